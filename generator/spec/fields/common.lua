@@ -11,7 +11,7 @@ M.MAX_INTEGER = 2147483647 -- 2^31 - 1
 M.BLOCK_TOKENS = 84
 M.CADENCE = "steps or epochs (train.cadence)"
 
--- A default that is the value of an earlier field.
+-- Makes a function for `default` (schema.lua) that returns the value of an earlier field.
 function M.copy_default(path)
   return function(resolved) return lists.get(resolved, path) end
 end

@@ -1,5 +1,5 @@
--- Fields of the section `encoding`, facet by facet. Entries have the form of schema.lua; a facet's page has the entries
--- of the facet's fields.
+-- Fields of the section `encoding`, facet by facet. schema.lua describes entries; a facet's page has the entries of the
+-- facet's fields.
 
 local families = require("spec.families")
 local lists = require("base.lists")
@@ -26,7 +26,7 @@ local FAMILIES = {
       .. "given here" } },
 }
 
--- The entries of encoding.layers, which resolved specs have by number.
+-- Entries for the tables encoding.layer1, encoding.layer2, ... of resolved specs, one for each item of encoding.layers.
 for i, name in ipairs(families.LAYERS) do
   lists.append(FAMILIES, {
     { path = "encoding." .. name, numbered = true, type = "table", optional = true, family = name,

@@ -1,4 +1,4 @@
--- Fields of the section `eval`, the evaluation. Entries have the form of schema.lua.
+-- Fields of the section `eval`, the evaluation. schema.lua describes entries.
 
 local axes = require("spec.task.axes")
 local common = require("spec.fields.common")

@@ -1,4 +1,4 @@
--- Fields of the section `model`, the network. Entries have the form of schema.lua.
+-- Fields of the section `model`, the network. schema.lua describes entries.
 
 local features = require("spec.rules.features")
 

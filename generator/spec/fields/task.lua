@@ -1,4 +1,4 @@
--- Fields of the section `task`, the task to learn. Entries have the form of schema.lua.
+-- Fields of the section `task`, the task to learn. schema.lua describes entries.
 
 local common = require("spec.fields.common")
 

@@ -1,4 +1,4 @@
--- Fields of the section `train`, the training. Entries have the form of schema.lua.
+-- Fields of the section `train`, the training. schema.lua describes entries.
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")

@@ -18,10 +18,11 @@ local function refuse_without_evaluation(report)
     expected = "eval.during", hint = "such as eval = { during = { every = 1000, lengths = { 1, 40 } } }" })
 end
 
--- Checks that dataset files or a task with sets evaluate the validation set during training.
-local function check_sets(facts, during, report)
+-- Checks that evaluations during training contain the validation set. The examples are in files, or the task has sets
+-- of examples.
+local function check_sets(facts, evaluation, report)
   local has_set = facts.data.validation or lists.find(facts.sets or {}, function(set) return set == "validation" end)
-  local splits = during.splits
+  local splits = evaluation.splits
   if not has_set then
     report.refuse(FIELD, "task.validation", "nothing", { what = "needs a validation set, whose examples give the score",
       expected = "task.validation, a file of examples; or no " .. FIELD })
@@ -33,9 +34,10 @@ end
 
 -- Checks that evaluations of a sampled task during training have at least one training length.
 local function check_lengths(resolved, report)
-  local during, trained = resolved.eval.during.lengths, lists.to_set(tasks.list_lengths(resolved.train.lengths))
-  if not lists.find(tasks.list_lengths(during), function(n) return trained[n] end) then
-    report.refuse(FIELD, "eval.during.lengths", resolved_text.format_value(during), {
+  local lengths = resolved.eval.during.lengths
+  local is_training_length = lists.to_set(tasks.list_lengths(resolved.train.lengths))
+  if not lists.find(tasks.list_lengths(lengths), function(n) return is_training_length[n] end) then
+    report.refuse(FIELD, "eval.during.lengths", resolved_text.format_value(lengths), {
       what = "needs evaluations at training lengths, which give the score",
       expected = "lengths of train.lengths in eval.during.lengths",
       hint = ("train.lengths = %s"):format(resolved_text.format_value(resolved.train.lengths)) })
@@ -44,15 +46,15 @@ end
 
 function M.check(context, report)
   local resolved, facts = context.resolved, context.task
-  local best, during = lists.get(resolved, FIELD), resolved.eval.during
+  local best, evaluation = lists.get(resolved, FIELD), resolved.eval.during
   if resolved.train.patience and not best then
     report.refuse("train.patience", FIELD, "nothing", { what = "needs the score of the best checkpoint",
       expected = FIELD .. ', such as { metric = "accuracy" }' })
-  elseif best and not during then
+  elseif best and not evaluation then
     refuse_without_evaluation(report)
   elseif best and facts and facts.data then
-    check_sets(facts, during, report)
-  elseif best and during.lengths and resolved.train.lengths then
+    check_sets(facts, evaluation, report)
+  elseif best and evaluation.lengths and resolved.train.lengths then
     check_lengths(resolved, report)
   end
 end

@@ -20,7 +20,7 @@ function M.check(context, report)
   end
 end
 
--- The sides of an attention, by family, whose tokens include those of the target.
+-- The sides of an attention, by family, whose tokens include the tokens of the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
 -- The sides (query, key) of attention in which a view's families read the target, as a set. An encoding added to the
@@ -34,8 +34,8 @@ local function find_target_sides(view)
   return sides
 end
 
--- Warns about facets that depend on the number of tokens of the target, if an end symbol ends targets: then the model
--- must determine this number itself, but the facets take it from the data.
+-- Warns about facets that depend on the number of tokens of the target, if an end symbol ends targets: the model must
+-- determine this number itself, but the facets take the number from the data.
 function M.warn(view, report)
   if not (view.task and view.task.end_symbol and is_causal(view.resolved)) then
     return

@@ -1,41 +1,44 @@
 -- The facets that each family of attentions uses, for rules. Facets directly in `encoding` apply to the encoding added
 -- to the embedding and to every family that has no facets of its own.
 --
--- Input: the context of validate.lua. M.check_each calls a check once for the shared facets and once for each family
--- with facets of its own. It passes the context with `family` (nil: shared facets), holds_for (the families that use
--- these facets, in order) and the resolved spec as these families see it. Output: paths and places of fields as written
--- in the spec.
+-- Input: the context of validate.lua. Output: paths and origins of fields in the spec. M.check_each calls a check once
+-- for the shared facets and once for each family with facets of its own. The check receives the context with these
+-- fields:
+--   family      the name of the family; nil: shared facets
+--   holds_for   the names of the families that use these facets, in order
+--   resolved    the resolved spec with the facets that these families use
 
 local families = require("spec.families")
 
 local M = {}
 
--- The path of a field of the encoding; the field's path below encoding.<family> if the context is that of a family with
--- facets of its own.
+-- The path of a field of the encoding. For a context of a family with facets of its own, the path is in
+-- encoding.<family>.
 function M.get_path(context, path)
   return context.family and path:gsub("^encoding%.", ("encoding.%s."):format(context.family)) or path
 end
 
--- The origin of a field of the encoding that the user wrote; nil for a default.
+-- The origin of a field of the encoding that the user has written; nil for a default.
 function M.find_place(context, path)
   local origin = context.origins[M.get_path(context, path)]
   return origin and not origin.default and origin or nil
 end
 
--- Whether the spec has facets for the family that differ from the shared ones.
+-- Whether the spec has facets for the family that differ from the shared facets.
 function M.has_own(context, name)
   return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
 end
 
--- The resolved spec as a family with facets of its own sees it, without the encoding that is added to the embedding.
+-- The resolved spec with the facets of a family that has facets of its own, without the encoding that is added to the
+-- embedding.
 function M.make_view(resolved, name)
   local view = families.make_view(resolved, name)
   view.encoding.additive = { kind = "none" }
   return view
 end
 
--- The resolved spec as each attention sees it that uses a field: for the shared facets, also families with facets of
--- their own that inherit the field.
+-- A list of resolved specs, one for each group of attentions that uses a field of the shared facets: the resolved spec,
+-- and the view of each family that has facets of its own and inherits the field.
 function M.list_users(context, path)
   local views = { context.resolved }
   for _, name in ipairs(not context.family and families.list(context.resolved.model, context.resolved.encoding)
@@ -49,15 +52,15 @@ function M.list_users(context, path)
 end
 
 function M.check_each(context, check)
-  local resolved, shared, separate = context.resolved, {}, {}
+  local resolved, names_without_facets, names_with_facets = context.resolved, {}, {}
   for _, name in ipairs(families.list(resolved.model, resolved.encoding) or {}) do
-    table.insert(M.has_own(context, name) and separate or shared, name)
+    table.insert(M.has_own(context, name) and names_with_facets or names_without_facets, name)
   end
   local additive = resolved.encoding.additive
-  if shared[1] or additive and additive.kind ~= "none" then
-    check(setmetatable({ holds_for = shared }, { __index = context }))
+  if names_without_facets[1] or additive and additive.kind ~= "none" then
+    check(setmetatable({ holds_for = names_without_facets }, { __index = context }))
   end
-  for _, name in ipairs(separate) do
+  for _, name in ipairs(names_with_facets) do
     check(setmetatable({ resolved = M.make_view(resolved, name), family = name, holds_for = { name } },
       { __index = context }))
   end

@@ -1,5 +1,4 @@
--- Facts of a resolved spec in addition to those of facets (facets/placement.lua), for conditions on more than one
--- field.
+-- Facts of a resolved spec for conditions on more than one field. Facts of facets are in facets/placement.lua.
 --
 -- Input: the resolved spec. settle.lua calls M.is_causal during resolution, when sections may be missing.
 
@@ -20,7 +19,7 @@ function M.has_weight_decay(resolved)
   return (get(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
 
--- The duration of the learning rate's fall, as the spec states it: { steps } or { epochs }; nil if the rate is
+-- The duration of the learning rate's fall, in the unit of the spec: { steps } or { epochs }; nil if the rate is
 -- constant.
 function M.get_fall(resolved)
   local train = resolved.train
@@ -30,13 +29,13 @@ end
 -- The dropout rates in training: { { path of the field, rate }, ... }. The embedding's rate is in one of two fields.
 function M.list_dropouts(resolved)
   local model, additive = resolved.model, resolved.encoding.additive
-  local of_model = model.embedding_dropout ~= nil
+  local is_in_model = model.embedding_dropout ~= nil
   return {
     { "model.dropout", model.dropout or 0 },
     { "model.attention_dropout", model.attention_dropout or 0 },
     { "model.hidden_dropout", model.hidden_dropout or 0 },
-    { of_model and "model.embedding_dropout" or "encoding.additive.dropout",
-      of_model and model.embedding_dropout or additive.dropout or 0 },
+    { is_in_model and "model.embedding_dropout" or "encoding.additive.dropout",
+      is_in_model and model.embedding_dropout or additive.dropout or 0 },
   }
 end
 

@@ -20,8 +20,8 @@ local function check_numbers(encoding, report)
 end
 
 -- Refuses a score that depends on the numbers of layers, or shares learned numbers between layers, if its entry has
--- layers in a last turn that is not whole: these layers are compiled as an attention of their own.
-local function check_last_turn(encoding, model, report)
+-- layers in an incomplete last repetition of encoding.layers: these layers are compiled as an attention of their own.
+local function check_last_layers(encoding, model, report)
   for _, entry in ipairs(families.list_last_layers(encoding, model.layers)) do
     local entry_encoding = families.make_encoding(encoding, entry.name)
     local shared_name = lists.find(canonical.sort_keys(entry_encoding.parameters or {}), function(name)
@@ -39,18 +39,21 @@ local function check_last_turn(encoding, model, report)
   end
 end
 
--- The fields of positions that must be the same in all layers: a draw for each layer may be next to one for the pass.
-local function list_shared_fields(positions)
+-- Text of the fields of positions that must be equal in all layers. Entries may differ in whether a layer or the whole
+-- pass has a draw.
+local function format_shared_fields(positions)
   return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))
 end
 
--- Refuses random positions of an entry that are not those of all layers, of which vectors added to tokens read a draw.
+-- Refuses random positions of an entry that differ from the random positions of encoding.positions, from which vectors
+-- added to tokens also have a draw.
 local function check_positions(encoding, list, report)
-  local shared = encoding.positions
+  local shared_positions = encoding.positions
   for _, entry in ipairs(list) do
     local positions = families.make_encoding(encoding, entry.name).positions
-    if positions and shared and (positions.kind == "randomized" or shared.kind == "randomized")
-      and list_shared_fields(positions) ~= list_shared_fields(shared) then
+    if positions and shared_positions
+      and (positions.kind == "randomized" or shared_positions.kind == "randomized")
+      and format_shared_fields(positions) ~= format_shared_fields(shared_positions) then
       report.add({ ("encoding.%s.positions"):format(entry.name), ("encoding.%s.positions.kind"):format(entry.name) }, {
         what = "random positions differ between layers",
         expected = "random positions in encoding.positions, for all layers; entries may differ in draw: pass, layer" })
@@ -73,7 +76,7 @@ function M.check(context, report)
       what = ("%d layers are fewer than the %d layers of encoding.layers"):format(model.layers, list[1].period),
       expected = ("at least %d, or a shorter list"):format(list[1].period) })
   elseif model.layers then
-    check_last_turn(encoding, model, report)
+    check_last_layers(encoding, model, report)
   end
   check_positions(encoding, list, report)
 end

@@ -1,4 +1,4 @@
--- Sequences of training and evaluation: their lengths, and limits on the longest.
+-- Sequences of training and evaluation: their lengths, and limits on the longest sequence.
 --
 -- Input: the context of validate.lua, in which fields may be missing; report (reports.lua). Output: errors of
 -- M.check_limit; for a context without errors, M.find_longest_tokens and M.find_longest_streams.
@@ -21,18 +21,19 @@ local function visit_lengths(lengths, path, visit)
   end
 end
 
--- Returns a length whose sequence is longer than the limit, { n, tokens, path }, or nil; and the number of tokens of
--- the longest sequence of all. The length is the first such length of a list, or the last such length of a range.
-local function find_too_long(lengths, path, facts, limit)
-  local too_long, max_tokens = nil, 0
+-- Returns a violation, a length whose sequence has more tokens than the limit, { n, tokens, path }, or nil; and the
+-- number of tokens of the longest sequence. Of several violations, the first of a list or the last of a range is
+-- returned.
+local function find_violation(lengths, path, facts, limit)
+  local violation, max_tokens = nil, 0
   visit_lengths(lengths, path, function(n, length_path)
     local tokens = tasks.count_longest_stream(facts, n)
     max_tokens = math.max(max_tokens, tokens)
-    if tokens > limit and (not too_long or lengths.first) then
-      too_long = { n = n, tokens = tokens, path = length_path }
+    if tokens > limit and (not violation or lengths.first) then
+      violation = { n = n, tokens = tokens, path = length_path }
     end
   end)
-  return too_long, max_tokens
+  return violation, max_tokens
 end
 
 -- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
@@ -43,9 +44,12 @@ local function list_lengths(resolved)
   end)
 end
 
--- Checks that every sequence of training and evaluation has at most `value` + `margin` tokens. value: the value of the
--- field at `path`; margin: by default 0; limit_words, reason, remedy: words for the limit in the message, its reason,
--- and a remedy.
+-- Checks that every sequence of training and evaluation has at most value + margin tokens:
+--   path, value   a field and its value
+--   limit_words   words for the limit in the message
+--   reason        the reason for the limit
+--   remedy        words for a remedy
+--   margin        by default 0
 function M.check_limit(context, report, path, value, limit_words, reason, remedy, margin)
   local facts = context.task
   if not facts or not value then
@@ -71,15 +75,16 @@ function M.check_limit(context, report, path, value, limit_words, reason, remedy
   end
   local violations, max_tokens = {}, 0
   for _, entry in ipairs(list_lengths(context.resolved)) do
-    local too_long, longest_tokens = find_too_long(entry.lengths, entry.path, facts, limit)
+    local violation, longest_tokens = find_violation(entry.lengths, entry.path, facts, limit)
     max_tokens = math.max(max_tokens, longest_tokens)
     local is_repeated = entry.path == "eval.during.lengths" and not report.find_place(entry.path)
-    violations[#violations + 1] = too_long and not is_repeated and { too_long = too_long, path = entry.path } or nil
+    violations[#violations + 1] = violation and not is_repeated and lists.merge(violation, { field = entry.path })
+      or nil
   end
-  for _, entry in ipairs(violations) do
-    local n, tokens = entry.too_long.n, entry.too_long.tokens
+  for _, violation in ipairs(violations) do
+    local n, tokens = violation.n, violation.tokens
     local subject = n == tokens and ("%d is"):format(n) or ("length %d, a sequence of %d tokens, is"):format(n, tokens)
-    refuse({ entry.too_long.path, entry.path, path }, subject, max_tokens, "")
+    refuse({ violation.path, violation.field, path }, subject, max_tokens, "")
   end
 end
 

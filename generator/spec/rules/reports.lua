@@ -2,15 +2,16 @@
 -- facet.
 --
 -- Input: a context of family_facets.lua or of validate.lua; warnings, a list to which rules add warnings, or nil. A
--- record is an error without a position, as for diagnostics:add. Output of M.make, the functions
---   get_path(path), find_place(path), list_users(path)   as in family_facets.lua
---   add(paths, record)         an error at the first path that the user wrote; the first path names the field
---   note(path, value)          a note on a field's value, for a record's notes
---   refuse(path, other_path, value, record)   an error at `path` with a note on another field and its value
---   warn(text)                 a warning, once
---   is_inherited(path)         whether a family inherits a field from the facets directly in encoding, whose errors are
+-- record is an argument of diagnostics:add, an error without a position. Output of M.make, a table of functions:
+--   get_path(path), find_place(path), list_users(path)   functions of family_facets.lua
+--   add(paths, record)         reports an error at the first path that the user has written; the first path names the
+--                              field
+--   note(path, value)          returns a note on a field's value, for a record's notes
+--   refuse(path, other_path, value, record)   reports an error at `path` with a note on another field and its value
+--   warn(text)                 adds a warning, unless an earlier warning has the same text
+--   is_inherited(path)         returns whether a family inherits a field from the shared facets, whose errors are
 --                              already reported
---   check_limit, find_longest_tokens, find_longest_streams   as in lengths.lua
+--   check_limit, find_longest_tokens, find_longest_streams   functions of lengths.lua
 
 local family_facets = require("spec.rules.family_facets")
 local lengths = require("spec.rules.lengths")

@@ -26,20 +26,21 @@ local warnings = require("spec.rules.warnings")
 local M = {}
 
 local MAX_HEAD_WIDTH = 256 -- kernels/cpu/columns.h
+local MAX_HEADS = 64
 
 local function are_legal_heads(width, heads)
   local head_width = width // heads
   return width % heads == 0 and head_width % 4 == 0 and head_width <= MAX_HEAD_WIDTH
 end
 
-local function find_nearest_heads(width, heads)
-  local best = math.huge
-  for candidate = 1, 64 do
-    if are_legal_heads(width, candidate) and math.abs(candidate - heads) < math.abs(best - heads) then
-      best = candidate
+local function find_similar_heads(width, heads)
+  local result = math.huge
+  for candidate = 1, MAX_HEADS do
+    if are_legal_heads(width, candidate) and math.abs(candidate - heads) < math.abs(result - heads) then
+      result = candidate
     end
   end
-  return best
+  return result
 end
 
 local function check_head_width(context, report)
@@ -56,7 +57,7 @@ local function check_head_width(context, report)
   local rope_text = rope and rope.kind == "rope" and "; rope rotates channels in pairs" or ""
   report.refuse("model.heads", "model.width", width, { what = message,
     expected = ("heads that divide the width into a multiple of 4, at most %d"):format(MAX_HEAD_WIDTH) .. rope_text,
-    hint = ("%d is the nearest number of heads for this width"):format(find_nearest_heads(width, heads)) })
+    hint = ("%d is the nearest number of heads for this width"):format(find_similar_heads(width, heads)) })
 end
 
 local function check_shards(context, report)
@@ -157,17 +158,18 @@ local function check_readout(context, report)
   end
 end
 
--- Checks that the tokens of a model, symbols and at most two of its own, have numbers of 16 bits.
+-- Checks that the tokens of a model (symbols, and at most two further tokens) have numbers of 16 bits.
 local function check_tokens(context, report)
   local facts, kind = context.task, context.resolved.model.kind
   if not facts or not facts.input_symbols or not facts.output_symbols or not kind then
     return
   end
   local outputs = kind ~= "encoder" and kind ~= "recurrent" and not facts.symbols and #facts.output_symbols or 0
-  if #facts.input_symbols + outputs + 2 > alphabets.MAX_TOKENS then
+  local max_symbols = alphabets.MAX_TOKENS - 2
+  if #facts.input_symbols + outputs > max_symbols then
     report.refuse(context.resolved.task.data and "task.data" or "task.kind", "model.kind", ("%q"):format(kind), {
       what = ("%d input and %d output symbols, each with a vector of its own"):format(#facts.input_symbols, outputs),
-      expected = ("at most %d together; or one alphabet for both: `symbols`"):format(alphabets.MAX_TOKENS - 2) })
+      expected = ("at most %d together; or one alphabet for both: `symbols`"):format(max_symbols) })
   end
 end
 
@@ -184,9 +186,9 @@ end
 
 -- Fields that a recurrent model does not use: they concern attention, embeddings, or the number of tokens that are
 -- computed together.
-local NOT_RECURRENT = { "eval.by.noise", "train.keep_probabilities", "train.block_tokens" }
+local FIELDS_OF_ATTENTION = { "eval.by.noise", "train.keep_probabilities", "train.block_tokens" }
 
--- Refuses everything that a recurrent model does not read, in particular every part of an encoding.
+-- Refuses fields that a recurrent model does not read, in particular every part of an encoding.
 local function check_recurrent(context, report)
   local resolved = context.resolved
   if resolved.model.kind ~= "recurrent" then
@@ -203,7 +205,7 @@ local function check_recurrent(context, report)
       refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
     end
   end
-  for _, path in ipairs(NOT_RECURRENT) do
+  for _, path in ipairs(FIELDS_OF_ATTENTION) do
     if lists.get(resolved, path) ~= nil then
       refuse(path, "no such field")
     end

@@ -1,7 +1,7 @@
 -- The validation stream of a sampled task (eval.validation): its own examples and draws, at training lengths.
 --
--- Input: a resolved spec; the facts of its task. Output: the stream, and the expected share of its inputs that also
--- occur elsewhere because the task has few inputs.
+-- Input: a resolved spec; the facts of its task. Output: the stream, and the expected fraction of its inputs that also
+-- occur in training or in the final evaluation because the task has few inputs.
 
 local curriculum = require("spec.curriculum")
 local lists = require("base.lists")
@@ -11,8 +11,8 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-local EXAMPLES = 128 -- examples per condition, unless the spec has a number
-local MAX_LENGTHS = 16 -- lengths, unless given
+local DEFAULT_EXAMPLES = 128 -- examples per length, unless the spec states a number
+local MAX_LENGTHS = 16 -- number of lengths, unless the spec states lengths
 
 -- Chooses at most MAX_LENGTHS of an ascending list, evenly spread, including the first and the last.
 local function choose_lengths(list)
@@ -20,32 +20,33 @@ local function choose_lengths(list)
   if count <= MAX_LENGTHS then
     return list
   end
-  local chosen = {}
+  local lengths = {}
   for i = 0, MAX_LENGTHS - 1 do
-    chosen[i + 1] = list[1 + math.floor(i * (count - 1) / (MAX_LENGTHS - 1) + 0.5)]
+    lengths[i + 1] = list[1 + math.floor(i * (count - 1) / (MAX_LENGTHS - 1) + 0.5)]
   end
-  return chosen
+  return lengths
 end
 
--- Returns the validation stream { lengths, examples }: an ascending list, and the number of examples per length; nil if
--- there is no validation, or with dataset files.
+-- Returns the validation stream { lengths, examples }, an ascending list and the number of examples per length; nil for
+-- a spec without validation, and for dataset files.
 function M.plan(resolved)
   local fields, train = resolved.eval.validation or {}, resolved.train.lengths
-  local examples = fields.examples or EXAMPLES
+  local examples = fields.examples or DEFAULT_EXAMPLES
   return train and examples > 0 and { examples = examples, lengths = fields.lengths
     and tasks.list_lengths(fields.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
 end
 
--- The expected share of inputs that also occur among `other_inputs` further inputs, if all possible inputs are equally
--- likely. The true share is larger if only some of the possible inputs occur, or if their probabilities differ and
--- `other_inputs` is small compared with `possible`.
-local function compute_share(possible, other_inputs)
-  -- Below 1e-6, 1 - 1 / possible loses digits, and the linear term is exact enough.
-  return other_inputs / possible < 1e-6 and other_inputs / possible or 1 - (1 - 1 / possible) ^ other_inputs
+-- The expected fraction of inputs that also occur among `other_inputs` further inputs, if all possible inputs are
+-- equally likely. The true fraction is larger if only some of the possible inputs occur, or if their probabilities
+-- differ and other_inputs is small compared with possible_inputs, the number of possible inputs.
+local function compute_share(possible_inputs, other_inputs)
+  -- Below this ratio, 1 - 1 / possible_inputs loses digits, and the linear term is exact enough.
+  local ratio, max_linear_ratio = other_inputs / possible_inputs, 1e-6
+  return ratio < max_linear_ratio and ratio or 1 - (1 - 1 / possible_inputs) ^ other_inputs
 end
 
--- Estimates of the shares of validation inputs that also occur in training and in the final evaluation, as means over
--- the stream's lengths: { training, evaluation }. facts: the properties of the task (spec/task/tasks.lua).
+-- Estimates of the fractions of validation inputs that also occur in training and in the final evaluation, means over
+-- the stream's lengths: { training, evaluation }. facts: the facts of the task (spec/task/tasks.lua).
 function M.estimate_shares(resolved, facts)
   local validation, evaluated_lengths = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
   local train, training_lengths = resolved.train, tasks.list_lengths(resolved.train.lengths)
@@ -56,10 +57,10 @@ function M.estimate_shares(resolved, facts)
   end
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
-    local possible = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
+    local possible_inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
     local evaluation_inputs = evaluated_lengths[n] and resolved.eval.examples or 0
-    shares.training = shares.training + compute_share(possible, training_inputs[n]) / #validation.lengths
-    shares.evaluation = shares.evaluation + compute_share(possible, evaluation_inputs) / #validation.lengths
+    shares.training = shares.training + compute_share(possible_inputs, training_inputs[n]) / #validation.lengths
+    shares.evaluation = shares.evaluation + compute_share(possible_inputs, evaluation_inputs) / #validation.lengths
   end
   return shares
 end
@@ -77,9 +78,9 @@ function M.check(context, report)
       notes = { report.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field; eval.splits and eval.during.splits name the validation set of this task" })
   end
-  local trained = lists.to_set(tasks.list_lengths(resolved.train.lengths))
+  local is_training_length = lists.to_set(tasks.list_lengths(resolved.train.lengths))
   for i, n in ipairs(fields.lengths and tasks.list_lengths(fields.lengths) or {}) do
-    if not trained[n] then
+    if not is_training_length[n] then
       local path = "eval.validation.lengths"
       return report.add({ fields.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is not a training length"):format(n),

@@ -22,21 +22,21 @@ local function warn_intervals(resolved, warn)
       warmup, train.steps))
   end
   local unit = train.cadence == "epochs" and "epoch" or "step"
-  local last = train[unit .. "s"]
-  if not last then
+  local count = train[unit .. "s"] -- steps or epochs
+  if not count then
     return -- only the trainer knows the number of steps
   end
-  if train.log_every > last then
+  if train.log_every > count then
     warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
-      last))
+      count))
   end
   local keep = train.checkpoint.keep
-  if type(keep) == "table" and keep[#keep] > last then
-    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, last))
+  if type(keep) == "table" and keep[#keep] > count then
+    warn(("train.checkpoint.keep: %s %d is past the last %s, %d"):format(unit, keep[#keep], unit, count))
   end
-  local during = resolved.eval.during
-  if during and during.every > last then
-    warn(("eval.during.every: %d is past the last %s, %d"):format(during.every, unit, last))
+  local evaluation = resolved.eval.during
+  if evaluation and evaluation.every > count then
+    warn(("eval.during.every: %d is past the last %s, %d"):format(evaluation.every, unit, count))
   end
 end
 
@@ -73,17 +73,18 @@ local function warn_evaluation(resolved, warn)
 end
 
 -- The largest value that evaluations request on an axis; nil if they request no value, or all values.
-local function find_max_requested(eval, name)
+local function find_max_value(eval, name)
   local max_value
   for _, path in ipairs({ "by", "during.by" }) do
     local request = lists.get(eval, path .. "." .. name)
-    local last = type(request) == "table" and (request.last or request.list and request.list[#request.list])
-    max_value = last and math.max(max_value or last, last) or max_value
+    local last_value = type(request) == "table" and (request.last or request.list and request.list[#request.list])
+    max_value = last_value and math.max(max_value or last_value, last_value) or max_value
   end
   return max_value
 end
 
 -- Warns about positions of digits that evaluations use and training cannot sample, and about symbols that end numbers.
+-- context.task.number_length: the numbers of digits (task_lines.lua).
 local function warn_digits(context, warn)
   local positions, length = context.resolved.encoding.positions, context.task.number_length
   if positions.kind ~= "digits" or not length then
@@ -96,20 +97,21 @@ local function warn_digits(context, warn)
     warn(("encoding.positions.kind: with task.options.%s symbols within numbers of the input end them: positions of "
       .. "the next digits begin at 1 again"):format(length.cut))
   end
-  local trained_positions, tested = length.trained + positions.offset, 0
+  local max_training_position, max_test_position = length.trained + positions.offset, 0
   for _, formula in ipairs(length.tests) do
     local name = formula:match("%l[%l%d_]*")
-    local max_value = find_max_requested(context.resolved.eval, name)
-    tested = max_value and math.max(tested, formulas.compute_from_options(formula, { [name] = max_value })) or tested
+    local max_value = find_max_value(context.resolved.eval, name)
+    local position = max_value and formulas.compute_from_options(formula, { [name] = max_value }) or 0
+    max_test_position = math.max(max_test_position, position)
   end
-  if tested > trained_positions then
+  if max_test_position > max_training_position then
     warn(("encoding.positions.offset: evaluations have digits at positions up to %d, but training samples positions up "
-      .. "to %d: the vectors of later positions are not trained"):format(tested, trained_positions))
+      .. "to %d: the vectors of later positions are not trained"):format(max_test_position, max_training_position))
   end
 end
 
--- Warns about positions of the task if max_position is a default: training samples positions up to it, but examples use
--- few of them.
+-- Warns about positions of the task if max_position is a default: training samples positions up to max_position, but
+-- examples use few of these positions.
 local function warn_max_position(context, warn)
   local positions, path = context.resolved.encoding.positions, "encoding.positions.max_position"
   if positions.kind == "by_task" and not family_facets.find_place(context, path) then
@@ -129,7 +131,7 @@ local function warn_dropout(resolved, warn)
   end
 end
 
--- Warns about learned numbers of attentions that no gradient can reach. warnings: the list to which `report` adds too.
+-- Warns about learned numbers of attentions that no gradient can reach. warnings: the list to which `report` also adds.
 local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.holds_for) do
