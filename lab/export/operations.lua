@@ -17,7 +17,8 @@ local format_number = require("expression.text").format_number
 local M = {}
 
 local INPUT = 1 -- exit code
-local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- precedences of operators, ascending
+-- Precedences of operators, ascending. An operand for which the caller requires ANY never needs parentheses.
+local ANY, SUM, PRODUCT, PRIMARY = 0, 1, 2, 3
 
 M.PRIMARY = PRIMARY
 
@@ -65,7 +66,7 @@ end
 
 local function make_call(module)
   return function(operand)
-    return ("%s(%s)"):format(module, operand(1, 0))
+    return ("%s(%s)"):format(module, operand(1, ANY))
   end
 end
 
@@ -108,7 +109,8 @@ function items.place(op, class)
   local module, takes_x = op.dropout and class:add_dropout(op.dropout), op.encoding.kind == "sinusoid"
   local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s") -- %s: x, whose type sinusoids get
   return { reads = { op.x, takes_x and op.x or nil }, rank = module and PRIMARY or SUM, text = function(operand)
-    return apply_dropout(module, ("%s + %s"):format(operand(1, SUM), vectors:format(takes_x and operand(2, 0) or nil)))
+    return apply_dropout(module, ("%s + %s"):format(operand(1, SUM),
+      vectors:format(takes_x and operand(2, ANY) or nil)))
   end }
 end
 
@@ -116,7 +118,7 @@ function items.product(op, class)
   local modules = class:add_linears(op.p)
   local reads = lists.map(modules, function() return op.x end)
   return { reads = reads, rank = PRIMARY, text = #modules == 1 and make_call(modules[1]) or function(operand)
-    local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, operand(i, 0)) end)
+    local parts = lists.map(modules, function(module, i) return ("%s(%s)"):format(module, operand(i, ANY)) end)
     return ("torch.cat([%s], dim=-1)"):format(table.concat(parts, ", "))
   end }
 end
@@ -124,7 +126,7 @@ end
 function items.activation(op, class)
   local module = op.dropout and class:add_dropout(op.dropout)
   return { reads = { op.x }, rank = PRIMARY, text = function(operand)
-    return apply_dropout(module, FUNCTIONS[op.activation]:format(operand(1, 0)))
+    return apply_dropout(module, FUNCTIONS[op.activation]:format(operand(1, ANY)))
   end }
 end
 
@@ -146,8 +148,8 @@ function items.gate(op, class)
   if is_gated(op) then
     local modules = class:add_linears(product.p)
     return make_item({ product.x, product.x }, function(operand)
-      return ("%s * %s(%s)"):format(FUNCTIONS[op.activation]:format(("%s(%s)"):format(modules[1], operand(1, 0))),
-        modules[2], operand(2, 0))
+      return ("%s * %s(%s)"):format(FUNCTIONS[op.activation]:format(("%s(%s)"):format(modules[1], operand(1, ANY))),
+        modules[2], operand(2, ANY))
     end)
   end
   local half_width = op.out.width.text
@@ -176,7 +178,7 @@ function items.classify(op, class)
   end
   local rows = class:add_table(op.tied)
   return { reads = { op.x }, rank = PRIMARY, text = function(operand)
-    return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(operand(1, 0), rows)
+    return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(operand(1, ANY), rows)
   end }
 end
 

@@ -200,6 +200,8 @@ local function assert_ascends(list, count, first, limit)
   end
 end
 
+-- A request has a position and a distance for each token: the input's, one for each output, and with computation = 4
+-- three more for each input token.
 function TestPytorch.test_requests_have_random_positions_and_distances()
   for _, count in ipairs({ 2, 7, 16 }) do
     local input = {}

@@ -2,7 +2,7 @@
 --
 -- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
 --   split, step, decoding, data: fields of the lines (evaluation_lines.lua); the last two are nil if lines lack them
---   examples, draws: the numbers of examples and draws of the first line
+--   examples, draws: the numbers of examples, and of draws (samples of random positions), of the first line
 --   mixed: true if other lines have other numbers of examples or draws
 --   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and levels
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis

@@ -104,7 +104,7 @@ end
 
 function checks.object(value, shape, path, depth)
   local is_object = type(value) == "table" and getmetatable(value) == input.OBJECT
-  for name in next, is_object and value or {} do
+  for name in pairs(is_object and value or {}) do
     is_object = is_object and type(name) == "string"
   end
   if not is_object then

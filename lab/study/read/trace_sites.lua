@@ -1,4 +1,5 @@
--- The sites of a trace (docs/trace.md), read from the names of its tensors.
+-- The sites of a trace (docs/trace.md), read from the names of its tensors. A site is a place in the network whose
+-- values the trace contains, such as layers.0.
 --
 -- The module is a function. Input: a trace from safetensors.open, a length, a kind: "attention", "scores", "entropy" or
 -- "activations". Output: the names of sites with a tensor of this kind at this length, in the order of the tensors'

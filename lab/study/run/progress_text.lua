@@ -107,7 +107,9 @@ end
 local MAX_COLUMNS = 120 -- of a line on a terminal
 local GROUP_COLUMNS = 110 -- of a group's line in text of unlimited width
 local MAX_FAILURES = 4 -- lines of failures
+local MIN_NAME_WIDTH = 8 -- characters of a group's name
 local BAR_WIDTH = 8 -- characters of a group's bar
+local OTHER_LINES = 4 -- lines for the title, the bar of the study, the heads of columns, and the cursor
 local COUNTS_FORMAT = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
 -- Formats a share as a bar "[####....]", of 20 characters by default, as trainers show it.
@@ -219,10 +221,13 @@ local function format_failures(failures, max_lines)
   return lines
 end
 
+-- Returns the width of the names of groups, at least MIN_NAME_WIDTH.
 local function choose_width(study, groups, columns)
   local name_width = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
   name_width = math.max(name_width, lists.max(groups, function(group) return #group.name end))
-  return math.max(8, math.min(name_width, columns - #COUNTS_FORMAT:format("", "", "", "", "", "") - BAR_WIDTH - 5))
+  local counts_width = #COUNTS_FORMAT:format("", "", "", "", "", "")
+  local bar_width = BAR_WIDTH + 5 -- two brackets, a blank before and after, and the last column, which stays empty
+  return math.max(MIN_NAME_WIDTH, math.min(name_width, columns - counts_width - bar_width))
 end
 
 -- Returns the lines of the text and the sums of all cells. options: title; seconds_left, a function of the sums;
@@ -230,7 +235,7 @@ end
 function M.format(study, options)
   local columns = math.min(options.columns or MAX_COLUMNS, MAX_COLUMNS)
   local failures = format_failures(options.failures, options.lines and MAX_FAILURES or math.huge)
-  local max_groups = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
+  local max_groups = options.lines and math.max(2, options.lines - OTHER_LINES - #failures) or math.huge
   local total, groups, depth = M.sum_up(study, max_groups)
   local counts = format_counts(total)
   local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
