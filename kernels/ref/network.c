@@ -125,6 +125,18 @@ static void run_scope(run *r, const lh_ref_scope *scope, const scope_repetition 
     }
 }
 
+/* Adds the loss of the output of a loop, which is not the last, to the mean loss of all loops. op: the group. */
+static void add_loss(run *r, const lh_ref_operation *op, const scope_repetition *outer, node *output) {
+    const lh_ref_scope *network = r->model->network->scopes;
+    const lh_ref_operation *classify = &network->operations[network->operation_count - 1];
+    scope_repetition repetition = *outer;
+    repetition.values = make_frame(r, network, NULL, NULL);
+    memcpy(repetition.values, outer->values, (size_t)network->value_count * sizeof *outer->values);
+    repetition.values[op->out] = output;
+    repetition.values[classify->out] = copy_node(r, outer->values[classify->out]);
+    execute(r, classify, &repetition);
+}
+
 /* Runs all repetitions of a block or a group in a repetition of the scope around it. The output of a repetition is the
  * input of the next one, and the last output is the value in the scope around it. Loops use the same tensors again. */
 static void run_block(run *r, const lh_ref_operation *op, const scope_repetition *outer) {
@@ -132,6 +144,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
     node *input = outer->values[op->x[0]];
     int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
     int times = block->times ? block->times : block->repetitions * loops;
+    if (block->has_losses && r->batch->backward) r->losses = loops;
     for (int use = outer->use * times; use < (outer->use + 1) * times; use++) {
         if (block->loops > 1 && !block->times && use > 0 && use == r->batch->free_passes * block->repetitions)
             input = copy_node(r, input);
@@ -141,6 +154,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
         run_scope(r, block, &repetition);
         node *output = repetition.values[block->last];
         if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, from);
+        if (r->losses > 0 && block->has_losses && use + 1 < times) add_loss(r, op, outer, output);
         input = output;
     }
     outer->values[op->out] = input;

@@ -117,6 +117,7 @@ typedef struct lh_ref_scope {
     int repetitions, loops; /* each repetition has its own tensors; loops share them */
     int times;              /* repetitions in a repetition of the group around a block; 0: in the network */
     bool is_group;
+    bool has_losses;                /* the loss of training is the mean over those of all loops */
     int first_tensor, tensor_count; /* tensors of the first repetition, in the list of the network */
     int site;                       /* layer in lh_site for dropout of the first repetition */
 } lh_ref_scope;

@@ -289,13 +289,14 @@ static size_t get_labelled_row(const run *r, const node *x, int i) {
 /* Returns the loss of one sequence, and writes the gradient d of its logits. */
 static double compute_loss(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
-    double loss = 0;
+    double loss = 0, *first_d = d;
     for (int i = 0; i < labels; i++, logits += V, d += V) {
         size_t entry = (size_t)r->sequence * (size_t)labels + (size_t)i;
         if (r->batch->mask && !r->batch->mask[entry]) memset(d, 0, (size_t)V * sizeof *d);
         else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + entry, r->batch->loss_scale, d);
     }
-    return loss;
+    for (int i = 0; r->losses > 0 && i < labels * V; i++) first_d[i] /= r->losses;
+    return r->losses > 0 ? loss / r->losses : loss;
 }
 
 static void classify_forward(run *r, tape_entry *entry) {
@@ -306,7 +307,7 @@ static void classify_forward(run *r, tape_entry *entry) {
     for (int i = 0; i < labels; i++)
         lh_ref_matmul(1, x->width, V, x->x + get_labelled_row(r, x, i) * width, weight,
                       get_parameter(entry, LH_REF_BIAS), out->x + (size_t)i * (size_t)V);
-    r->loss = compute_loss(r, out->x, out->d);
+    r->loss += compute_loss(r, out->x, out->d);
     if (r->logits)
         memcpy(r->logits + (size_t)r->sequence * (size_t)(labels * V), out->x, (size_t)(labels * V) * sizeof *out->x);
     free(weight);

@@ -60,6 +60,7 @@ typedef struct run {
     int frame_count;
     double *logits; /* logits of the batch, or NULL */
     double loss;
+    int losses; /* of which the loss is the mean; 0: one */
 } run;
 
 static inline int count_tokens(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }

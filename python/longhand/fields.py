@@ -95,6 +95,7 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     loops.progressive: whether every training step draws a number of passes without gradient and then, at most times /
         2, of passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes [true or
         false; default: false]
+    loops.loss: the passes whose answers training learns from [last, every; default: last]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros, noise; default: embedding]
     loops.deviation: the standard deviation of start = 'noise', by default 0.02 [a number from 0 to 100]

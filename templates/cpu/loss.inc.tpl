@@ -2,7 +2,8 @@
 % local finds_rows = readout == "probe" or cpu.unused_rows
 % local row = finds_rows and "find_labelled_row(w, s, i)" or by_step and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
 % local weighs_sequences = train.weighs and task.counted
-% local factor = weighs_sequences and "weight" or "(real)block->loss_scale"
+% local share = cpu.has_losses and " / (real)w->passes" or ""
+% local factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. share
 % local tokens = cpu.unused_rows and "tokens of w->read" or "tokens"
 % local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
@@ -76,7 +77,8 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
             count_answer(logits, label, ${task.counted and "1" or "block->mask[s * labels + i]"}, &a);
-            sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
+            sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label) / w->passes; % if cpu.has_losses
+            sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label); % else
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= ${factor};
 % if cpu.tied then

@@ -77,6 +77,7 @@ local CASES = {
   { "model.loops", "{ times = 4 }", "{ inject = true }", "model.loops.times: is missing" },
   { "model.loops.times", "64", "1", "1 is below 2" },
   { "model.loops.progressive", "true", "1", "expected: true or false", { LOOPS } },
+  { "model.loops.loss", "every", "all", "expected: last, every", { LOOPS } },
   { "model.loops.inject", "true", "1", "expected: true or false", { LOOPS } },
   { "model.loops.start", "zeros", "random", "expected: embedding, zeros, noise", { LOOPS } },
   { "model.loops.deviation", "0.5", "-1", "-1 is below 0", { LOOPS, "model.loops.start=noise" } },
@@ -367,7 +368,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base scale_speed "
-  local common_words = "w->passes free_passes draw_start ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local common_words = "w->passes free_passes pass_sums draw_start ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local rotations = common_words .. "ROTATION_PERIOD rotation " .. scalings
   lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("model.dropout=0"),

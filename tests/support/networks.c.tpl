@@ -62,7 +62,7 @@ static const lh_ref_scope scopes_${n}[] = {
 % for s, scope in ipairs(network.scopes) do
 % local values, operations = #scope.values, #scope.operations
     {${values}, ${operations}, values_${n}_${s}, operations_${n}_${s}, ${scope.entry}, ${scope.last},
-     ${scope.repetitions}, ${scope.loops}, ${scope.times}, ${scope.is_group}, ${scope.first_tensor}, ${scope.tensor_count}, ${scope.site}},
+     ${scope.repetitions}, ${scope.loops}, ${scope.times}, ${scope.is_group}, ${scope.has_losses}, ${scope.first_tensor}, ${scope.tensor_count}, ${scope.site}},
 % end
 };
 

@@ -315,6 +315,7 @@ end
 --   has_passes       whether a step may have another number of loops
 --   by_length        whether a step's number of loops is the task length of its examples
 --   is_progressive   whether a training step samples the number of loops, and how many of the first have no gradient
+--   has_losses       whether the loss of training is the mean of a loss after each loop, which reads the result alone
 local function add_scope(parent, name, title, times, options)
   local net = parent.net
   if net.scopes[name] then
@@ -325,6 +326,7 @@ local function add_scope(parent, name, title, times, options)
   scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
   scope.by_length = options.by_length or parent.by_length
   scope.is_progressive = options.is_progressive or parent.is_progressive
+  scope.has_losses = options.has_losses or false
   scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- see lh_draw_passes: train_lengths.h
   scope.times = parent == net and times * scope.loops or times
   net.scopes[name] = scope
@@ -388,7 +390,7 @@ function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_site = 0,
     uses = "1", index = "l", comment = false, has_passes = false, by_length = false, is_progressive = false,
-    stored_loops = 1, is_group = false }, Scope)
+    stored_loops = 1, has_losses = false, is_group = false }, Scope)
   scope.net = net or scope
   return scope
 end

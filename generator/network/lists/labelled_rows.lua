@@ -143,10 +143,12 @@ local function derive(net, lists_by_scope, whole_scopes)
 end
 
 -- Finds the work on labelled rows. A network with several streams has none, since all tokens of the target are read; a
--- recurrent network has none, since its rows lie step by step.
+-- recurrent network has none, since its rows lie step by step; nor has a network with losses after all passes, of which
+-- only the last could leave rows out.
 function M.derive(net, lists_by_scope)
   local result, whole_scopes = nil, {}
-  while not net.streams[2] and not net.by_step and not result do
+  local has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end)
+  while not net.streams[2] and not net.by_step and not has_losses and not result do
     result = derive(net, lists_by_scope, whole_scopes)
   end
   return result and result.values[net.classified.op.x] and result or nil

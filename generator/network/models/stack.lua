@@ -74,10 +74,12 @@ return function(net, model, x, options)
   list = list[1] and list or { { name = options.attention or "self", times = options.layers, period = options.layers } }
   local cycles, is_by_layer = options.layers // list[1].period, list[2] ~= nil
   local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
-  local is_pass = has_operations and options.layers == 1
+  local has_losses = loops.loss == "every"
+  local is_pass = has_operations and options.layers == 1 and not has_losses
   local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length,
     is_progressive = loops.progressive }
-  local group = (has_operations and not is_pass or is_by_layer and options.loops) and net:group("pass", 1, passes)
+  local group = (has_operations and not is_pass or has_losses or is_by_layer and options.loops)
+    and net:group("pass", 1, lists.merge(passes, { has_losses = has_losses }))
   local cycle = is_by_layer and cycles > 1 and (group or net):group("cycle", cycles, {})
   local function open_pass(scope, h)
     h = scope:input(h)

@@ -86,6 +86,17 @@ function M.write_range(block, is_backward)
     block.times == 1 and first_use or "l"
 end
 
+-- The record of all repetitions of a group, the block of an operation; each group has a template. losses: whether there
+-- is a loss after each repetition, and in a backward list the function that adds its gradient.
+function M.make_group(text, op, is_backward, losses)
+  local group = op.block
+  local first, past = M.write_range(group, is_backward)
+  return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward,
+    losses = losses and { tokens = text.tokens, routine = losses,
+      output = "w." .. buffers.name_for_stream("output", op.out),
+      gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
+end
+
 -- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.
 -- place_value: a function that gives the place of a value, as text.
 function M.make_entry_text(cpu, scope_text, entry, place_value)

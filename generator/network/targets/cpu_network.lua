@@ -40,6 +40,7 @@
 --   passes      the largest number of passes through a block in training, if each step has its own number; else false
 --   passes_by_length   whether a step's number of passes is the task length of its examples
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
+--   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
 --   masks       whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
@@ -248,6 +249,7 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
     passes_by_length = lists.any(net.scopes, function(block) return block.by_length end) or false,
     gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
+    has_losses = lists.any(net.scopes, function(block) return block.has_losses end) or false,
     tied = tied and tied.name or false, max_dropouts = builder.find_max_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),

@@ -234,12 +234,6 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- The record of all repetitions of a group; each group has a template.
-local function make_group(group, is_backward)
-  local first, past = names.write_range(group, is_backward)
-  return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward }
-end
-
 -- Completes the last of the records if it is the record of a group. Sets its fields `list`, the records of a repetition
 -- (list_records(cpu, group, ...)), and `part`, whether these records select rows because the last repetition omits
 -- unused rows.
@@ -256,7 +250,7 @@ end
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then
-    return make_group(block, false)
+    return names.make_group(text, op, false, block.has_losses and mode == "train")
   end
   local first, past, number = names.write_range(block)
   local keeps_input = names.keeps_input(cpu, block, mode)
@@ -352,10 +346,11 @@ function backward.place_grad(cpu, text, entry)
       "routine(self, positions, dy, vectors)"))
 end
 
-function backward.block_grad(_, _, entry)
+function backward.block_grad(cpu, text, entry)
   local block = entry.op.block
   if block.is_group then
-    return make_group(block, true)
+    return names.make_group(text, entry.op, true,
+      block.has_losses and make_row_sum(cpu, entry.op.out.width, false, "").routine)
   end
   local first, past, number = names.write_range(block, true)
   local layer = block.loops > 1 and ("%s %% %s"):format(number, block.count_name) or number

@@ -50,6 +50,11 @@ return {
     fingerprints = { "free_passes" },
     doc = "whether every training step draws a number of passes without gradient and then, at most times / 2, of "
       .. "passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes" },
+  { path = "model.loops.loss", is_rare = true, type = "choice", default = "last", omitted_value = "last",
+    doc = "the passes whose answers training learns from", fingerprints = { "pass_sums" },
+    choices = {
+      { "last", "the last pass" },
+      { "every", "every pass: the loss is the mean over the losses of all passes" } } },
   { path = "model.loops.inject", type = "boolean", default = false,
     doc = "whether every pass adds the embedding of the tokens to its input" },
   { path = "model.loops.start", type = "choice", default = "embedding", doc = "the input of the first pass",

@@ -52,6 +52,14 @@ local function check_loops(context, report)
       what = '"inside": every sum has a norm already, and no final norm follows',
       expected = 'model.norm.place = "pre", or norm = "outside"' })
   end
+  if loops.loss == "every" and lists.get(model, "norm.place") == "pre" and loops.norm ~= "inside" then
+    report.refuse("model.loops.loss", "model.loops.norm", '"outside"', {
+      what = '"every": the final norm follows the last pass alone', expected = 'norm = "inside", or loss = "last"' })
+  end
+  if loops.loss == "every" and loops.progressive then
+    report.refuse("model.loops.loss", "model.loops.progressive", "true", {
+      what = '"every": the progressive loss is that of one pass', expected = 'progressive = false, or loss = "last"' })
+  end
   if resolved.eval.dropout then
     report.refuse("eval.dropout", "model.loops.times", loops.times, {
       what = "masks of evaluation are numbered by the layers of training, and passes may be more",

@@ -4,5 +4,16 @@ for (int pass = ${past} - 1; pass >= ${first}; pass--) {
 for (int pass = ${first}; pass < ${past}; pass++) {
 % end
     const row_set *part = pass + 1 < ${past} ? &w.all : &w.read; % if part
+% if losses and is_backward then
+    if (pass + 1 < ${past})
+        % call(losses.routine, losses.tokens, losses.gradient, "w.pass[pass].loss_gradient", losses.gradient)
+% end
     % include(op.template, op) % for _, op in ipairs(list)
+% if losses and not is_backward then
+    if (pass + 1 < ${past}) { /* the backward pass begins with the loss of the last pass */
+        lh_sums pass_sums = {0};
+        % call("loss_and_gradient", "&w", losses.output, "w.pass[pass].loss_gradient", "g", "&pass_sums")
+        sums->loss += pass_sums.loss;
+    }
+% end
 }
