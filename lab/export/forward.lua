@@ -74,7 +74,7 @@ function Pass:note_reads(item, i)
 end
 
 -- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and no
--- statement after number i reads the variable `h`; otherwise a name that begins with `word`.
+-- statement after number i reads the variable `h`; if not, a name that begins with `word`.
 function Pass:choose_name(value, i, word)
   local is_free = not self.keeps_h and (not self.stream or (self.last[self.stream] or 0) <= i)
   if is_free and value.width.count == self.width and not value.is_external then

@@ -157,7 +157,7 @@ function TestStamps.test_loose_text_has_its_own_stamp()
   lu.assertNotEquals(loose, (select(3, compute_stamps("1", "b"))))
 end
 
--- The digest is computed by the system's program if there is one and it can read every file, otherwise in Lua.
+-- The system's program computes the digest, if there is one and it can read every file; if not, Lua computes it.
 function TestStamps.test_digests_of_files_do_not_depend_on_the_program_that_computes_them()
   local project = require("project").new(lfs.currentdir())
   local expected = require("base.sha256").hash(support.read("Makefile"))

@@ -219,7 +219,7 @@ b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu
   lu.assertEquals(list_rates(", { dropout = 0 }", "", "model.attention_dropout=0.3"), { BRANCH = "0.1" })
 end
 
--- A field that a description does not read is refused if it is set, and is not on the plan's page otherwise.
+-- A field that a description does not read is refused if it is set; if it is not set, it is not on the plan's page.
 function TestErrors.test_unused_fields_are_reported()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
     "norm.place=pre", "norm.embedding=true" }) do

@@ -180,7 +180,8 @@ function TestRooms.test_no_module_requires_itself_indirectly()
   end
 end
 
--- The folder to which a template belongs: cpu, cuda or python below attention/, otherwise the first folder of its path.
+-- The folder to which a template belongs: for a template below attention/ cpu, cuda or python, for any other template
+-- the first folder of its path.
 local function get_folder(path)
   return path:match("^attention/([^/]+)") or path:match("^[^/]+")
 end

@@ -58,7 +58,7 @@ function TestPacking.test_groups_are_rectangles_of_missing_runs()
   lu.assertEquals(#packing.make_groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
 end
 
--- The seeds of a part that is set apart are in one group if all their runs are missing, otherwise alone.
+-- The separate seeds of a part are in one group if all their runs are missing; if not, each has a group of its own.
 function TestPacking.test_groups_of_runs_with_separate_seeds_of_parts()
   local function make_crossed(missing_run)
     local cell = { id = "a", seeds = { 0, 1, part_seeds = { init = { 0, 1, 2 } } } }

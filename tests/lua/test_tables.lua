@@ -205,8 +205,10 @@ end
 TestVerb = { tearDown = support.clean }
 
 -- Writes a run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share
--- of the 2-D sinusoid. sigma: of the normal numbers; nil: the table is the fixed 1-D sinusoid; percent: the accuracy;
--- start: whether there is a checkpoint of step 0. Returns the folder of all runs.
+-- of the 2-D sinusoid. Returns the folder of all runs.
+--   sigma     the standard deviation of the normal numbers; nil: the table is the fixed 1-D sinusoid
+--   percent   the accuracy
+--   start     whether there is a checkpoint of step 0
 local function add_run(sigma, seed, percent, start)
   local spec = reports.make_spec("latin_square")
   spec.model.width = 16

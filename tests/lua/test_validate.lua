@@ -48,7 +48,8 @@ function TestValidate.test_a_default_that_is_left_out_may_be_written()
   lu.assertStrContains(info.warnings[1], "model.spare_token: false has no effect")
 end
 
--- A table whose fields all have their defaults is left out; otherwise only the other fields are kept.
+-- A table whose fields all have their defaults is left out of the resolved spec. Any other table keeps only the fields
+-- with other values.
 function TestValidate.test_a_model_s_defaults_are_left_out()
   local function resolve_model(fields)
     return accept("return { " .. TASK .. "model = { layers = 2, " .. fields .. " } }").model

@@ -1,10 +1,13 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
--- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, flag_study }.
--- out: the folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; flag_study: { text, origin } of
--- a study from flags (requested_study.lua); reading: true if no run will be trained. Output: nil and the errors as
--- text; or { name, title, path, scale, set, report, scored, labels, axes = { { name, values = { names } } }, warnings,
--- ids (of all cells), cells (the selected ones) }. A cell:
+-- Input: a project, the name of a file in spec/studies or a path, and options:
+--   scale, set      the name of a scale, and words of --set, or nil
+--   out             the folder of all runs
+--   reading         true if no run will be trained
+--   choice          the selected cells (chosen_cells.lua), nil: all cells
+--   flag_study      { text, origin } of a study from flags (requested_study.lua), or nil
+-- Output: nil and the errors as text; or { name, title, path, scale, set, report, scored, labels, axes = { { name,
+-- values = { names } } }, warnings, ids (of all cells), cells (the selected cells) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
 --   seeds           a list; seeds.part_seeds: nil, or a list for each part with separate seeds (seeds.lua)
@@ -205,7 +208,8 @@ local function find_source(work, stage, point, id)
   return source
 end
 
--- Returns the path of a spec's initial checkpoint for messages, if the checkpoint does not exist; otherwise nil.
+-- Returns the path of a spec's initial checkpoint for messages, if the checkpoint does not exist; nil if it exists, or
+-- the spec names none.
 local function find_lost_init(loaded)
   local node = loaded.tree.fields.init
   local checkpoint = node and type(node.value) == "string" and loaded.place(node.origin, node.value)

@@ -110,12 +110,15 @@ local function choose_set(cell_runs, scored)
   end) or scored.split
 end
 
--- Describes how a cell's learning rate is chosen: { set, is_beyond, is_scored, is_named, rates }. cell_runs: the runs
--- that have a score. set: the name of the evaluation that decides (runs.get_evaluation). is_beyond: whether some of its
--- examples are beyond training. is_scored: whether scores are on this set, too. is_named: whether the study names the
--- set, in `select`. rates: the number of rates with a score. Without `select`, the set is validation (a separate stream
--- or a set of dataset files) or else in_distribution (a split of sampled tasks, or a part of a dataset's test), if it
--- is not the scored set and all runs have a score on it; otherwise it is the scored set.
+-- Describes how a cell's learning rate is chosen. cell_runs: the runs that have a score. Without `select`, the set is
+-- validation (a separate stream or a set of dataset files) or else in_distribution (a split of sampled tasks, or a part
+-- of a dataset's test), if it is not the scored set and all runs have a score on it. If neither fits, it is the scored
+-- set. Returns
+--   set         the name of the evaluation that decides (runs.get_evaluation)
+--   is_beyond   whether some of its examples are beyond training
+--   is_scored   whether scores are on this set, too
+--   is_named    whether the study names the set, in `select`
+--   rates       the number of rates with a score
 local function describe_choice(cell_runs, scored)
   local set = choose_set(cell_runs, scored)
   local choice = { set = set, is_named = scored.select ~= nil, is_beyond = false, is_scored = false,

@@ -1,11 +1,15 @@
 -- Does the missing work of a study: builds its trainers, and trains and evaluates its runs, several at a time.
 --
--- Input: { project, action, study, scale, set, choice, flag_study, jobs, hours, out, device, target, arch, jit,
--- cuda_root, hooks }. scale, set, choice, flag_study: for grid.expand; action: "run", "status" or "dry_run"; jobs: the
--- number of concurrent cells, or nil; hours: after which no further run starts, or nil; out: the folder of all runs;
--- hooks: nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an exit code;
--- results on stdout, other messages on stderr. The folders of the runs are the only record of progress: the same
--- command continues after any interruption. Two sweeps share the work, since trainers lock folders.
+-- Output: an exit code; results on stdout, other messages on stderr. The folders of the runs are the only record of
+-- progress: the same command continues after any interruption. Two sweeps share the work, since trainers lock folders.
+-- Input: the options of the verb, among them
+--   action   "run", "status" or "dry_run"
+--   study, scale, set, choice, flag_study   for grid.expand
+--   jobs     the number of concurrent cells, or nil
+--   hours    the hours after which no further run starts, or nil
+--   out      the folder of all runs
+--   device, target, arch, jit, cuda_root   for trainers
+--   hooks    nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }
 
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")

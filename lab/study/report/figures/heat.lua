@@ -50,8 +50,11 @@ function M.format_tics(names, first, max_tics)
   end), ", ")
 end
 
--- Returns a panel of a matrix. rows: their number; range: { from, to } of the colours; nil: from minus to plus the
--- largest absolute value, which is added to the title; names: of the rows, { rows, columns }, or nil.
+-- Returns a panel of a matrix.
+--   rows    the number of rows
+--   range   the numbers with the first and the last colour, { from, to }; nil: from minus to plus the largest absolute
+--           value, which is added to the title
+--   names   the names of rows and of columns, { rows, columns }, or nil
 function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
   local peak = math.max(1e-9, -low, high)
