@@ -167,24 +167,24 @@ function operations.attention_grad(m, b, repetition, get_buffer)
     b.dkv ~= b.dq and clear_buffer(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)
   local ddirection = b.dcontribution and clear_buffer(m:get_gradient_buffer(b.dcontribution))
   local D, C, sums = dy.width // op.family.heads, dy.width, {}
-  local function compute_weight_gradient(h, i, j, value)
+  local function compute_weight_gradient(h, i, j, value_offset)
     local sum = 0
     for d = 1, D do
-      sum = sum + dy.data[i * C + h * D + d] * kv.data[value + d]
+      sum = sum + dy.data[i * C + h * D + d] * kv.data[value_offset + d]
     end
     return sum * mask[(h * q.rows + i) * kv.rows + j + 1]
   end
-  visit_pairs(op, q, kv, function(h, i, j, _, _, value)
+  visit_pairs(op, q, kv, function(h, i, j, _, _, value_offset)
     local row = h * q.rows + i
-    sums[row] = (sums[row] or 0) + weights[row * kv.rows + j + 1] * compute_weight_gradient(h, i, j, value)
+    sums[row] = (sums[row] or 0) + weights[row * kv.rows + j + 1] * compute_weight_gradient(h, i, j, value_offset)
   end)
-  visit_pairs(op, q, kv, function(h, i, j, query, key, value, direction_index)
+  visit_pairs(op, q, kv, function(h, i, j, query_offset, key_offset, value_offset, direction_index)
     local pair = (h * q.rows + i) * kv.rows + j + 1
-    local dlogit = weights[pair] * (compute_weight_gradient(h, i, j, value) - sums[h * q.rows + i])
+    local dlogit = weights[pair] * (compute_weight_gradient(h, i, j, value_offset) - sums[h * q.rows + i])
     for d = 1, D do
-      write_value(dkv, value + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
-      write_value(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
-      write_value(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
+      write_value(dkv, value_offset + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
+      write_value(dq, query_offset + d, dlogit * kv.data[key_offset + d] / math.sqrt(D), true)
+      write_value(dkv, key_offset + d, dlogit * q.data[query_offset + d] / math.sqrt(D), true)
     end
     if direction_index then
       write_value(ddirection, direction_index, dlogit, true)

@@ -91,7 +91,7 @@ function TestChoice.test_claims_after_a_number_of_passes()
 end
 
 -- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. in_a, in_b: the accuracy at
--- training lengths, nil for no such line; extra_a, extra_b: further lines.
+-- training lengths, nil without a line for training lengths; extra_a, extra_b: further lines.
 local function make_two_rates(extra_a, extra_b, in_a, in_b)
   local function make_lines(accuracy_within, accuracy_beyond, extra)
     return (accuracy_within and make_eval_line(100, "in_distribution", 5, accuracy_within) or "")

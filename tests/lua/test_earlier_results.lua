@@ -122,10 +122,10 @@ function TestEarlier.test_runs_of_another_plan_are_shown_and_marked()
   local study, root = expand()
   sweep(study, root, 40)
   lu.assertEquals(list_cells(cells.read_study(study, root)), { "width_16: 50 51", "width_32: 60 61" })
-  local now = cells.read_study(expand({ layers = 2 }), root)
-  lu.assertEquals(list_cells(now), { "width_16: 50 51; model.layers was 1 and is 2 now",
+  local new_study = cells.read_study(expand({ layers = 2 }), root)
+  lu.assertEquals(list_cells(new_study), { "width_16: 50 51; model.layers was 1 and is 2 now",
     "width_32: 60 61; model.layers was 1 and is 2 now" })
-  lu.assertStrContains(open_study.list_remarks(now)[1],
+  lu.assertStrContains(open_study.list_remarks(new_study)[1],
     "2 of 2 cells show runs of an earlier version, which a sweep would train")
 end
 
@@ -136,11 +136,11 @@ function TestEarlier.test_versions_are_not_mixed()
   local changed_study = expand({ layers = 2 })
   table.remove(changed_study.cells[1].runs)
   write_runs(changed_study.cells[1], 90)
-  local now = cells.read_study(expand({ layers = 2 }), root)
-  lu.assertEquals(list_cells(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
-  lu.assertEquals(now.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 and is "
-    .. "2 now"):format(study.cells[1].spec.plan.digest) })
-  lu.assertEquals(open_study.list_remarks(now)[2], "Left out: " .. now.left_out[1] .. ".")
+  local new_study = cells.read_study(expand({ layers = 2 }), root)
+  lu.assertEquals(list_cells(new_study), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
+  lu.assertEquals(new_study.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 "
+    .. "and is 2 now"):format(study.cells[1].spec.plan.digest) })
+  lu.assertEquals(open_study.list_remarks(new_study)[2], "Left out: " .. new_study.left_out[1] .. ".")
 end
 
 function TestEarlier.test_the_newest_of_several_plans_is_shown()
@@ -158,8 +158,8 @@ function TestEarlier.test_a_comment_in_a_sampler()
   local study, root = expand(own_task)
   sweep(study, root, 40)
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")) .. "/* A remark. */\n")
-  local now = list_cells(cells.read_study(expand(own_task), root))
-  lu.assertStrMatches(now[1],
+  local texts = list_cells(cells.read_study(expand(own_task), root))
+  lu.assertStrMatches(texts[1],
     "width_16: 50 51; task.source: mine.c had other bytes %(.studies/sources/%x+%.c, now %x+%.%.%.%)")
   write.remove_tree(root .. "/.studies")
   lu.assertEquals(list_cells(cells.read_study(expand(own_task), root))[1],
@@ -172,8 +172,8 @@ function TestEarlier.test_a_schedule_depends_on_the_last_step()
   local falls = 'schedule = { kind = "linear" }'
   local study, root = expand({ train = falls })
   sweep(study, root, 40)
-  local now = list_cells(cells.read_study(expand({ train = falls, steps = 200 }), root))
-  lu.assertEquals(now[1], "width_16: 50 51; train.steps "
+  local texts = list_cells(cells.read_study(expand({ train = falls, steps = 200 }), root))
+  lu.assertEquals(texts[1], "width_16: 50 51; train.steps "
     .. "was 100 and is 200 now (the learning rate falls until the last step)")
   write.remove_tree(root)
   study = expand()
@@ -198,9 +198,9 @@ end
 function TestEarlier.test_cells_that_left_the_study()
   local study, root = expand()
   sweep(study, root, 40)
-  local now = cells.read_study(expand({ values = NARROW }), root)
-  lu.assertEquals(list_cells(now), { "width_16: 50 51", "width_32: 60 61; the study has no such cell now" })
-  lu.assertEquals(now.axes, { { name = "width", values = { "16", "32" } } })
+  local new_study = cells.read_study(expand({ values = NARROW }), root)
+  lu.assertEquals(list_cells(new_study), { "width_16: 50 51", "width_32: 60 61; the study has no such cell now" })
+  lu.assertEquals(new_study.axes, { { name = "width", values = { "16", "32" } } })
 end
 
 TestOpen = { tearDown = support.clean }
@@ -215,28 +215,30 @@ function TestOpen.test_a_study_that_cannot_be_read()
   local study, root = expand()
   sweep(study, root, 40)
   support.write("swept/study.lua", "return {")
-  local now = assert(open_folder(root, study.path))
-  lu.assertEquals(list_cells(now), { "width_16: 50 51", "width_32: 60 61" })
-  lu.assertStrContains(now.remarks[1], "study.lua cannot be read now: ")
+  local new_study = assert(open_folder(root, study.path))
+  lu.assertEquals(list_cells(new_study), { "width_16: 50 51", "width_32: 60 61" })
+  lu.assertStrContains(new_study.remarks[1], "study.lua cannot be read now: ")
   os.remove(study.path)
-  now = assert(open_folder(root, study.path, "study"))
-  lu.assertEquals({ list_cells(now)[2], now.title }, { "width_32: 60 61", "p" })
+  new_study = assert(open_folder(root, study.path, "study"))
+  lu.assertEquals({ list_cells(new_study)[2], new_study.title }, { "width_32: 60 61", "p" })
   write.remove_tree(root .. "/.studies")
-  now = assert(open_folder(root, study.path))
-  lu.assertEquals({ now.is_from_folder, list_cells(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
+  new_study = assert(open_folder(root, study.path))
+  lu.assertEquals({ new_study.is_from_folder, list_cells(new_study)[1], #new_study.problems },
+    { true, "width_16: 50 51", 1 })
   local folder, message = open_folder(root, study.path, study.path)
   lu.assertNil(folder)
   lu.assertStrContains(message, "no such study")
 end
 
--- If the study has other axes now, the report shows the form that was swept.
+-- If the study has other axes now, the report shows the axes and cells that were swept.
 function TestOpen.test_other_axes()
   local study, root = expand()
   sweep(study, root, 40)
   expand({ axis = "size" })
-  local now = assert(open_folder(root, study.path))
-  lu.assertEquals({ list_cells(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
-    "no run belongs to a cell of the study as it is now; this report shows the study as it was swept" } })
+  local new_study = assert(open_folder(root, study.path))
+  lu.assertEquals({ list_cells(new_study)[1], new_study.axes[1].name }, { "width_16: 50 51", "width" })
+  lu.assertEquals(new_study.remarks,
+    { "no run belongs to a cell of the study as it is now; this report shows the study as it was swept" })
 end
 
 -- A study that scores a part of the test keeps that part when it is read from its snapshot; unknown sets are dropped.

@@ -184,11 +184,11 @@ end
 -- Unused functions, which compilers would refuse, are left out of device code. A value called layer_norm does not count
 -- as a use of the function layer_norm: only a norm of kind "layer" calls it.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
-  for kind, has in pairs({ layer = true, rms = false }) do
+  for kind, is_called in pairs({ layer = true, rms = false }) do
     local _, text = render(describe_attention("layer", function(b, s)
       return b:norm("norm1", b:product("layer_norm", s, 16), kind)
     end))
-    lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, has, kind)
+    lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, is_called, kind)
   end
 end
 
@@ -196,9 +196,9 @@ end
 function TestNames.test_dropouts_of_one_name_may_have_several_rates()
   local plan, text = render(describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
-    local h, outside = b:input(net:norm("norm1", x)), b:external(x)
-    local s = b:add(b:add(h, b:attention("self", h, h), 0.1), outside, 0.2)
-    b:output(b:add(s, outside, 0.3))
+    local h, input_again = b:input(net:norm("norm1", x)), b:external(x)
+    local s = b:add(b:add(h, b:attention("self", h, h), 0.1), input_again, 0.2)
+    b:output(b:add(s, input_again, 0.3))
     return b.result
   end))
   lu.assertEquals(lists.get_names(plan.dropouts), { "BRANCH", "EMBEDDING", "EMBEDDING_2", "EMBEDDING_3" })
@@ -241,8 +241,8 @@ function TestNames.test_a_stream_may_have_two_embeddings()
       local x = net:embed("embedding", source, { table = tokens, scale = 4, place = net.additive })
       local again = net:embed("again", source, { table = tokens, scale = 2, place = net.additive })
       local b = net:block("layer", 2, "A block.")
-      local h, outside = b:input(x), b:external(again)
-      b:output(b:norm("norm1", b:add(b:add(h, b:attention("self", h, h)), outside)))
+      local h, outer_value = b:input(x), b:external(again)
+      b:output(b:norm("norm1", b:add(b:add(h, b:attention("self", h, h)), outer_value)))
       net:classify(net:readout(b.result, "last"))
     end, 'kind = "learned", additive = { rows = 40 }', width, "lengths = { 1, 18 }")
     check_names(text, "embeddings")
@@ -265,9 +265,9 @@ function TestNames.test_sums_of_positions_are_those_of_placed_streams()
     local memory = net:embed("memory", source, { table = tokens })
     local x = net:embed("embedding", target, { table = tokens, place = net.additive })
     local b = net:block("layer", 2, "A block.")
-    local h, outside = b:input(x), b:external(memory)
+    local h, outer_value = b:input(x), b:external(memory)
     local s = b:norm("norm1", b:add(h, b:attention("decoder", h, h)))
-    b:output(b:norm("norm2", b:add(s, b:attention("cross", s, outside))))
+    b:output(b:norm("norm2", b:add(s, b:attention("cross", s, outer_value))))
     net:classify(net:readout(b.result, "last"))
   end, function()
     local path = support.write("pair.lua", [[

@@ -278,17 +278,17 @@ end
 -- Returns the state of a run with all steps, by its evaluation. A run that was evaluated in another way counts as done
 -- if it has no checkpoint, since a new evaluation would need a new training.
 local function find_evaluation_state(dir, goal, facts)
-  local problem, is_evaluated_otherwise, damage = find_missing(dir, goal, facts)
+  local problem, was_evaluated_differently, damage = find_missing(dir, goal, facts)
   if damage then
     return "damaged", damage
-  elseif problem and is_evaluated_otherwise and not M.has_checkpoint(dir) then
+  elseif problem and was_evaluated_differently and not M.has_checkpoint(dir) then
     return "done", problem .. ", but there is no checkpoint to evaluate"
   end
   return problem and "to evaluate" or "done", problem
 end
 
 -- Returns the state of a run by its files alone; and a message on damage or on the remaining work.
-local function read_recorded(dir, goal)
+local function read_state_in_files(dir, goal)
   local facts, damage = run_files.read_facts(dir, run_files.split_path(dir))
   if not facts then
     return damage and "damaged" or "absent", damage
@@ -319,7 +319,7 @@ M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further
 
 -- Returns the state of a run, and a text or nil: the damage, or how steps or evaluation differ from those requested.
 function M.read_state(dir, goal, locks)
-  local state, words = read_recorded(dir, goal)
+  local state, words = read_state_in_files(dir, goal)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
   end
