@@ -3,7 +3,7 @@
 -- device, templates/attention/cuda/terms/<page>.tpl.
 --
 -- Input: an attention family with its terms, and with the table `attends`, the plan of its device code from
--- cuda_half.lua. Output of M.list_terms: a list of terms as in terms.lua, with its properties (by_offset and by_pair
+-- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua), with its properties (by_offset and by_pair
 -- have the values that hold on the device) and `samples_positions`. A term with several device pages appears once for
 -- each page; a term without device pages is left out. Output of M.list_sum_passes, which needs the result of
 -- M.list_terms in family.on_device.terms: a list with these fields:

@@ -28,7 +28,7 @@
 --     tables           the score reads numbers from the step's tables, which are computed first
 --     needs_logits     the backward pass needs the logits of pairs
 --     trains           learned tables have gradients
---     changes_gradient   the gradient of a logit differs from that of its score
+--     changes_gradient   the gradient of a logit differs from the gradient of its score
 --     scores_rows      a function scores a query with a vector of consecutive keys
 --     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, whose vector would begin
 --                      before the first entry of a table by distance

@@ -162,7 +162,7 @@ end
 -- over heads.
 function Emitter:add_array(node)
   local index = lower.find_index(self:find_dependencies(node))
-  local scope, open = self.levels[self:find_level(node)], self.open
+  local scope, open_loops = self.levels[self:find_level(node)], self.open
   local base = self:make_name(NAMES[node.op] or node.op)
   self.open = {}
   local statement = { kind = "array", type = self:get_type(node), name = base, count = index.count }
@@ -172,7 +172,7 @@ function Emitter:add_array(node)
   table.insert(loop.body, { kind = "assign", target = element, value = value })
   table.insert(scope.list, statement)
   table.insert(scope.list, loop)
-  self.open = open
+  self.open = open_loops
   self.arrays[node] = element
   return element
 end

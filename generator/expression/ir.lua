@@ -3,7 +3,7 @@
 -- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
 -- invalid. A node is { op, id, type, low, high, sure, [1], [2], ... } with its arguments as items, and never changes;
 -- equal nodes are one node. Invariant: ids ascend in the order in which nodes are made, so every order that derives
--- from ids is the same in each run.
+-- from ids is equal in all runs.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
@@ -26,7 +26,7 @@
 -- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.
 --
 -- ir.new(context) makes a builder. context: heads, layers, cross (whether queries attend to another sequence),
--- positions ("index", "difference", "drawn" or "clamped", as in docs/encodings.md), first_position and max_position:
+-- positions ("index", "difference", "drawn" or "clamped", see docs/encodings.md), first_position and max_position:
 -- sampled positions are first_position .. max_position - 1.
 
 local functions = require("expression.functions")

@@ -333,10 +333,11 @@ end
 -- The class, "query" or "key", of the token that alone decides a part's value; nil if no token does.
 local function find_token_class(node)
   local class, is_alone = nil, node.type ~= "truth"
-  walk(node, function(inner)
-    local from = inner.op == "value" and inner.parameter.from
-    is_alone = is_alone and not ir.describe_unsummable(inner) and not (from and class and from ~= class)
-    class = class or from or nil
+  walk(node, function(inner_node)
+    local token_class = inner_node.op == "value" and inner_node.parameter.from
+    is_alone = is_alone and not ir.describe_unsummable(inner_node)
+      and not (token_class and class and token_class ~= class)
+    class = class or token_class or nil
   end)
   return is_alone and class or nil
 end

@@ -72,8 +72,8 @@ function M:print_lookup(node, level)
   local per_head = leaf_texts.has_head(p)
   local member = self.environment.parameter(p)
   if self:is_vector(node[1]) then
-    local from = per_head and ("%s + h * %d"):format(member, p.size) or member
-    return ("gather(%s, %s)"):format(from, self:print(node[1], 0, level))
+    local address = per_head and ("%s + h * %d"):format(member, p.size) or member
+    return ("gather(%s, %s)"):format(address, self:print(node[1], 0, level))
   end
   local index = self:print_integer(node[1], level)
   return ("%s[%s%s]"):format(member, per_head and ("h * %d + "):format(p.size) or "", index)

@@ -21,8 +21,8 @@ function M.format_number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
   end
-  local short = ("%.9g"):format(value)
-  return tonumber(short) == value and short or ("%.17g"):format(value)
+  local short_text = ("%.9g"):format(value)
+  return tonumber(short_text) == value and short_text or ("%.17g"):format(value)
 end
 
 -- The number of uses of each node in the formulas with these roots; and the list of nodes, each after its arguments.

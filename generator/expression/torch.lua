@@ -189,7 +189,7 @@ function Printer:print(node, min_precedence)
   return precedence < min_precedence and "(" .. out .. ")" or out
 end
 
--- The argument of a node with the longest text, among those that may get a name.
+-- The argument with the longest text among the arguments of a node that may get a name; nil if there is none.
 function Printer:find_longest_part(node)
   local longest_part, longest_length
   for _, argument in ipairs(node) do

@@ -2,8 +2,8 @@
 -- functions that it applies become nodes of a formula.
 --
 -- Output: the functions that a spec may call, and M.begin, which returns x. Functions and operators return a number if
--- all arguments are numbers, so that a spec can compute its constants; otherwise an object for a node of a builder
--- (ir.lua). Every other use of an object raises a mistake of the spec.
+-- all arguments are numbers, so that a spec can compute its constants; for other arguments an object for a node of a
+-- builder (ir.lua). Every other use of an object raises a mistake of the spec.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

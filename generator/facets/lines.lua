@@ -13,7 +13,7 @@
 --   starts_text    C text of `starts`
 --   corners_text   C text of the fields `corner` of all heads
 --   any_corner  whether a head has a corner
---   list        the lines, in the form of the spec
+--   list        the field `list` of the spec
 --   columns     the side from which lines of direction 0 are counted
 --   corner      the spec's choice of heads with a corner; "none" unless the family is cross-attention
 --   description   the visible keys in words
@@ -77,16 +77,16 @@ local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 local function warn_beyond(view, report, name, streams)
   local encoding, sides = view.resolved.encoding, SIDES[name] or { 1, 1 }
   local queries, keys = streams[sides[1]], streams[sides[2]]
-  local causal = name == "decoder" or view.resolved.model.kind == "decoder"
+  local is_causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
   local lines_without_pairs = lists.filter(encoding.lines.list, function(line)
-    local last_line = causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
+    local last_line = is_causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
     return line.line > last_line or line.line <= (line.direction == 0 and -1 or -queries)
   end)
-  local first = lines_without_pairs[1]
-  if first then
+  local first_line = lines_without_pairs[1]
+  if first_line then
     report.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
-      report.get_path("encoding.lines"), first.line, first.direction, first.head, lines_without_pairs[2]
+      report.get_path("encoding.lines"), first_line.line, first_line.direction, first_line.head, lines_without_pairs[2]
         and (", and %d more, contain no pair"):format(#lines_without_pairs - 1) or " contains no pair",
       queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
   end
@@ -183,7 +183,7 @@ end
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
 -- The mask for templates of Python:
---   rows      the lines, in the form of the spec
+--   rows      the field `list` of the spec
 --   column    the expression that is constant on a line of direction 0
 --   corners   the heads that have a corner, or false
 --   causal    whether keys after a query stay hidden

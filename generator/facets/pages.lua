@@ -41,7 +41,7 @@
 --     bias                   whether the map has a bias
 --     comment                the comment of the parameter
 --     description            words for the width of the value
---     init                   initial values of the map's weights; nil: those of all products
+--     init                   initial values of the map's weights; nil: the values of other products
 --     cached                 whether attention caches what it needs of the value in decoding
 --                            family.request has these fields, width (the columns, rounded up to whole vectors) and
 --                            constant (the name of the width in C)
@@ -50,7 +50,7 @@
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
 --                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
 --                            may add to the tables extra_inputs, pages and calls of context, and set context.layer;
---                            lab/export/pytorch.lua describes these four
+--                            lab/export/pytorch.lua describes these fields
 --   exported                 true: the facet needs no `export`, since operations of the network or the table of another
 --                            page contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share:

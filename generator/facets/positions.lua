@@ -8,8 +8,8 @@
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
 -- and its range, so facets with the same site and range have the same positions. Vectors that are added to embeddings
 -- share one draw. With draw = "layer", each block has a draw for rotation, distances and vectors added in blocks; Ruoss
--- et al.'s released code does the same for rotation and distances. With several streams, each stream has its own draws
--- and sites, and added vectors have draws that belong to no family (M.plan_input).
+-- et al.'s released code has a draw for rotation and distances in each block. With several streams, each stream has its
+-- own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
 -- The kind is "index" for positions by index, and in four further cases: a grid (only tables of sinusoids read its
 -- cells), positions with a `period` (only tables of positions contain it), positions that depend on tokens (only added

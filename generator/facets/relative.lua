@@ -11,7 +11,7 @@
 --   sets         the number of sets of distances in a step: one for each layer, or one for all layers
 --   set_of_layer C text of the index of layer l's set
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
---                side; otherwise the width of one head, since the heads share a row
+--                side; for other kinds the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
 --   vectors_per_query   the number of vectors of a head's width that the pass over keys reads for each query: the
 --                gradient of the output, and the query with each of its biases

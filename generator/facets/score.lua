@@ -284,7 +284,8 @@ function M.explain_length(resolved, sides)
   return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
--- Refuses values of queries and keys next to rotations, which the backward pass cannot undo in these rows.
+-- Refuses parameters that read rows of queries and keys in addition to rotations: the backward pass cannot undo
+-- rotations of such rows.
 local function check_rotation(formula, family)
   local p = family.rotation.kind ~= "none"
     and lists.find(formula.parameters, function(parameter) return parameter.from end)
@@ -368,17 +369,17 @@ end
 function M.request_value(family)
   local running = family.score.running
   local maps = running and running.maps or {}
-  local first = maps[1] and maps[1].parameter
+  local first_parameter = maps[1] and maps[1].parameter
   for _, value in ipairs(maps) do
     local p = value.parameter
-    if canonical.format(p.init) ~= canonical.format(first.init) then
+    if canonical.format(p.init) ~= canonical.format(first_parameter.init) then
       error({ problem = true, field = "encoding.parameters." .. p.name,
-        what = ("the initial values differ from those of x.%s"):format(first.name),
+        what = ("the initial values differ from those of x.%s"):format(first_parameter.name),
         expected = "equal initial values, since one map computes all values of tokens" })
     end
   end
-  return first and { name = "values", columns = #maps * family.heads, bias = true, cached = true,
-    init = first.init, comment = "of every head: " .. table.concat(lists.map(maps, function(value)
+  return first_parameter and { name = "values", columns = #maps * family.heads, bias = true, cached = true,
+    init = first_parameter.init, comment = "of every head: " .. table.concat(lists.map(maps, function(value)
       return value.parameter.name
     end), ", "), description = "values of every head" } or nil
 end

@@ -195,9 +195,10 @@ function M.plan(build, lowered, score)
   out.gradient_nests, out.ending = make_gradients(build, score.tables)
   out.tables = lists.map(score.tables, function(t) return make_member(build, t, t.per_head) end)
   out.gradients = list_gradients(build, out.gathers)
-  out.numbers = list_numbers(build, out.tables, true)
+  local has_full_comments = true
+  out.numbers = list_numbers(build, out.tables, has_full_comments)
   out.gradient_set = describe_gradients(out.gradients, out.tables)
-  out.gradient_numbers = list_numbers(build, out.gradients, false)
+  out.gradient_numbers = list_numbers(build, out.gradients, not has_full_comments)
   out.work, out.uniform_work = lists.map(build.work, function(w)
     return { name = w.name, declared = w.type .. " *", type = w.type, comment = "", count = w.count }
   end), build.uniform_work

@@ -74,8 +74,8 @@ end
 
 -- The prefix of the names of parameters that all layers of a family's score share; nil if there are none.
 local function find_shared_folder(net, family)
-  local shared = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
-  local parameter = lists.find(net.declared_last, function(p) return p.name == shared.member end)
+  local shared_parameter = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
+  local parameter = lists.find(net.declared_last, function(p) return p.name == shared_parameter.member end)
   return parameter and parameter.tensors[1][1]:match("^(.*)%.")
 end
 
