@@ -51,7 +51,7 @@ function M.list(model, encoding)
   end)
 end
 
--- For a field below encoding.<family>, the path of the field that all families share; otherwise the path itself.
+-- For a field in encoding.<family>, the path of the field that all families share; for other fields the path itself.
 function M.make_shared_path(path)
   local name, field_path = path:match("^encoding%.(%l+%d?)%.(.*)$")
   return M.is_name[name] and "encoding." .. field_path or path
@@ -79,14 +79,14 @@ end
 --   first    the index of the first of these layers, from 0
 --   period   the number of layers after which the list repeats
 function M.list_layers(encoding)
-  local first = 0
+  local layer_count = 0
   local list = lists.map(M.LAYERS, function(name)
-    local entry = encoding[name] and { name = name, times = get_times(encoding, name), first = first }
-    first = first + (entry and entry.times or 0)
+    local entry = encoding[name] and { name = name, times = get_times(encoding, name), first = layer_count }
+    layer_count = layer_count + (entry and entry.times or 0)
     return entry or nil
   end)
   for _, entry in ipairs(list) do
-    entry.period = first
+    entry.period = layer_count
   end
   return list
 end
@@ -110,8 +110,8 @@ function M.count_layers(model, name, encoding)
   local entry = find(M.list_layers(encoding))
   if entry then
     local is_whole = model.layers and model.layers >= entry.period
-    local last = is_whole and find(M.list_last_layers(encoding, model.layers))
-    return is_whole and model.layers // entry.period * entry.times + (last and last.times or 0) or nil
+    local last_entry = is_whole and find(M.list_last_layers(encoding, model.layers))
+    return is_whole and model.layers // entry.period * entry.times + (last_entry and last_entry.times or 0) or nil
   end
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end

@@ -60,8 +60,8 @@ local function record_origin(context, path, node)
   for i, item in ipairs(node.items or {}) do
     record_origin(context, locate.join(path, i), item)
   end
-  for name, inner in next, node.fields or {} do
-    record_origin(context, locate.join(path, name), inner)
+  for name, field_node in next, node.fields or {} do
+    record_origin(context, locate.join(path, name), field_node)
   end
 end
 
@@ -146,14 +146,14 @@ local function check_names(context, node, path, kind)
     return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
   end)
   local is_legal = lists.to_set(lists.get_names(legal_fields))
-  for name, inner in tree.iterate(node) do
-    local inner_path = locate.join(path, name)
-    if not is_legal[name] and inner.unstated and schema.by_path[inner_path] then
-      context.dropped[#context.dropped + 1] = type(inner.unstated) == "string"
-        and ("%s drops %s, which is not a field%s"):format(inner.unstated, inner_path,
+  for name, field_node in tree.iterate(node) do
+    local field_path = locate.join(path, name)
+    if not is_legal[name] and field_node.unstated and schema.by_path[field_path] then
+      context.dropped[#context.dropped + 1] = type(field_node.unstated) == "string"
+        and ("%s drops %s, which is not a field%s"):format(field_node.unstated, field_path,
           kind and (' of kind "%s"'):format(kind) or "") or nil
     elseif not is_legal[name] then
-      report_unknown_field(context, inner, inner_path, kind, legal_fields)
+      report_unknown_field(context, field_node, field_path, kind, legal_fields)
     end
   end
 end
@@ -240,8 +240,8 @@ local function read_children(context, path, node, result)
 end
 
 function read_table(context, field, node, result)
-  local inner = {}
-  result[field.name] = inner
+  local values_by_name = {}
+  result[field.name] = values_by_name
   if node and not tree.is_table(node) then
     local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
     local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
@@ -250,11 +250,11 @@ function read_table(context, field, node, result)
   end
   context.origins[field.path] = node and node.origin or DEFAULT
   if node or not field.required then
-    read_children(context, field.path, node or tree.make_table(DEFAULT), inner)
+    read_children(context, field.path, node or tree.make_table(DEFAULT), values_by_name)
   end
-  local has_one_field = next(inner) ~= nil and next(inner, (next(inner))) == nil
-  if field.omitted_value and inner.kind == field.omitted_value and has_one_field
-    or field.omitted_value == "empty" and next(inner) == nil then
+  local has_one_field = next(values_by_name) ~= nil and next(values_by_name, (next(values_by_name))) == nil
+  if field.omitted_value and values_by_name.kind == field.omitted_value and has_one_field
+    or field.omitted_value == "empty" and next(values_by_name) == nil then
     result[field.name] = nil
   end
 end

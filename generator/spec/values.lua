@@ -189,8 +189,8 @@ function readers.lengths(context, field, node)
     return report_wrong_type(context, field, node, hint)
   end
   local is_valid, legal_field = true, #node.items > 0 and "step" or "list"
-  for name, inner in tree.iterate_others(node, { legal_field }) do
-    add(context, inner, path .. "." .. name, (name == "step" or name == "list")
+  for name, field_node in tree.iterate_others(node, { legal_field }) do
+    add(context, field_node, path .. "." .. name, (name == "step" or name == "list")
       and ("%s cannot be used with this form"):format(name) or "no such field", expected)
     is_valid = false
   end
@@ -226,18 +226,18 @@ end
 -- Reads eval.by: for each axis a range, a list, or true for all its values; noise; passes. Rules check names of axes.
 function readers.by(context, field, node)
   local by = {}
-  for name, inner in tree.iterate(node) do
+  for name, value_node in tree.iterate(node) do
     local path = field.path .. "." .. name
     if name == axes.NOISE then
-      by[name] = read_noise(context, path, inner)
+      by[name] = read_noise(context, path, value_node)
     elseif name == axes.PASSES then
-      by[name] = readers.lengths(context, { path = path, type = "passes", bounds = PASS_BOUNDS }, inner)
-    elseif inner.value == true then
+      by[name] = readers.lengths(context, { path = path, type = "passes", bounds = PASS_BOUNDS }, value_node)
+    elseif value_node.value == true then
       by[name] = true
-    elseif tree.is_table(inner) then
-      by[name] = readers.lengths(context, { path = path, type = "axis", bounds = AXIS_BOUNDS }, inner)
+    elseif tree.is_table(value_node) then
+      by[name] = readers.lengths(context, { path = path, type = "axis", bounds = AXIS_BOUNDS }, value_node)
     else
-      report_misfit(context, inner, path, schema.TEXT.axis)
+      report_misfit(context, value_node, path, schema.TEXT.axis)
     end
   end
   return next(by) and by or nil
@@ -374,14 +374,14 @@ end
 -- Reads the settings that a network leaves to the spec: numbers, words, true and false by name.
 function readers.settings(context, field, node)
   local settings = {}
-  for name, inner in tree.iterate(node) do
-    local value, path = inner.value, locate.join(field.path, name)
+  for name, item in tree.iterate(node) do
+    local value, path = item.value, locate.join(field.path, name)
     if not base_names.is_valid(name) then
-      add(context, inner, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
-    elseif tree.is_table(inner) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
-      report_misfit(context, inner, path, "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
+      add(context, item, path, show(name) .. " cannot be the name of an option", base_names.TEXT)
+    elseif tree.is_table(item) or type(value) == "string" and (not value:find("^[%w_.+-]+$") or #value > 64) then
+      report_misfit(context, item, path, "a number, true, false, or a word of up to 64 letters, digits, _, -, + and .")
     elseif type(value) == "function" then
-      report_wrong_type(context, field, inner)
+      report_wrong_type(context, field, item)
     else
       settings[name] = value
     end

@@ -18,7 +18,7 @@ local M = {}
 local CHECKSUM_DIGITS = 16
 local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that names it"
 
--- The text of a field of the metadata if it matches the pattern; otherwise nil.
+-- The text of a field of the metadata if it matches the pattern, or nil.
 local function get_text(file, name, pattern)
   local text = file.metadata[name]
   return type(text) == "string" and text:find(pattern) and text or nil

@@ -65,8 +65,8 @@ local function is_left_out(facet, node)
   if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
     return false
   end
-  for name, inner in next, node.fields do
-    if name ~= "kind" and not inner.unstated then
+  for name, field_node in next, node.fields do
+    if name ~= "kind" and not field_node.unstated then
       return false
     end
   end

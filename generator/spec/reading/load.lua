@@ -434,7 +434,7 @@ function M.open(path, options, parent, origin)
 end
 
 -- Loads a spec of fragments { { source = result of M.open, tree }, ... }, each merged over the preceding ones; messages
--- show `name` as the spec's path. Other arguments and results are those of M.load.
+-- show `name` as the spec's path. M.load describes sets and the result.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
   local earlier_errors, top = state.diagnostics:count(), nil

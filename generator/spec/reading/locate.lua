@@ -62,20 +62,20 @@ end
 
 -- The type and the last byte of the token at byte i.
 local function scan(text, i)
-  local _, last = text:find("^[%a_][%w_]*", i)
-  if last then
-    return KEYWORDS[text:sub(i, last)] and "keyword" or "name", last
+  local _, last_byte = text:find("^[%a_][%w_]*", i)
+  if last_byte then
+    return KEYWORDS[text:sub(i, last_byte)] and "keyword" or "name", last_byte
   end
-  _, last = text:find("^%.?%d[%w%.]*", i)
-  if last then
-    while text:find("^[%+%-]%d", last + 1) and text:find("^[eEpP]", last) do
-      _, last = text:find("^[%+%-]%d[%w%.]*", last + 1)
+  _, last_byte = text:find("^%.?%d[%w%.]*", i)
+  if last_byte then
+    while text:find("^[%+%-]%d", last_byte + 1) and text:find("^[eEpP]", last_byte) do
+      _, last_byte = text:find("^[%+%-]%d[%w%.]*", last_byte + 1)
     end
-    return "number", last
+    return "number", last_byte
   end
-  last = text:find("^[\"']", i) and find_quoted_end(text, i) or find_long_end(text, i)
-  if last then
-    return "string", last
+  last_byte = text:find("^[\"']", i) and find_quoted_end(text, i) or find_long_end(text, i)
+  if last_byte then
+    return "string", last_byte
   end
   local length = SYMBOLS[text:sub(i, i + 2)] and 3 or SYMBOLS[text:sub(i, i + 1)] and 2 or 1
   return "symbol", i + length - 1
@@ -96,9 +96,9 @@ function M.tokenise(text)
       line, line_start = line + 1, next_break + 1
       next_break = text:find("\n", line_start, true)
     end
-    local kind, last = scan(text, i)
-    tokens[#tokens + 1] = { type = kind, text = text:sub(i, last), line = line, col = i - line_start + 1 }
-    i = skip_blank(text, last + 1)
+    local kind, last_byte = scan(text, i)
+    tokens[#tokens + 1] = { type = kind, text = text:sub(i, last_byte), line = line, col = i - line_start + 1 }
+    i = skip_blank(text, last_byte + 1)
   end
   cached_tokens[text] = tokens
   return tokens

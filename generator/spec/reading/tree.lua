@@ -100,7 +100,7 @@ function M.is_list(node)
   return M.is_table(node) and #node.items > 0 and next(node.fields) == nil
 end
 
--- The value of a node if it is an integer from low to high; otherwise nil.
+-- The value of a node if it is an integer from low to high; nil for other values.
 function M.get_integer(node, low, high)
   local integer = node and type(node.value) == "number" and math.tointeger(node.value)
   return integer and integer >= low and integer <= high and integer or nil

@@ -109,13 +109,13 @@ end
 -- of find_readers.
 local function check_draws(report, readers)
   for _, stream in ipairs({ "source", "target" }) do
-    local first
+    local first_reader
     for _, reader in ipairs(readers[stream]) do
-      for _, name in ipairs(first and SHARED_BY_SEQUENCE or {}) do
+      for _, name in ipairs(first_reader and SHARED_BY_SEQUENCE or {}) do
         local value = get_position_field(reader.positions, name)
-        local first_value = get_position_field(first.positions, name)
+        local first_value = get_position_field(first_reader.positions, name)
         if value ~= first_value then
-          local path, first_path = reader.path .. "." .. name, first.path .. "." .. name
+          local path, first_path = reader.path .. "." .. name, first_reader.path .. "." .. name
           report.refuse(path, first_path, diagnostics.show(first_value), {
             what = ("%s, but the positions of a sequence of the %s are sampled once"):format(diagnostics.show(value),
               stream),
@@ -123,7 +123,7 @@ local function check_draws(report, readers)
               diagnostics.show(first_value)) })
         end
       end
-      first = first or reader
+      first_reader = first_reader or reader
     end
   end
 end

@@ -76,7 +76,8 @@ end
 
 -- A copy of inherited parameters with marks that a new score need not use them; nil without parameters.
 local function mark_unstated(parameters)
-  return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, true) end)
+  local mark = true
+  return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, mark) end)
     or nil
 end
 
@@ -170,9 +171,9 @@ local function read_entries(context, node, path)
   elseif use then
     return open_preset(context, node, path)
   end
-  local name, inner = tree.iterate_others(node, { "score", "parameters" })()
+  local name, field_node = tree.iterate_others(node, { "score", "parameters" })()
   if name then
-    return context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
+    return context.report(field_node, path .. "." .. name, "no such field", "use, score, parameters",
       "constants are for scores with use; any other score has parameters = { " .. name .. " = ... }")
   elseif not is_function(score) then
     return context.report(score or node, path .. ".score", score and "is not a function" or "is missing", ENTRY_TEXT)
@@ -197,8 +198,8 @@ function M.expand(encoding, context)
   elseif #score.items == 0 then
     list = read_entries(context, score, path) or {}
   elseif next(score.fields) then
-    local name, inner = tree.iterate(score)()
-    context.report(inner, path .. "." .. name, "a name in a list of scores", "each entry in braces of its own: "
+    local name, field_node = tree.iterate(score)()
+    context.report(field_node, path .. "." .. name, "a name in a list of scores", "each entry in braces of its own: "
       .. ENTRY_TEXT)
   end
   for i, item in ipairs(score.items) do

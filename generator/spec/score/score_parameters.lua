@@ -231,19 +231,19 @@ end
 
 -- Sets p.from and p.unit of a value of tokens; returns nil after an error.
 local function read_source(context, fields, path, p)
-  local from, unit = fields.from, fields.unit
-  if from and not lists.has(FROM, from.value) then
-    return report_misfit(context, from, path .. ".from", table.concat(FROM, ", "),
-      similar_names.make_hint(from.value, FROM))
+  local from_node, unit_node = fields.from, fields.unit
+  if from_node and not lists.has(FROM, from_node.value) then
+    return report_misfit(context, from_node, path .. ".from", table.concat(FROM, ", "),
+      similar_names.make_hint(from_node.value, FROM))
   end
-  p.from = from and from.value ~= "input" and from.value or nil
-  if unit and type(unit.value) ~= "boolean" then
-    return report_misfit(context, unit, path .. ".unit", "true or false")
-  elseif unit and not p.from then
-    return context.report(unit, path .. ".unit", "there is no vector to divide by its norm",
+  p.from = from_node and from_node.value ~= "input" and from_node.value or nil
+  if unit_node and type(unit_node.value) ~= "boolean" then
+    return report_misfit(context, unit_node, path .. ".unit", "true or false")
+  elseif unit_node and not p.from then
+    return context.report(unit_node, path .. ".unit", "there is no vector to divide by its norm",
       'from = "query" or from = "key" as well')
   end
-  p.unit = unit and unit.value or nil
+  p.unit = unit_node and unit_node.value or nil
   return p
 end
 

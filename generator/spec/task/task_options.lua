@@ -52,9 +52,9 @@ local function choose(context, option, node)
 end
 
 local function check_names(context, node, names, kind)
-  for name, inner in tree.iterate_others(node, names) do
-    if not tree.drop_unstated(context, inner, "task.options." .. name) then
-      values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
+  for name, choice_node in tree.iterate_others(node, names) do
+    if not tree.drop_unstated(context, choice_node, "task.options." .. name) then
+      values.add(context, choice_node, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
         similar_names.make_hint(name, names))
     end
