@@ -1,7 +1,9 @@
-/* Uncertainty of an evaluation: standard deviations, and the confidence interval of a share. */
+/* Results of the single sequences of an evaluation: the uncertainty of their mean (standard deviations, the confidence
+ * interval of a share), and lists of the models' own uncertainty. */
 #ifndef LONGHAND_BY_SEQUENCE_H
 #define LONGHAND_BY_SEQUENCE_H
 
+#include "base/json_text.h"
 #include "engine/engine.h"
 
 #define LH_NORMAL_95 1.959963984540054 /* 97.5% quantile of the standard normal distribution */
@@ -37,5 +39,20 @@ double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws)
 /* The 95% confidence interval of a share of `count` trials, 0 <= share <= 1, count >= 1. Source: Wilson 1927, "Probable
  * inference, the law of succession, and statistical inference". */
 void lh_compute_wilson(double share, double count, double *low, double *high);
+
+/* Uncertainty and right answers of the single examples of a condition, in every draw: with the lines for other numbers
+ * of passes they show the answers of a model that chooses its passes for each example. */
+enum { LH_MAX_LISTED_EXAMPLES = 16384 }; /* keeps a line of eval.jsonl below the readers' limit, also with places */
+
+typedef struct lh_by_example {
+    lh_sums *sums; /* [LH_MAX_LISTED_EXAMPLES] in the order of evaluation; NULL: not requested; owned by the caller */
+    int64_t count; /* evaluated examples of all draws, which may exceed the list */
+} lh_by_example;
+
+/* Appends the sums of `count` sequences of a batch. */
+void lh_by_example_add(lh_by_example *examples, const lh_sums *sequence_sums, int count);
+
+/* Writes the key `by_example`, unless the list was not requested or is too short, or an uncertainty is not finite. */
+void lh_by_example_write(const lh_by_example *examples, lh_json *line);
 
 #endif

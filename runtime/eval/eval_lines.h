@@ -3,7 +3,7 @@
 #define LONGHAND_EVAL_LINES_H
 
 #include "base/json_text.h"
-#include "eval/by_example.h"
+#include "eval/by_sequence.h"
 #include "eval/by_place.h"
 #include "eval/results.h"
 

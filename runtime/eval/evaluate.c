@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "eval/by_example.h"
 #include "eval/by_place.h"
 #include "eval/by_sequence.h"
 #include "eval/eval_lines.h"

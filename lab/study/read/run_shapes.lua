@@ -26,7 +26,7 @@ local MAX_COUNT = 1 << 53 -- a double holds it exactly
 local MAX_TEXT = 16384 -- bytes of a flag with a path, or with all lengths that it may name
 local MAX_FORMULA = 1 << 20 -- bytes
 local MAX_PLACES = 16384 -- LH_MAX_TARGET_PLACES of runtime/eval/by_place.h
-local MAX_EXAMPLES = 16384 -- LH_MAX_LISTED_EXAMPLES of runtime/eval/by_example.h
+local MAX_EXAMPLES = 16384 -- LH_MAX_LISTED_EXAMPLES of runtime/eval/by_sequence.h
 local MAX_FLAGS, MAX_VALUES = 4096, 1 << 21
 
 local TEXT = shapes.text(MAX_TEXT)
