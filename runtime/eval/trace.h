@@ -108,8 +108,8 @@ typedef struct lh_traces {
 } lh_traces;
 
 /* Plans the tensors and their memory; computes nothing. LH_ERR_INPUT: the model has no traces, a length is duplicate or
- * too long for the encoding, or a dataset has no examples to trace; LH_ERR_ENVIRONMENT: not enough memory on this
- * machine. Call lh_traces_close also after an error. */
+ * too long for the encoding, or a dataset has no examples to trace; LH_ERR_STALE: passes_by_length without
+ * pass_sites; LH_ERR_ENVIRONMENT: not enough memory on this machine. Call lh_traces_close also after an error. */
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
 /* Computes all tensors. One thread runs the examples in order, so results do not depend on the engine's threads.

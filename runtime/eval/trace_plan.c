@@ -343,6 +343,9 @@ lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_tr
     if (!lh_draws_anything(engine->spec)) traces->request.draws = 1;
     if (engine->spec->sites == NULL)
         return lh_fail(error, LH_ERR_INPUT, "%s: this model has nothing to trace", engine->spec->id);
+    if (engine->spec->passes_by_length && engine->spec->pass_sites == 0)
+        return lh_fail(error, LH_ERR_STALE,
+                       "%s: generated before passes by the length had traces; run: ./longhand build", engine->spec->id);
     lh_status status = make_groups(traces, error);
     if (status == LH_OK) status = make_sites(traces, error);
     return status == LH_OK ? make_tensors(traces, error) : status;

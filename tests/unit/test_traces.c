@@ -225,6 +225,13 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_ENVIRONMENT, &error, "MB are available");
     lh_traces_close(&traces);
     engine->ops->close(engine);
+    lh_spec earlier = longhand_spec_parity_float64_passes_by_length;
+    earlier.pass_sites = 0;
+    engine = open_engine(&earlier, 1);
+    request = request_all(2, 2);
+    lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_STALE, &error, "run: ./longhand build");
+    lh_traces_close(&traces);
+    engine->ops->close(engine);
 }
 
 int main(void) {
