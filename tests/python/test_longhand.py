@@ -219,7 +219,7 @@ class TestRuns(Files):
         for name, text in (("foreign", '{"project":"x"}'), ("list", "[]"), ("torn", '{"id":')):
             (self.folder / name).mkdir()
             (self.folder / name / "run.json").write_text(text)
-        with self.assertWarnsRegex(longhand.LonghandWarning, "foreign.*no run of Longhand; skipped"):
+        with self.assertWarnsRegex(longhand.LonghandWarning, "foreign.*not a run of Longhand; skipped"):
             runs = longhand.runs(self.folder)
         self.assertEqual([run.path for run in runs], [str(good)])
         self.assertEqual([pathlib.Path(path).name for path, _ in runs.skipped], ["foreign", "list", "torn"])
