@@ -9,6 +9,8 @@
 #ifndef LONGHAND_FREE_SUMS_H
 #define LONGHAND_FREE_SUMS_H
 
+#include <stddef.h>
+
 #include "data/arithmetic.h"
 
 enum { LH_MAX_ADDENDS = 8 };
@@ -19,6 +21,17 @@ typedef struct lh_addends {
     uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [digits], lowest first */
     lh_rng rng;                                   /* random numbers for the task; the digits used its first */
 } lh_addends;
+
+/* Tokens that are written one after the other, or only counted if `token` is NULL. */
+typedef struct lh_token_writer {
+    uint16_t *token;
+    int count;
+} lh_token_writer;
+
+static inline void lh_write_token(lh_token_writer *w, int token) {
+    if (w->token != NULL) w->token[w->count] = (uint16_t)token;
+    w->count++;
+}
 
 /* A task. max_digits, pairs, parts and tests are the values of its options longest, pairs, parts and tests. */
 typedef struct lh_sums {

@@ -86,30 +86,19 @@ static int find_place(const int *options, bool is_sum, int token, int count) {
     return begins_with_lowest(options, is_sum) ? token : count - 1 - token;
 }
 
-/* Tokens that are written one after the other, or only counted if `token` is NULL. */
-typedef struct writer {
-    uint16_t *token;
-    int count;
-} writer;
-
-static void write_token(writer *w, int token) {
-    if (w->token != NULL) w->token[w->count] = (uint16_t)token;
-    w->count++;
-}
-
 /* Writes a space with a probability of e->spaces percent; if it did, a second one with a tenth of the probability, and
  * a third one with a hundredth. McLeish et al. 2024 have no limit; here three is the maximum. */
-static void write_spaces(writer *w, extras *e) {
+static void write_spaces(lh_token_writer *w, extras *e) {
     uint32_t unit = 100; /* percent, then tenths of a percent, then hundredths */
     if (e->spaces == 0) return;
     for (int i = 0; i < MAX_SPACES && lh_rng_below(&e->rng, unit) < (uint32_t)e->spaces; i++, unit *= 10)
-        write_token(w, SPACE);
+        lh_write_token(w, SPACE);
 }
 
 /* Writes a digit, and before it the hint of its place in its number. */
-static void write_digit(writer *w, const extras *e, const int *options, int digit, int place) {
-    if (options[HINTS] > 0) write_token(w, FIRST_HINT + (e->first_hint + place) % options[HINTS]);
-    write_token(w, digit);
+static void write_digit(lh_token_writer *w, const extras *e, const int *options, int digit, int place) {
+    if (options[HINTS] > 0) lh_write_token(w, FIRST_HINT + (e->first_hint + place) % options[HINTS]);
+    lh_write_token(w, digit);
 }
 
 /* Sets the lengths of the example of two numbers and, if example->input is not NULL, writes it. */
@@ -117,7 +106,7 @@ static void write_example(const lh_addends *addends, extras e, const int *option
     uint8_t sum[LH_MAX_PLACES + 1];
     add_numbers(addends, sum);
     const int digits = count_sum_digits(addends, options, sum);
-    writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
+    lh_token_writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
     for (int i = 0; i < 2; i++) {
         const int count = count_number_digits(addends, options, i);
         for (int t = 0; t < count; t++) {
@@ -127,14 +116,14 @@ static void write_example(const lh_addends *addends, extras e, const int *option
         }
         if (i == 0) {
             write_spaces(&input, &e);
-            write_token(&input, PLUS);
+            lh_write_token(&input, PLUS);
         }
     }
     for (int t = 0; t < digits; t++) {
         const int place = find_place(options, true, t, digits);
         write_digit(&target, &e, options, sum[place], place);
     }
-    write_token(&target, END);
+    lh_write_token(&target, END);
     example->input_length = input.count;
     example->output_length = target.count;
 }

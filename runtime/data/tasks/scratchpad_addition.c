@@ -36,45 +36,34 @@ enum { FORMAT, NUMBERS, MAX_DIGITS, PAIRS, PARTS, TESTS };         /* options */
 enum { RUNNING = 1 };                                              /* a choice */
 enum { PLUS = LH_PLUS, EQUALS, END, COLON, COMMA, ARROW, FILLER }; /* tokens after the digits */
 
-/* Tokens that are written one after the other, or only counted if `token` is NULL. */
-typedef struct writer {
-    uint16_t *token;
-    int count;
-} writer;
-
-static void write_token(writer *w, int token) {
-    if (w->token != NULL) w->token[w->count] = (uint16_t)token;
-    w->count++;
-}
-
 /* Writes number i from place `first` up to the place before `end`, lowest digit first. */
-static void write_places(writer *w, const lh_addends *a, int i, int first, int end) {
-    for (int d = first; d < end; d++) write_token(w, lh_get_addend_digit(a, i, d));
+static void write_places(lh_token_writer *w, const lh_addends *a, int i, int first, int end) {
+    for (int d = first; d < end; d++) lh_write_token(w, lh_get_addend_digit(a, i, d));
 }
 
-static void write_digits(writer *w, const uint8_t *digit, int count) {
-    for (int d = 0; d < count; d++) write_token(w, digit[d]);
+static void write_digits(lh_token_writer *w, const uint8_t *digit, int count) {
+    for (int d = 0; d < count; d++) lh_write_token(w, digit[d]);
 }
 
 /* Writes carry + a + b : their sum, lowest digit first. Returns the sum. */
-static int write_step(writer *w, const lh_addends *a, int place, int carry) {
+static int write_step(lh_token_writer *w, const lh_addends *a, int place, int carry) {
     const int first = lh_get_addend_digit(a, 0, place), second = lh_get_addend_digit(a, 1, place);
     const int sum = carry + first + second;
-    write_token(w, carry);
-    write_token(w, PLUS);
-    write_token(w, first);
-    write_token(w, PLUS);
-    write_token(w, second);
-    write_token(w, COLON);
-    write_token(w, sum % 10);
-    if (sum >= 10) write_token(w, sum / 10);
-    write_token(w, COMMA);
+    lh_write_token(w, carry);
+    lh_write_token(w, PLUS);
+    lh_write_token(w, first);
+    lh_write_token(w, PLUS);
+    lh_write_token(w, second);
+    lh_write_token(w, COLON);
+    lh_write_token(w, sum % 10);
+    if (sum >= 10) lh_write_token(w, sum / 10);
+    lh_write_token(w, COMMA);
     return sum;
 }
 
 /* Writes a step for each digit: the sum of the digits, the answer so far and the rest of the two numbers; the last step
  * has the whole answer and no rest. */
-static void write_recursive(writer *w, const lh_addends *a) {
+static void write_recursive(lh_token_writer *w, const lh_addends *a) {
     const int places = lh_find_most_digits(a);
     uint8_t answer[LH_MAX_PLACES + 1];
     int carry = 0, answer_digits = 0;
@@ -84,17 +73,17 @@ static void write_recursive(writer *w, const lh_addends *a) {
         carry = sum / 10;
         answer[answer_digits++] = (uint8_t)(sum % 10);
         if (is_last && carry > 0) answer[answer_digits++] = (uint8_t)carry;
-        write_token(w, COLON);
+        lh_write_token(w, COLON);
         write_digits(w, answer, answer_digits);
-        write_token(w, COMMA);
+        lh_write_token(w, COMMA);
         if (is_last) {
-            write_token(w, COLON);
+            lh_write_token(w, COLON);
             continue;
         }
         write_places(w, a, 0, i + 1, places);
-        write_token(w, PLUS);
+        lh_write_token(w, PLUS);
         write_places(w, a, 1, i + 1, places);
-        write_token(w, EQUALS);
+        lh_write_token(w, EQUALS);
     }
 }
 
@@ -109,7 +98,7 @@ static void add_number(const lh_addends *a, int i, uint8_t *sum, int places) {
 
 /* Writes the sum of the first i numbers for each i, filled to one place more than the longest number: the sum of
  * LH_MAX_ADDENDS numbers is less than ten times the largest. */
-static void write_running(writer *w, const lh_addends *a) {
+static void write_running(lh_token_writer *w, const lh_addends *a) {
     const int places = lh_find_most_digits(a) + 1;
     uint8_t sum[LH_MAX_PLACES + 1];
     memset(sum, 0, (size_t)places);
@@ -117,22 +106,22 @@ static void write_running(writer *w, const lh_addends *a) {
         int digits = places;
         add_number(a, i, sum, places);
         while (sum[digits - 1] == 0) digits--;
-        if (i > 0) write_token(w, ARROW);
+        if (i > 0) lh_write_token(w, ARROW);
         write_digits(w, sum, digits);
-        for (int d = digits; d < places; d++) write_token(w, FILLER);
+        for (int d = digits; d < places; d++) lh_write_token(w, FILLER);
     }
 }
 
 /* Sets the lengths of an example and, if example->input is not NULL, writes it. */
 static void write_example(const lh_addends *a, const int *options, lh_example *example) {
     const bool runs = options[FORMAT] == RUNNING;
-    writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
+    lh_token_writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
     for (int i = 0; i < a->count; i++) {
-        if (i > 0) write_token(&input, PLUS);
+        if (i > 0) lh_write_token(&input, PLUS);
         write_places(&input, a, i, 0, runs ? a->digits[i] : lh_find_most_digits(a));
     }
     (runs ? write_running : write_recursive)(&target, a);
-    write_token(&target, END);
+    lh_write_token(&target, END);
     example->input_length = input.count;
     example->output_length = target.count;
 }
