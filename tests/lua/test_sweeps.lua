@@ -260,7 +260,7 @@ function TestProgressText.test_plain_lines_without_a_terminal()
   local actual = {}
   local display = progress_text.open_display(1)
   display.stream = { write = function(_, ...) actual[#actual + 1] = table.concat({ ... }) end, flush = function() end }
-  display.live = false
+  display.is_live = false
   display:show({ "a", "b" })
   display:say("c")
   lu.assertEquals({ table.concat(actual), display:get_size() }, { "a\nb\nc\n", nil })
