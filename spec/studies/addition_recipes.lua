@@ -61,7 +61,7 @@ return {
           train = { batch = 64, steps = 4000, schedule = { warmup = 100 } },
         },
       } },
-      learning_rates = { 2e-3 },
+      learning_rates = { 1e-3, 2e-3 },
     },
   },
 }

@@ -63,7 +63,6 @@ return {
         sincos = small_encoder,
         relative = small_encoder,
       } },
-      learning_rates = { 1e-3 }, -- the released example's
     },
   },
 }
