@@ -1,8 +1,10 @@
 -- The progress of runs from the ends of their files, which other processes may be writing.
 --
 -- Input: a cell with its goal (ledger.derive_goal), one of its runs, the folder of the run.
--- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as
--- the trainer prints it), work, evaluated (the number of evaluated lengths, nil before the first) }. A file is read
+-- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second),
+-- work, evaluated (the number of evaluated lengths, nil before the first) }. The rate is that of this clock since the
+-- first reading; before a second reading with more steps, it is the trainer's, which does not count the time in which
+-- other runs of its process train on the same thread. A file is read
 -- again if its size, time or inode has changed. A run that has not ended is "running" while a process on this machine
 -- holds its lock, or if its files have grown recently by this machine's clock; at the first reading, the times of the
 -- files are used, with a margin for clocks that differ. Writes nothing.
@@ -42,11 +44,23 @@ local function find_state(cell, run, files, dir, locks, now)
   return (is_locked or now - files.active_at <= patience) and "running" or "stopped"
 end
 
+-- Sets the rate of run.progress from the steps since the first reading.
+local function measure_rate(progress, files, now)
+  local first = files.first
+  if not first or progress.step < first.step then
+    files.first = { step = progress.step, time = now }
+  elseif progress.step > first.step and now > first.time then
+    files.rate = progress.evaluated and files.rate or (progress.step - first.step) / (now - first.time)
+  end
+  progress.rate = files.rate or progress.rate
+end
+
 -- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. run.files
 -- has the states of the files by name, and
 --   dir           the folder
 --   exit          the exit code in run.json
 --   active_at     the time of the last sign of activity
+--   first         { step, time } of the first reading with steps
 --   is_unread     true until the files are read for the first time
 --   final_state   the state of a run that has ended
 function M.read(cell, run, dir, locks, now)
@@ -65,6 +79,7 @@ function M.read(cell, run, dir, locks, now)
   if logged or evaluated or ended then
     files.final_state = nil
     run.progress = ledger.read_progress(dir, cell.goal)
+    measure_rate(run.progress, files, now)
     local write_time = math.max(metrics_time or 0, eval_time or 0)
     local is_old = files.is_unread and write_time > 0 and now - write_time > FIRST_QUIET_SECONDS
     files.active_at = is_old and now - math.max(FIRST_QUIET_SECONDS, now - write_time) or now
