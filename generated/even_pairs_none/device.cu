@@ -311,7 +311,7 @@ enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The offset of row k, column m in a slab. A warp that writes columns, eight k of four at once, uses all banks. */
+/* The offset of row k, column m in a slab. A warp that writes eight rows of four columns at once uses all banks. */
 INLINE int slab_index(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
@@ -561,7 +561,7 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* A thread's part of the sum over rows of a, or of a times b; a and b point to the thread's column. */
+/* A thread's part of a sum over rows, of a or of a * b; a and b point to the thread's column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -646,8 +646,9 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* Compares both halves of a word with those of the limit: the highest bit of a half is 1 if the half is at least as
- * large. The subtraction of the lower 15 bits of both halves at once never borrows from the neighbouring half. */
+/* Compares both halves of a word with the halves of the limit: in the result, the highest bit of a half is 1 if the
+ * half of the word is at least as large. The subtraction of the lower 15 bits of both halves at once never borrows from
+ * the neighbouring half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -664,7 +665,8 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* The lowest bit is the mask of the element; the next bits are those of the elements after it, up to the next byte. */
+/* The lowest bit is the mask of the element; the next bits are the masks of the elements after it, up to the next
+ * byte. */
 INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     assume_global(keep);
     return keep[element / 8] >> element % 8;
@@ -755,7 +757,7 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset: sums over the warp's rows of dy xhat and of dy. */
+/* A lane's part of the gradients of scale and offset, sums over the warp's rows. slope: of dy * xhat; total: of dy. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

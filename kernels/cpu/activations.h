@@ -19,7 +19,7 @@ INLINE vector normal_cdf(vector x, vector *density) {
 
 /* normal_cdf, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 INLINE vector normal_cdf_tanh(vector x, vector *density) {
-    const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025; /* cubic: 0.044715 linear */
+    const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025; /* cubic: 0.044715 * linear */
     vector squared = x * x, share = sigmoid_of(x * (linear + cubic * squared));
     *density = share * (1 - share) * (linear + 3 * cubic * squared);
     return share;
@@ -97,7 +97,8 @@ INLINE void silu_grad(int rows, const int N, const real *x, const real *dy, real
     for (int i = 0; i < rows * N; i += LANES) store(dx + i, load(dy + i) * silu_slope(load(x + i)));
 }
 
-/* ---- gates: y [rows][N] = f(gate) up, x and dx [rows][2 N], each row gate, then up ---- */
+/* ---- gates: y [rows][N] = f(gate) * up; a row of x [rows][2 N] holds gate[N], then up[N], and dx their gradients
+ * ---- */
 
 /* Shazeer 2020, "GLU Variants Improve Transformer". */
 INLINE void swiglu(int rows, const int N, const real *x, real *y) {

@@ -87,7 +87,7 @@ INLINE void pass_among(int count, real *weights, real *grad_factor, real *remain
 
 /* ---- the chances of the other side ---- */
 
-/* Lanes whose index has the bit come from b, other lanes from a. */
+/* Lanes whose index contains the binary digit `bit` come from b, other lanes from a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     bits source_lane;
     UNROLL
@@ -97,7 +97,8 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
 
 enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
 
-/* Delays lanes whose index has the bit by `bit` rows; late: delayed rows that are not output yet. */
+/* Delays by `bit` rows the lanes whose index contains the binary digit `bit`; late: delayed rows that are not output
+ * yet. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL
@@ -251,8 +252,8 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* The gradient of a pair's logit: (1 - P) gain + P minus_behind, where minus_behind is the negated sum of the gains of
- * farther keys. grad_factor is 1 - P for a positive logit and -P for a negative one. */
+/* The gradient of a pair's logit: (1 - P) * gain + P * minus_behind, where minus_behind is the negated sum of the gains
+ * of farther keys. grad_factor is 1 - P for a positive logit and -P for a negative one. */
 INLINE vector compute_dlogit(vector grad_factor, vector gain, vector minus_behind) {
     return choose_by_sign(grad_factor, gain, minus_behind) + grad_factor * (gain - minus_behind);
 }
@@ -286,8 +287,8 @@ INLINE void write_among_dlogits(int count, const real *sums, const real *mirrore
 }
 
 /* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: the sums of the
- * gradients on each side. For a logit l with match P, and G the sum of gains of keys tried later: dl = (1 - P) gain - P
- * G. sums, mirrored: workspaces of the sizes of remaining and mirrored in weigh_outwards. */
+ * gradients on each side. The gradient of a logit with match P is (1 - P) * gain - P * (sum of the gains of keys that
+ * are tried later). sums, mirrored: workspaces of the sizes of remaining and mirrored in weigh_outwards. */
 INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogits, real *sums, real *mirrored,
                           vector *right, vector *left) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;

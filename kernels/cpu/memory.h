@@ -1,6 +1,6 @@
-/* Steps of recurrent networks with a memory, forward and backward, for `rows` sequences at once. The state is that of a
- * simple RNN (recurrence.h) whose sums also contain a cell of the memory; values that are linear in the state change
- * the memory at the end of a step.
+/* Steps of recurrent networks with a memory, forward and backward, for `rows` sequences at once. A step computes the
+ * state as a simple RNN does (recurrence.h), except that the sums also contain the product of a cell of the memory with
+ * a weight. Then the step changes the memory by values that are linear in the state.
  *
  * Cells have CELL_WIDTH numbers, a power of two that config.h defines. The product of a step's state with a weight has
  * M columns: first the N sums of the next step, then the heads, which change the memory. Arrays are row-major, without
@@ -100,16 +100,16 @@ INLINE int count_stack_cells(int t, int length, int capacity) {
     return cells < capacity ? cells : capacity;
 }
 
-/* The numbers that the stack of a sequence takes: its greatest number of cells, and two empty cells. */
+/* How many numbers the stack of a sequence takes: those of its maximum of cells and of two empty cells. */
 INLINE int count_stack_numbers(int length, int capacity) {
     return (count_stack_cells(length / 2, length, capacity) + 2) * CELL_WIDTH;
 }
 
 /* heads [rows], M apart: on entry a cell to push and the logits of the actions, on return the cell with its bias, and
  * probabilities. before, after: stacks, `size` numbers apart, the first cell on top; they may be the same array. The
- * first `count` cells after the step are computed: m from m - 1 (the pushed cell for the top) if the step pushes, from
- * m + 1 if it pops, else from m, each times its probability. Two empty cells follow. read [rows][CELL_WIDTH]: the top
- * cells. */
+ * first `count` cells after the step are computed, each as a mean weighted by the probabilities of the actions: push
+ * moves cell m - 1 (for the top, the pushed cell) to cell m, pop moves cell m + 1, keep leaves cell m. Two empty cells
+ * follow. read [rows][CELL_WIDTH]: the top cells. */
 INLINE void stack_step(int rows, const int M, int count, int size, const real *bias, const real *before,
                        real *restrict heads, real *after, real *restrict read) {
     for (int m = 0; m < rows; m++, heads += M, before += size, after += size, read += CELL_WIDTH) {
@@ -131,8 +131,8 @@ INLINE void stack_step(int rows, const int M, int count, int size, const real *b
 }
 
 /* heads: on entry the values that stack_step left, on return the gradients of the product's columns. dstack [rows],
- * `size` apart: on entry the gradients of the stack after the step, 0 beyond its cells, on return of the stack before
- * it. count: the cells of the larger stack. */
+ * `size` apart: on entry the gradients of the stack after the step, 0 beyond its cells, on return the gradients of the
+ * stack before the step. count: number of cells of the larger of these two stacks. */
 INLINE void stack_step_grad(int rows, const int M, int count, int size, const real *before, real *restrict heads,
                             real *restrict dstack) {
     for (int m = 0; m < rows; m++, heads += M, before += size, dstack += size) {
@@ -172,7 +172,7 @@ INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     return cells - farthest;
 }
 
-/* to[cells][CELL_WIDTH]: the mean of the tapes that the moves make of `from`, by the moves' probabilities. */
+/* to[cells][CELL_WIDTH] = the mean of the tapes that the moves make of `from`, weighted by the moves' probabilities. */
 INLINE void move_tape(int cells, int jump, const real *action, const real *restrict from, real *restrict to) {
     for (int i = 0, count; i < cells; i += count) {
         int source[TAPE_ACTIONS];
@@ -186,7 +186,8 @@ INLINE void move_tape(int cells, int jump, const real *action, const real *restr
     }
 }
 
-/* daction[k]: the scalar product of dto and the tape that move k makes of `from`, the gradient of its probability. */
+/* daction[k] = the gradient of the probability of move k: the scalar product of dto and the tape that the move makes of
+ * `from`. */
 INLINE void move_tape_grad(int cells, int jump, const real *from, const real *dto, real *daction) {
     cell sum[TAPE_ACTIONS] = {{0}};
     for (int i = 0, count; i < cells; i += count) {

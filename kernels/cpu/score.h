@@ -66,9 +66,9 @@ INLINE int find_line_key(const opened_line *line, const bool causal, int S, int 
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;
 }
 
-/* Finds a range of keys, *begin to *end - 1, with every key that LANES of T queries, from `first` on, see. *begin and
- * *end are rounded to multiples of 8, *end at most to S. lines, lines_end: the first line and the end of the lines.
- * corner: query 0 also sees the last key, with value 0. */
+/* Finds a range of keys, *begin to *end - 1, that contains every key seen by LANES of T queries, from `first` on.
+ * *begin and *end are rounded to multiples of 8, *end at most to S. lines, lines_end: the first line and the end of the
+ * lines. corner: query 0 also sees the last key, with value 0. */
 INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, const bool corner, const bool causal,
                        int T, int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;

@@ -9,8 +9,8 @@
 /* A stick's remaining length; 0 below LEAST_CHANCE. */
 INLINE vector remaining_stick(vector stick) { return keep_where(~(stick < LEAST_CHANCE), stick); }
 
-/* Writes the weights of N keys from their logits x, the last key first; returns the remaining stick. All lanes of sees
- * are set, or N is 1: then keys get nothing from queries that do not see them. */
+/* Writes the weights of N keys from their logits x, the last key first; returns the remaining stick. If N > 1, all
+ * lanes of `sees` must be set; if N = 1, queries that do not see the key give it weight 0. */
 INLINE vector break_stick(const int N, const vector *x, bits sees, vector stick, real *weights) {
     vector match[SIDE_BY_SIDE], miss[SIDE_BY_SIDE], factor[SIDE_BY_SIDE];
     compute_chances(N, x, match, miss, factor);

@@ -83,7 +83,7 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset: sums over the warp's rows of dy xhat and of dy. */
+/* A lane's part of the gradients of scale and offset, sums over the warp's rows. slope: of dy * xhat; total: of dy. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

@@ -81,7 +81,7 @@ INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
-    const int place = operand * HIDDEN_VALUES + hidden_index(first, q); /* of even rows; of odd rows: one bit differs */
+    const int place = operand * HIDDEN_VALUES + hidden_index(first, q); /* of even rows; odd rows: one bit differs */
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());
 #pragma unroll
@@ -104,8 +104,8 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
     }
 }
 
-/* Adds the products of hidden values in shared memory with the weights of 32 columns, for every shares-th group of
- * channels from group `share` on (0 if shares is 1). count: number of operands; the weights of successive operands are
+/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels
+ * number share, share + shares, share + 2 shares, ... count: number of operands; the weights of successive operands are
  * `channels` apart along k. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,

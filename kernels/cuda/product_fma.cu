@@ -3,7 +3,7 @@
 typedef real staged; /* an element of a slab in shared memory */
 enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
 
-/* The offset of row k, column m in a slab. A warp that writes columns, eight k of four at once, uses all banks. */
+/* The offset of row k, column m in a slab. A warp that writes eight rows of four columns at once uses all banks. */
 INLINE int slab_index(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
 /* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */

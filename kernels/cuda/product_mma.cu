@@ -9,7 +9,7 @@ struct __align__(16) staged_quad {
 };
 
 /* The offset in a slab of the word with row k, column m. The same columns of four successive rows are eight banks
- * apart; when a warp writes columns, eight k of four columns at once, all words are in different banks. */
+ * apart; when a warp writes eight rows of four columns at once, all words are in different banks. */
 INLINE int slab_index(int k, int m) {
     const int row = k / DEPTH;
     return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));

@@ -2,9 +2,10 @@
  * called shards, have stored the inputs of products and the gradients of their outputs, in blocks of two tokens
  * (store_pair). Blocks compute tiles of 32 x 64 gradients in turn.
  *
- * The tokens of all shards in all uses of the weights are one axis, which is cut into four parts for each warp, equal
- * but for the last ones. Lane t of every group of four lanes processes the tokens of one part in order, LANE_TOKENS at
- * a time. Then the warps' sums are added in order. The order of sums depends only on uses, shards and their sizes. */
+ * The tokens of all shards in all uses of the weights form one sequence. It is cut into four parts for each warp, which
+ * are equal except for the last ones. Lane t of every group of four lanes processes the tokens of part t in order,
+ * LANE_TOKENS at a time. Then the warps' sums are added in order. The order of sums depends only on uses, shards and
+ * their sizes. */
 
 enum {
     HALVES = 2,
@@ -15,9 +16,9 @@ enum {
     LANE_QUADS = 2 * PAIRS /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
 };
 
-/* The arguments of dweight[inner][columns], and of the gradient of a bias (dbias NULL: none), in shared memory. x and
- * dy: operands of the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of the
- * same weights `use_rows` rows. A shard has `tokens` tokens; each of the first `long_shards` shards has one more
+/* The arguments for dweight[inner][columns] and for the gradient of a bias (dbias NULL: no bias), in shared memory. x
+ * and dy: operands of the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of
+ * the same weights `use_rows` rows. A shard has `tokens` tokens; each of the first `long_shards` shards has one more
  * sequence of T tokens. */
 typedef struct weights_gradient {
     int inner, columns, uses, shards, tokens, long_shards, T, use_rows;

@@ -42,8 +42,8 @@ INLINE real sum_heads(const real *gradient, size_t stride) {
     return sum;
 }
 
-/* Sums over pairs[T keys][T queries]: over the pairs of query i, of key j, with query - key = o, or with query + key =
- * t. */
+/* Sums over some of pairs[T keys][T queries]: the pairs of query i; of key j; with query - key = o; or with query + key
+ * = t. */
 INLINE real sum_keys(const real *pairs, int i, int T) {
     real sum = 0;
     for (int j = 0; j < T; j++) sum += pairs[(size_t)j * T + i];

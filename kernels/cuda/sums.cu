@@ -30,7 +30,7 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* A thread's part of the sum over rows of a, or of a times b; a and b point to the thread's column. */
+/* A thread's part of a sum over rows, of a or of a * b; a and b point to the thread's column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;

@@ -43,8 +43,7 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
     }
 }
 
-/* The term of the key's side, right or left, in the logit of query i and key j of head h, before it is multiplied by
- * direction_scale. */
+/* Returns the value of `direction` for query i and the side, right or left, on which key j lies. */
 static double get_direction(const lh_ref_geometric *shape, int h, int i, int j) {
     return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
 }

@@ -12,11 +12,12 @@ typedef struct steps {
     int T, N, C, W, A, jump;
     double *h;             /* [T][N] states */
     double *memory;        /* [T + 1][C][W] memory before the first step and after each */
-    double *value[LAYERS]; /* [T][columns of the layer] the layers of the cell to write; layers that it lacks: NULL */
+    double *value[LAYERS]; /* [T][columns] outputs of the layers that compute the written value; NULL: no such layer */
     double *action;        /* [T][A] probabilities */
 } steps;
 
-/* The weight of a layer of the written value, NULL: there is none. Its bias is the next tensor. */
+/* Returns the weight of a layer that computes the written value, or NULL if there is no such layer. The layer's bias is
+ * the tensor after the weight. */
 static const lh_ref_tensor *get_layer(const tape_entry *entry, int layer) {
     return layer < LAYERS ? get_tensor(entry, LH_REF_VALUE + 2 * layer) : NULL;
 }
@@ -35,7 +36,7 @@ static steps new_steps(const run *r, const tape_entry *entry) {
     return s;
 }
 
-/* The cell that step t writes. */
+/* Returns the value that step t writes. */
 static double *get_value(const steps *s, int t) {
     int last = 0;
     while (last + 1 < LAYERS && s->value[last + 1]) last++;
@@ -69,8 +70,8 @@ static void add_linear_grad(int K, int N, const double *x, const double *w, cons
     }
 }
 
-/* The cell that an action of a stack moves to place c: its place before the step, C for the value, -1 for an empty
- * cell. */
+/* Returns the previous place of the cell that an action of a stack moves to place c; C: the cell is the written value;
+ * -1: the cell is empty. */
 static int find_source_of_stack(int action, int c, int C) {
     enum { PUSH, POP };
     if (action == PUSH) return c > 0 ? c - 1 : C;
@@ -78,8 +79,8 @@ static int find_source_of_stack(int action, int c, int C) {
     return c;
 }
 
-/* The cell that an action moves to place c, for a stack or a tape. The value takes the place of a tape's first cell
- * before the tape moves. */
+/* Returns the same for an action of a stack or a tape. The written value replaces a tape's first cell before the tape
+ * moves. */
 static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     enum { STAY, LEFT, RIGHT, JUMP_LEFT, JUMP_RIGHT };
     if (kind == LH_REF_STACK_RNN) return find_source_of_stack(action, c, s->C);
@@ -106,7 +107,7 @@ static void choose_actions(const tape_entry *entry, const steps *s, const double
     for (int a = 0; a < s->A; a++) action[a] /= total;
 }
 
-/* Makes the cell to write. All layers except the last are rectified. */
+/* Computes the value to write. All layers except the last are rectified. */
 static void make_value(const tape_entry *entry, const steps *s, int t, const double *h) {
     const double *x = h;
     for (int i = 0; get_layer(entry, i); i++) {
@@ -118,7 +119,7 @@ static void make_value(const tape_entry *entry, const steps *s, int t, const dou
     }
 }
 
-/* Adds to dh and to the parameters' gradients. dvalue: the gradient of the written cell. */
+/* Adds to dh and to the parameters' gradients. dvalue: the gradient of the written value. */
 static void make_value_grad(const tape_entry *entry, const steps *s, int t, const double *dvalue, double *dh) {
     double *dy = allocate_doubles((size_t)s->W);
     memcpy(dy, dvalue, (size_t)s->W * sizeof *dy);

@@ -125,7 +125,8 @@ static void run_scope(run *r, const lh_ref_scope *scope, const scope_repetition 
     }
 }
 
-/* Adds the loss of the output of a loop, which is not the last, to the mean loss of all loops. op: the group. */
+/* Adds the loss after a loop other than the last to the mean loss of all loops. op: the block or group that loops;
+ * output: the output of the loop. */
 static void add_loss(run *r, const lh_ref_operation *op, const scope_repetition *outer, node *output) {
     const lh_ref_scope *network = r->model->network->scopes;
     const lh_ref_operation *classify = &network->operations[network->operation_count - 1];
@@ -137,8 +138,9 @@ static void add_loss(run *r, const lh_ref_operation *op, const scope_repetition 
     execute(r, classify, &repetition);
 }
 
-/* Runs all repetitions of a block or a group in a repetition of the scope around it. The output of a repetition is the
- * input of the next one, and the last output is the value in the scope around it. Loops use the same tensors again. */
+/* Runs all repetitions of a block or a group within one repetition of the scope around it. The output of a repetition
+ * is the input of the next; the last output becomes the value op->out of the scope around it. All loops use the same
+ * tensors. */
 static void run_block(run *r, const lh_ref_operation *op, const scope_repetition *outer) {
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
     node *input = outer->values[op->x[0]];

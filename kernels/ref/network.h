@@ -25,7 +25,7 @@ typedef enum lh_ref_kind {
     LH_REF_PLACE,      /* x0 + positions, with dropout */
     LH_REF_PRODUCT,    /* x0 W + b, with several weights side by side */
     LH_REF_ACTIVATION, /* f(x0), with dropout */
-    LH_REF_GATE,       /* f(first half of x0) second half, with dropout */
+    LH_REF_GATE,       /* f(first half of x0) * second half of x0, with dropout */
     LH_REF_NORM,       /* norm of the rows of x0 */
     LH_REF_ADD,        /* x0 + x1, x1 with dropout */
     LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights with dropout; x2: directions, or gates */
@@ -36,12 +36,15 @@ typedef enum lh_ref_kind {
 
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
 
-/* The computation of a step: h = relu(W x + b + U h + b'); or i, g, f, o = W x + b + U h, c = sigmoid(f + 1) c +
- * sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); or the first formula, with R times the first cell of a memory as a
- * further summand. Layers of h give a value and, by a softmax, the probabilities of actions; every cell becomes the
- * mean of the results of all actions. Actions of a stack: push the value, pop, keep. Actions of a circular tape, whose
- * first cell the value replaces: stay, move by a cell to the left, to the right, by as many cells as there are tokens
- * before the labels to the left, to the right. */
+/* The kind of a recurrence, which determines the computation of a step from its input x and the state h before it:
+ *   RNN        h = relu(W x + b + U h + b')
+ *   LSTM       i, g, f, o = W x + b + U h; c = sigmoid(f + 1) c + sigmoid(i) tanh(g); h = sigmoid(o) tanh(c)
+ *   STACK_RNN  h = relu(W x + b + U h + b' + R m), where m is the first cell of a memory; a linear layer of h gives the
+ *              value to write, another one, with a softmax, the probabilities of the actions: push the value, pop, keep
+ *   TAPE_RNN   as STACK_RNN, but three layers give the value, which replaces the first cell of a circular tape;
+ *              actions: stay; move left or right by one cell; move left or right by the number of tokens before the
+ *              labels
+ * Every cell of a memory becomes the mean of the results of all actions, weighted by their probabilities. */
 typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM, LH_REF_STACK_RNN, LH_REF_TAPE_RNN } lh_ref_cell;
 
 typedef enum lh_ref_relative {
@@ -85,21 +88,21 @@ typedef struct lh_ref_operation {
     int tensor[LH_REF_TENSORS]; /* indices in the scope, -1: none */
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
-    lh_ref_cell cell; /* cell of a recur operation */
-    int cells;        /* recur: cells of the memory; 0: no limit */
+    lh_ref_cell cell; /* recur: kind of recurrence */
+    int cells;        /* recur: number of cells of the memory; 0: no limit */
     bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
-    int first_class;  /* first row of the tied table that is a class */
+    int first_class;  /* row of the tied table that belongs to class 0 */
     double scale;     /* factor of embedded vectors, and of noise */
-    int blanks;       /* number of first tokens without a row, whose vector is zero */
+    int blanks;       /* tokens below this number have no row of the table: their vector is zero */
     int embedding;    /* index of an embed operation among all embed operations */
     int stream;       /* stream of the output */
     lh_ref_additive additive;
-    bool interleaved; /* sinusoids: sines in even channels, cosines in odd channels; else in halves */
-    int period;       /* sinusoids: positions are taken modulo this number; 0: unchanged */
-    int grid;    /* tokens of a row of the grid: half the channels encode the column, half the row; 0: all encode the
-                  * position */
-    double rate; /* dropout rate; 0: no dropout */
-    int place;   /* index of the dropout site in the scope */
+    bool interleaved;  /* sinusoids: sines in even channels, cosines in odd channels; else in halves */
+    int period;        /* sinusoids: positions are taken modulo this number; 0: unchanged */
+    int grid;          /* sinusoids: tokens in a row of a grid; half the channels encode the column, the others the row.
+                        * 0: all channels encode the position */
+    double rate;       /* dropout rate; 0: no dropout */
+    int place;         /* index of the dropout site in the scope */
     int family, block; /* indices in lh_ref_network.families and .scopes */
 } lh_ref_operation;
 
@@ -115,15 +118,17 @@ typedef struct lh_ref_scope {
     const lh_ref_operation *operations;
     int entry, last;        /* indices of a block's input and output among its values */
     int repetitions, loops; /* each repetition has its own tensors; loops share them */
-    int times;              /* repetitions in a repetition of the group around a block; 0: in the network */
+    int times;              /* how often a block in a group runs in each repetition of the group; 0: in no group */
     bool is_group;
-    bool has_losses;                /* the loss of training is the mean over those of all loops */
-    int first_tensor, tensor_count; /* tensors of the first repetition, in the list of the network */
-    int site;                       /* layer in lh_site for dropout of the first repetition */
+    bool has_losses;                /* the training loss is the mean of the losses after each loop */
+    int first_tensor, tensor_count; /* tensors of the first repetition: first index in the network's list, number */
+    int site;                       /* argument `layer` of lh_site for dropout of the first repetition */
 } lh_ref_scope;
 
-/* A line of query-key pairs (i, j) for S keys: `number` equals j - i, (S - 1) - (i + j) or j for direction 1, -1 or
- * 0; with lh_ref_family.from_right (S - 1) - j for direction 0. */
+/* A line of query-key pairs (i, j) for S keys. All its pairs have the same `number`:
+ *   direction  1: j - i
+ *   direction -1: (S - 1) - (i + j)
+ *   direction  0: j, or (S - 1) - j if lh_ref_family.from_right is set */
 typedef struct lh_ref_line {
     int head, direction, number;
     double value; /* added to the scaled logit */
@@ -142,8 +147,8 @@ typedef struct lh_ref_family {
     bool divided;       /* CoPE: terms of counts are divided by sqrt(head_width) */
     lh_ref_cope_mistake mistake;
     bool scored;    /* the batch's score is added to the logits */
-    int forgets;    /* FoX: 1; CABLE: -1, the sign of its gates; its logits have no divisor; 0: no gates */
-    bool penalises; /* GRAPE (lh_ref_grape) */
+    int gate_sign;  /* sign in lh_ref_forget; FoX: 1; CABLE: -1, products of logits have no divisor; 0: no gates */
+    bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
     lh_ref_grape_mistake grape_mistake;
     double temperature;         /* divisor of the softmax's logits */
     bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
@@ -215,7 +220,7 @@ typedef struct lh_ref_observer {
 /* Positions of a family's tokens, if streams have separate random positions; they replace the batch's positions and
  * distances. */
 typedef struct lh_ref_places {
-    int layers;                 /* layers with separate positions; 1: all layers share one row */
+    int layers;                 /* rows of positions: one for each layer, or 1: all layers share one row */
     const int32_t *query, *key; /* query: [layers][queries]; key: [layers][keys] */
     const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
     const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */
@@ -224,13 +229,14 @@ typedef struct lh_ref_places {
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
 typedef struct lh_ref_batch {
-    int sequences, tokens, labels; /* sequences: their number; tokens (first stream), labels: per sequence */
-    const uint16_t *token;         /* [sequences][tokens] */
-    int target_tokens;             /* tokens of the second stream, if any */
-    const uint16_t *target;        /* [sequences][target_tokens] */
-    const uint16_t *label;         /* [sequences][labels] */
-    const uint16_t *place; /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
-    const uint8_t *mask;   /* [sequences][labels] 0: the label is not in the loss; NULL: all are */
+    int sequences;          /* number of sequences */
+    int tokens, labels;     /* of each sequence; tokens: of the first stream */
+    const uint16_t *token;  /* [sequences][tokens] */
+    int target_tokens;      /* tokens of the second stream, if any */
+    const uint16_t *target; /* [sequences][target_tokens] */
+    const uint16_t *label;  /* [sequences][labels] */
+    const uint16_t *place;  /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
+    const uint8_t *mask;    /* [sequences][labels] 0: the label is not in the loss; NULL: all are */
     const int32_t *positions; /* [draws][tokens]; two streams: [1][tokens of the longer stream] */
     int draws;                /* rows of positions: 1 for all layers, or one per layer, the first also for embeddings */
     const int32_t *distances; /* [query][key] signed, for all layers; NULL: key - query */
@@ -242,7 +248,7 @@ typedef struct lh_ref_batch {
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;
     uint32_t step, first_example;
-    int passes;                      /* loops of blocks that have several; 0: as many as the network has */
+    int passes;                      /* loops of blocks with more than one loop; 0: the numbers in the network */
     int free_passes;                 /* number of first loops, through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */

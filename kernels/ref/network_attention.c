@@ -119,7 +119,7 @@ static double get_line_value(const lh_ref_family *family, int head, int query, i
     return value;
 }
 
-/* Whether the mask opens a pair, before a query without open keys gets all keys. */
+/* Whether the mask opens a pair, not counting the rule that a query without open keys sees all keys. */
 static bool is_open(const lh_ref_family *family, int head, int query, int key, int S) {
     return is_in_window(family, query, key) && is_near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
@@ -173,19 +173,19 @@ static void make_score(const run *r, tape_entry *entry) {
     int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = get_batch_score(r, entry);
     /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
-    const node *gates = family->forgets != 0 ? get_input(entry, 2) : NULL;
+    const node *gates = family->gate_sign != 0 ? get_input(entry, 2) : NULL;
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
-    if (!score && !masked && !gates && !family->penalises) return;
+    if (!score && !masked && !gates && !family->has_grape) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =
             get_mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
-    if (gates) lh_ref_forget(T, family->heads, family->forgets, gates->x, entry->attention.score);
+    if (gates) lh_ref_forget(T, family->heads, family->gate_sign, gates->x, entry->attention.score);
     if (family->relative == LH_REF_COPE) {
         lh_ref_cope cope = describe_cope(r, entry);
         lh_ref_cope_terms(&cope, entry->attention.q, entry->attention.k, entry->attention.score);
     }
-    if (family->penalises) {
+    if (family->has_grape) {
         lh_ref_grape grape = describe_grape(r, entry);
         lh_ref_grape_terms(&grape, entry->attention.q, entry->attention.k, entry->attention.score);
     }
@@ -215,7 +215,7 @@ static lh_ref_attention describe_softmax(const run *r, const tape_entry *entry) 
                               .content_bias = get_parameter(entry, LH_REF_CONTENT_BIAS),
                               .position_bias = get_parameter(entry, LH_REF_POSITION_BIAS),
                               .score = values->score,
-                              .undivided = family->forgets < 0,
+                              .undivided = family->gate_sign < 0,
                               .temperature = family->temperature,
                               .keep = values->keep,
                               .logits = values->logits};
@@ -326,7 +326,7 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
     const lh_ref_family *family = get_family(r, entry);
-    bool needs_dscore = family->forgets != 0 || family->relative == LH_REF_COPE || family->penalises;
+    bool needs_dscore = family->gate_sign != 0 || family->relative == LH_REF_COPE || family->has_grape;
     double *dscore = needs_dscore ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
@@ -336,14 +336,14 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
                        &grad);
     if (shape.relative) add_relative_grad(r, entry, grad.relative);
-    if (family->forgets != 0)
-        lh_ref_forget_grad(shape.tokens, shape.heads, family->forgets, get_input(entry, 2)->x, dscore,
+    if (family->gate_sign != 0)
+        lh_ref_forget_grad(shape.tokens, shape.heads, family->gate_sign, get_input(entry, 2)->x, dscore,
                            get_input(entry, 2)->d);
     if (family->relative == LH_REF_COPE) {
         lh_ref_cope cope = describe_cope(r, entry);
         lh_ref_cope_grad(&cope, values->q, values->k, dscore, dq, dk, get_gradient(entry, LH_REF_RELATIVE));
     }
-    if (family->penalises) {
+    if (family->has_grape) {
         lh_ref_grape grape = describe_grape(r, entry);
         lh_ref_grape_grad grape_grad = {.q = dq,
                                         .k = dk,

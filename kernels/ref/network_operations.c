@@ -43,7 +43,8 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     }
 }
 
-/* Returns the positions whose vectors an operation adds to tokens: its layer's if layers have separate ones. */
+/* Returns the positions whose vectors an operation adds to tokens: the row of its layer if layers have separate
+ * rows. */
 static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
     bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->draws > 1;

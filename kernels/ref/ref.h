@@ -33,7 +33,7 @@ void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *
                             double *dscale, double *doffset);
 
 /* y = x / sqrt(mean of x^2 + 1e-5) scale over each row of `width`. Source: Zhang and Sennrich 2019, "Root Mean Square
- * Layer Normalization", equation 4; the epsilon of layer norm. */
+ * Layer Normalization", equation 4, with the epsilon of layer norm. */
 void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, double *y);
 
 /* Writes dx[rows][width] from dy and RMS norm's input x; adds to dscale[width]. */
@@ -48,28 +48,29 @@ typedef enum lh_ref_nonlinearity {
     LH_REF_SILU       /* x / (1 + exp(-x)): Hendrycks and Gimpel 2016; Elfwing et al. 2017 */
 } lh_ref_nonlinearity;
 
-/* y = f(x), count elements; y may be x. */
+/* y = f(x) for `count` elements; y may be x. */
 void lh_ref_activation(lh_ref_nonlinearity f, int count, const double *x, double *y);
 
 /* dx = dy f'(x); dx may be dy. For ReLU, x may also be its output. */
 void lh_ref_activation_grad(lh_ref_nonlinearity f, int count, const double *x, const double *dy, double *dx);
 
-/* y[rows][width] = f(gate) up, where each row of x[rows][2 width] holds gate, then up. Source: Shazeer 2020, "GLU
- * Variants Improve Transformer", equation 5: SwiGLU with SiLU, GEGLU with GELU. */
+/* y[rows][width] = f(gate) * up, where each row of x[rows][2 width] holds gate[width], then up[width]. Source:
+ * Shazeer 2020, "GLU Variants Improve Transformer", equation 5: SwiGLU with SiLU, GEGLU with GELU. */
 void lh_ref_gate(lh_ref_nonlinearity f, int rows, int width, const double *x, double *y);
 
 /* dx[rows][2 width] from dy[rows][width] and the gate's input x. */
 void lh_ref_gate_grad(lh_ref_nonlinearity f, int rows, int width, const double *x, const double *dy, double *dx);
 
 /* out[width] = sin(position omega_m), m = 0..width/2-1, then cos(position omega_m), omega_m = 10000^(-2m/width).
- * Sines in the first half, cosines in the second (Ruoss's code; Vaswani's interleave). */
+ * Sines fill the first half and cosines the second, as in Ruoss's code; in Vaswani's paper they alternate. */
 void lh_ref_sinusoid(int width, double position, double *out);
 
 /* The scaling of a rotation for `factor` times the positions of training. */
 typedef enum lh_ref_scaling {
     LH_REF_UNSCALED,
     LH_REF_LINEAR, /* positions divided by factor: Chen et al. 2023, "position interpolation" */
-    LH_REF_NTK,    /* base factor^(D/(D-2)), D the head width: bloc97 2023; Peng et al. 2024, "YaRN", section 3.1 */
+    LH_REF_NTK,    /* base * factor^(D/(D-2)) instead of base, D the head width: bloc97 2023; Peng et al. 2024, "YaRN",
+                    * section 3.1 */
     LH_REF_YARN    /* Peng et al. 2024, sections 3.2 and 3.4 */
 } lh_ref_scaling;
 
@@ -141,24 +142,23 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
 typedef struct lh_ref_geometric {
     int tokens, heads, head_width, normalised; /* normalised: weights are divided by their sum */
     const double *content_bias;                /* [heads][head_width] b */
-    const double *direction;                   /* [tokens][heads][right, left], or NULL: 0 */
+    const double *direction;                   /* [tokens][heads][2]: for keys to the right, to the left; NULL: 0 */
     double scale, direction_scale, offset;
     double *logits; /* [heads][query][key] written, -infinity where key = query; NULL: not requested */
 } lh_ref_geometric;
 
-/* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), P_i = 0.
- * lh_ref_geometric_row writes the weights [tokens] and returns their sum; row_grad writes dlogit
- * [tokens] from these weights and dweight.
- * Source: Csordas et al. 2022, "The Neural Data Router: Adaptive Control Flow in Transformers Improves Systematic
- * Generalization". */
+/* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), but
+ * P_i = 0, since query i does not try key i. lh_ref_geometric_row writes the weights [tokens] and returns their sum;
+ * row_grad writes dlogit [tokens] from these weights and dweight. Source: Csordas et al. 2022, "The Neural Data Router:
+ * Adaptive Control Flow in Transformers Improves Systematic Generalization". */
 double lh_ref_geometric_row(int tokens, int query, const double *logit, double *weight);
 void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
                                double *dlogit);
 
 #define LH_REF_LEAST_TOTAL 1e-12
 
-/* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset; out_i =
- * sum over j of weight_ij v_j. If normalised, the weights are divided by their sum; a sum below LH_REF_LEAST_TOTAL is
+/* logit_ij = scale (q_i + b) . k_j + direction_scale * direction_i[0 if j > i, 1 if j < i] + offset; out_i = sum over j
+ * of weight_ij v_j. If normalised, the weights are divided by their sum; a sum below LH_REF_LEAST_TOTAL is
  * replaced by LH_REF_LEAST_TOTAL, as the authors' code does. weights [heads][tokens][tokens]: written, after the
  * division; q, k, v, out: see lh_ref_attend, without rotation. */
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
@@ -174,12 +174,12 @@ typedef struct lh_ref_geometric_grad {
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
-/* Mistakes in stick-breaking attention: tests check that each of them is noticed. */
+/* Deliberate mistakes in stick-breaking attention: each is made on request, and tests check that it is noticed. */
 typedef enum lh_ref_stick_mistake {
     LH_REF_STICK_NO_MISTAKE,
     LH_REF_STICK_FARTHEST_FIRST, /* the stick goes from key 0 to the nearest key */
     LH_REF_STICK_OTHER_START,    /* own_key is negated */
-    LH_REF_STICK_SELF_PASSED,    /* a key's weight contains the chance that the key itself does not match */
+    LH_REF_STICK_SELF_PASSED,    /* weight_j also has the factor 1 - P_j */
     LH_REF_STICK_OTHER_REST,     /* own_value is negated */
     LH_REF_STICK_MISTAKES
 } lh_ref_stick_mistake;
@@ -187,7 +187,7 @@ typedef enum lh_ref_stick_mistake {
 /* Stick-breaking attention of one sequence. Query i has the keys before it; with own_key also its own key. */
 typedef struct lh_ref_stick {
     int tokens, heads, head_width, own_key;
-    int own_value;               /* the rest of the stick is a weight of the query's own value; else it is dropped */
+    int own_value;               /* the rest of the stick is the weight of the query's own value; else it is unused */
     const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
     lh_ref_stick_mistake mistake;
 } lh_ref_stick;
@@ -201,8 +201,8 @@ void lh_ref_stick_row_grad(const lh_ref_stick *shape, int query, const double *l
                            double drest, double *dlogit);
 
 /* logit_ij = q_i . k_j / sqrt(head_width), written to logits [heads][query][key], -infinity if j is no key of i. out_i
- * is the sum over j of weight_ij v_j, with own_value plus rest_i v_i. weights [heads][tokens][tokens]: written; q, k,
- * v, out as in lh_ref_attend. */
+ * is the sum over j of weight_ij v_j; if own_value, rest_i v_i is added. weights [heads][tokens][tokens]: written; q,
+ * k, v, out: see lh_ref_attend. */
 void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const double *k, const double *v, double *logits,
                          double *weights, double *out);
 
@@ -217,14 +217,14 @@ typedef struct lh_ref_pair {
     int query, key; /* indices i and j, from 0 */
 } lh_ref_pair;
 
-/* Adds to score [heads][query][key] the sum over the tokens after the pair's first token, up to its last, of
- * log(sigmoid(sign gate)); gate [tokens][heads]. The gradient is added to dgate. Source: Lin et al. 2025, "Forgetting
- * Transformer", for keys before the query; sign -1: Veisi et al. 2025, "Context-aware biases for length extrapolation".
- */
+/* Adds to score [heads][query][key] the sum of log(sigmoid(sign * gate)) over the tokens after the pair's earlier
+ * token, up to its later token; gate [tokens][heads]. The gradient is added to dgate. Sources, both for keys before the
+ * query: sign = 1: Lin et al. 2025, "Forgetting Transformer"; sign = -1: Veisi et al. 2025, "Context-aware biases for
+ * length extrapolation". */
 void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score);
 void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, const double *dscore, double *dgate);
 
-/* Mistakes in contextual positions: tests check that each of them is noticed. */
+/* Deliberate mistakes in contextual positions: each is made on request, and tests check that it is noticed. */
 typedef enum lh_ref_cope_mistake {
     LH_REF_NO_MISTAKE,
     LH_REF_COUNTED_FROM_START, /* a key counts the keys before it */
@@ -234,10 +234,11 @@ typedef enum lh_ref_cope_mistake {
     LH_REF_COPE_MISTAKES
 } lh_ref_cope_mistake;
 
-/* Contextual positions. With g_is = sigmoid(q_i . k_s / sqrt(head_width)) for s <= i, key j is at the count
- * p = min(sum over s = j..i of g_is, rows - 1); its term is q_i . e, e between the rows floor(p) and ceil(p) of the
- * table by linear interpolation. floor, ceil and a limited count have no gradient. Source: Golovneva et al. 2024,
- * "Contextual Position Encoding: Learning to Count What's Important"; terms are divided only in their code. */
+/* Contextual positions. The gate of query i and key s <= i is g_is = sigmoid(q_i . k_s / sqrt(head_width)). The count
+ * of key j is p = min(sum over s = j..i of g_is, rows - 1). The term of the pair is q_i . e, where e interpolates
+ * linearly between the rows floor(p) and ceil(p) of the table. floor, ceil, and a count that min limits have no
+ * gradient. Source: Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's Important"; only
+ * their code, not the paper, divides the terms. */
 typedef struct lh_ref_cope {
     int tokens, heads, head_width, rows;
     bool divided;        /* terms are divided by sqrt(head_width) */
@@ -251,7 +252,7 @@ void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *
 void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
                       double *dk, double *dtable);
 
-/* Mistakes in additive GRAPE: tests check that each of them is noticed. */
+/* Deliberate mistakes in additive GRAPE: each is made on request, and tests check that it is noticed. */
 typedef enum lh_ref_grape_mistake {
     LH_REF_NO_GRAPE_MISTAKE,
     LH_REF_VECTORS_UNDIVIDED, /* vectors are not divided by their norms */
@@ -262,10 +263,11 @@ typedef enum lh_ref_grape_mistake {
     LH_REF_GRAPE_MISTAKES
 } lh_ref_grape_mistake;
 
-/* The term of a pair in additive GRAPE, -|i - j| slope softplus(strength) (softplus(u . k_j / sqrt(head_width)) +
- * softplus(v . q_i / sqrt(head_width))), with ALiBi's slope of the head. u and v are the head's key_vector and
- * query_vector, divided by their norms, or by 1e-6 if a norm is smaller. Source: Zhang et al. 2025, "Group
- * Representational Position Encoding", released code, for keys up to the query. */
+/* Additive GRAPE. The term of a pair is -|i - j| * slope * softplus(strength) * (key_gate_j + query_gate_i), where
+ *   slope         is ALiBi's slope of the head
+ *   key_gate_j    is softplus(u . k_j / sqrt(head_width)), u the head's key_vector divided by max(its norm, 1e-6)
+ *   query_gate_i  is softplus(v . q_i / sqrt(head_width)), v the head's query_vector divided by max(its norm, 1e-6)
+ * Source: Zhang et al. 2025, "Group Representational Position Encoding", released code, for keys up to the query. */
 typedef struct lh_ref_grape {
     int tokens, heads, head_width;
     const double *key_vector, *query_vector; /* [heads][head_width]; NULL: no gates of keys or of queries */
@@ -283,9 +285,9 @@ void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double
 void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
                              const lh_ref_grape_grad *grad);
 
-/* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
- * smaller power of two, then every other slope (the first, the third, ...) of the next larger power. Source: Press et
- * al. 2022, "Train Short, Test Long", section 3 and the authors' code. */
+/* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two. For another number of heads, the first
+ * heads have all slopes of the next smaller power of two, and the other heads have the first, third, ... slopes of the
+ * next larger power. Source: Press et al. 2022, "Train Short, Test Long", section 3 and the authors' code. */
 double lh_ref_alibi_slope(int head, int heads);
 
 /* -m |i - j|; Press et al. use it only for j <= i. */
@@ -300,7 +302,7 @@ double lh_ref_alibi_half_step(lh_ref_pair pair);
  * section 2.1 and the authors' code, with 32 buckets and max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
 
-/* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, r2 <= 2 in the second.
+/* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, and r2 <= 2 in lh_ref_kerple_power.
  * Source: Chi et al. 2022, "KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation". */
 double lh_ref_kerple_log(lh_ref_pair pair, double r1, double r2);
 double lh_ref_kerple_power(lh_ref_pair pair, double r1, double r2);
@@ -368,8 +370,8 @@ typedef struct lh_ref_adam {
 void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
                         const double *gradient, double *parameter, double *first, double *second);
 
-/* Adam after parameter *= 1 - learning_rate decay. Source: Loshchilov and Hutter 2019, algorithm 2, in PyTorch's
- * AdamW. */
+/* First parameter *= 1 - learning_rate * decay, then Adam. Source: Loshchilov and Hutter 2019, algorithm 2, in the form
+ * of PyTorch's AdamW. */
 void lh_ref_adamw_update(const lh_ref_adam *settings, double decay, int64_t step, double gradient_norm, int count,
                          const double *gradient, double *parameter, double *first, double *second);
 
@@ -379,12 +381,12 @@ typedef struct lh_ref_sgd {
     double clip_norm; /* 0: no clipping */
 } lh_ref_sgd;
 
-/* parameter -= learning_rate g, with g of lh_ref_adam_update. */
+/* parameter -= learning_rate * g, where g is the clipped gradient of lh_ref_adam_update. */
 void lh_ref_sgd_update(const lh_ref_sgd *settings, double gradient_norm, int count, const double *gradient,
                        double *parameter);
 
-/* running = momentum running + g; parameter -= learning_rate running, with g of lh_ref_adam_update. Source: PyTorch's
- * SGD without dampening. */
+/* running = momentum * running + g; parameter -= learning_rate * running, where g is the clipped gradient of
+ * lh_ref_adam_update. Source: PyTorch's SGD without dampening. */
 void lh_ref_momentum_update(const lh_ref_sgd *settings, double momentum, double gradient_norm, int count,
                             const double *gradient, double *parameter, double *running);
 

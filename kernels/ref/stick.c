@@ -12,7 +12,7 @@ static double *allocate(size_t count) {
     return p;
 }
 
-/* Whether the stick of query i comes to key j. */
+/* Whether the stick of query i reaches key j. */
 static int is_reached(const lh_ref_stick *shape, int i, int j) {
     return j < i + (shape->own_key != (shape->mistake == LH_REF_STICK_OTHER_START));
 }

@@ -51,7 +51,7 @@ typedef struct tape_entry {
 typedef struct run {
     lh_ref_model *model;
     const lh_ref_batch *batch;
-    int sequence, layers; /* sequence: its index; layers: repetitions of blocks so far */
+    int sequence, layers; /* sequence: index in the batch; layers: repetitions of blocks so far */
     tape_entry *tape;
     int length, capacity; /* entries of the tape: used, allocated */
     node **nodes;         /* all nodes, for freeing */
@@ -60,7 +60,7 @@ typedef struct run {
     int frame_count;
     double *logits; /* logits of the batch, or NULL */
     double loss;
-    int losses; /* of which the loss is the mean; 0: one */
+    int losses; /* number of losses whose mean is the loss; 0: there is only one */
 } run;
 
 static inline int count_tokens(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }

@@ -60,8 +60,8 @@ static void add_product_grad(const lh_ref_grape *shape, double dproduct, const d
  * computed. */
 typedef struct pair {
     int h, i, j, query, key;
-    double distance, weight; /* the term is -distance weight gates */
-    double query_product, key_product, gates;
+    double distance, weight, gates; /* the term is -distance * weight * gates; gates: sum of the two gates */
+    double query_product, key_product;
 } pair;
 
 static double find_weight(const lh_ref_grape *shape, int h) {

@@ -75,7 +75,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
     case LH_OVERFIT_COLLAPSED:
         fprintf(out,
                 "the learning rate is too high: different inputs now give the same output, so at most %.4f "
-                "can be right (at the start: all)",
+                "can be right (1.0000 with the initial parameters)",
                 f->end_attainable);
         break;
     case LH_OVERFIT_FALLING:

@@ -19,8 +19,8 @@ typedef float real;
 enum {
     % include("parts/dimensions.tpl")
 % local most_passes = cpu.passes_by_length or cpu.gradient_passes
-    PASSES = ${cpu.passes}, /* ${most_passes and "most " or ""}passes through the layers in training */ % if cpu.passes
-    GRADIENT_PASSES = ${cpu.gradient_passes}, /* most passes with gradient */ % if cpu.gradient_passes
+    PASSES = ${cpu.passes}, /* ${most_passes and "maximum of " or ""}passes through the layers in training */ % if cpu.passes
+    GRADIENT_PASSES = ${cpu.gradient_passes}, /* maximum of passes with gradient */ % if cpu.gradient_passes
     CELL_WIDTH = ${cell_width}, /* numbers of a cell of the memory */ % if cell_width
     CELLS = ${resolved.model.cells}, /* of the memory of a sequence */ % if resolved.model.cells
     BLOCK_SEQUENCES = ${block_sequences} /* sequences of a shard, which go through all steps together */ % if by_step

@@ -1,7 +1,7 @@
 % local use = loops > 1 and "use" or "l"
 % local state_index = "w->step->mode == LH_MODE_TRAIN ? " .. use .. " : 0"
 /* ${comment}
- * In evaluation output may be input. */
+ * In evaluation, input and output may be the same array. */
 % define("static void " .. name .. "_forward", "workspace *w", "int " .. use, "const real *input", "real *output")
     const int l = use % ${count}; % if loops > 1
     const ${parameters_type} *p = &w->parameters->${name}[l]; % if uses_parameters.forward

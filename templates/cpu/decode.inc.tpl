@@ -94,7 +94,7 @@ static void read_out(const workspace *w, const real *x) {
 % include("cpu/decode_part.tpl", block.before_tokens)
 % end
 
-/* Applies one ${block.name} to the current tokens. output may be input. */
+/* Applies one ${block.name} to the current tokens. input and output may be the same array. */
 % include("cpu/decode_part.tpl", block.per_token)
 % end
 % if decoding.before_tokens[1] then

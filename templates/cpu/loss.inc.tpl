@@ -35,7 +35,7 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
 }
 
 % if weighs_sequences then
-/* The factor of each label's gradient in sequence s; all labels of a sequence that count have the weight of one sequence together. */
+/* The factor of each label's gradient in sequence s: the counted labels of a sequence have, in sum, the weight of one sequence. */
 static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
     int counted = 0;
     for (int i = 0; i < labels; i++) counted += block->mask[s * labels + i];

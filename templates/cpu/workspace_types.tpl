@@ -55,7 +55,7 @@ typedef struct workspace {
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
     int passes; /* number of passes through the layers */ % if cpu.passes
-    /* The first passes of a training step, without gradient. They share the state of the first pass with gradient. */ % if cpu.gradient_passes
+    /* The number of passes without gradient at the start of a training step; they share the state of the first pass with gradient. */ % if cpu.gradient_passes
     int free_passes; % if cpu.gradient_passes
     ${block.name}_state ${block.name}[${block.max_uses}]; % for _, block in ipairs(cpu.states)
     ${line} % for _, line in ipairs(cpu.members)

@@ -196,21 +196,22 @@ end
 -- alone.
 local function describe_score(score)
   local formula = score.formula or ""
-  local forgets = formula:find("log_sigmoid(x.gate)", 1, true) and 1 or formula:find("log_sigmoid(-x.gate)", 1, true)
+  local gate_sign = formula:find("log_sigmoid(x.gate)", 1, true) and 1 or formula:find("log_sigmoid(-x.gate)", 1, true)
     and -1 or 0
-  local penalises = formula:find("x.key_gate", 1, true) or formula:find("x.query_gate", 1, true)
-  return forgets, to_flag(penalises), to_flag(forgets == 0 and not penalises and score.kind and score.kind ~= "none")
+  local has_grape = formula:find("x.key_gate", 1, true) or formula:find("x.query_gate", 1, true)
+  local is_scored = gate_sign == 0 and not has_grape and score.kind and score.kind ~= "none"
+  return gate_sign, to_flag(has_grape), to_flag(is_scored)
 end
 
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
-  local forgets, penalises, scored = describe_score(family.score)
+  local gate_sign, has_grape, scored = describe_score(family.score)
   return { heads = family.heads, rotates = to_flag(family.rotation.kind ~= "none"),
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, divided = to_flag(not family.relative.factor), clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
-    scored = scored, forgets = forgets, penalises = penalises,
+    scored = scored, gate_sign = gate_sign, has_grape = has_grape,
     geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     breaks_stick = to_flag(normaliser.kind == "stick_breaking"), own_key = to_flag(normaliser.own_key),
     own_value = to_flag(normaliser.own_value),

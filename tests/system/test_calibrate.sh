@@ -148,7 +148,7 @@ calibrate_student() {
 finds_lines() {
     calibrate_student >"$work/output" && cat "$work/output" && cat "$work/out/reads_lines.lua" &&
         grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/output" &&
-        grep -q 'cross-attention, 17 queries and 18 keys; in the first 4 rows lines of k = 2' "$work/output" &&
+        grep -q 'cross-attention, 17 queries and 18 keys; lines from k = 2 deviations above the mean on, in the first 4 rows' "$work/output" &&
         grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/output" &&
         grep -q '{ head = [01], direction = -1, line = 1, value = 0 },' "$work/out/reads_lines.lua" &&
         grep -q '^  use = "./counts.lua",$' "$work/out/reads_lines.lua" &&

@@ -220,10 +220,9 @@ end
 
 local function format_section(section)
   local choices, out = section.choices, {}
-  out[1] = ("%s, %d queries and %d keys; in the first %s lines of k = %g deviations above the mean; columns "
-    .. "counted from the %s"):format(section.words, section.rows, section.columns,
-      wording.count(choices.rows or section.rows,
-    "row"), choices.threshold, choices.align)
+  out[1] = ("%s, %d queries and %d keys; lines from k = %g deviations above the mean on, in the first %s; columns "
+    .. "counted from the %s"):format(section.words, section.rows, section.columns, choices.threshold,
+      wording.count(choices.rows or section.rows, "row"), choices.align)
   for h, head in ipairs(section.heads) do
     local prefix = ("  head %-2d "):format(h - 1)
     for _, result in ipairs(head.directions) do

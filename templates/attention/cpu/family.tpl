@@ -39,7 +39,7 @@ enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose w
 
 % elseif recomputed then
 enum {
-    ${PREFIX}SAVED_PAIRS = ${recomputed.pairs}, /* most pairs of a sequence whose weights are stored for the backward pass */
+    ${PREFIX}SAVED_PAIRS = ${recomputed.pairs}, /* up to this number of pairs, the weights of a sequence are stored for the backward pass */
     ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are recomputed together in longer sequences */
 };
 INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}SAVED_PAIRS; }

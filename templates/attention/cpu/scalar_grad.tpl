@@ -6,7 +6,7 @@
 % local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
 
 % if scalar.gathers then
-/* Sums of one group's gradients of tables. From one key to the next, sums by query - key or query + key move by one lane. */
+/* Sums of one group's gradients of tables. From one key to the next, sums indexed by (query - key) or (query + key) move by one lane. */
 typedef struct ${name}_score_group {
     vector ${t.name}; % for _, t in ipairs(scalar.gathered)
 } ${name}_score_group;

@@ -26,8 +26,9 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     }
 }
 
-/* The last step first. dstates: the gradients of the states from the readout, then the gradients of the sums. w->heads:
- * the values of the forward pass, then the gradients of the products of all steps but the last. */
+/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
+ * return the gradients of the sums. w->heads: on entry the values of the forward pass, on return the gradients of the
+ * products of all steps except the last. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);

@@ -1,5 +1,5 @@
 % section("members")
-const real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart: terms of keys to the right, to the left */
+const real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart, of two numbers: the terms of keys to the right and to the left */
 real *ddirection; /* gradients, in the same layout, written */
 head.direction = direction + 2 * h; % section("head")
 head.ddirection = ddirection + 2 * h; % section("head_back")

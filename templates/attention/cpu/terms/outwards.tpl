@@ -1,5 +1,5 @@
 % section("members")
-real *along, *across; /* row 0 of the workspaces along and across in ${name}_scratch */
+real *along, *across; /* row 0 of the arrays with these names in ${name}_scratch */
 const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
 geometric_numbers numbers;
 ${name}_number_sums *sums; /* gradients of the layer's numbers */
@@ -101,7 +101,8 @@ real *chances; /* the smaller of P and 1 - P, P = sigmoid(logit), with the sign 
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-real *along, *across; /* [keys and rows before and after][LANES]: workspaces `remaining` (or `sums`) and `mirrored` of geometric.h */
+/* [T + 2] and [T + 1 + LANES] vectors, one for each key, with spare rows at both ends. Arguments of functions in geometric.h: along is `remaining`, or `sums` in the backward pass; across is `mirrored`. */
+real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));
 scratch->across = reserve(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof(real));

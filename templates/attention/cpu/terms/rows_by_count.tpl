@@ -1,7 +1,7 @@
 % section("constants")
 % local real = precision == "float64" and f64 or f32
 enum {
-    ${PREFIX}COUNT_ROWS = ${rows.rows}, /* vectors of a layer: of the counts 0 to COUNT_ROWS - 1 */
+    ${PREFIX}COUNT_ROWS = ${rows.rows}, /* vectors of a layer, one for each count from 0 to COUNT_ROWS - 1 */
     ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* rows of a group's products, with one after the last */
 };
 static const real ${PREFIX}COUNT_FACTOR = ${real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
@@ -25,7 +25,7 @@ INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queri
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)
         store(head->products + n * LANES, dot_row(${PREFIX}HEAD_WIDTH, group->query, head->count_table + n * ${PREFIX}HEAD_WIDTH)${scaled});
-    store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* a copy of the last row, whose share is 0 in every term */
+    store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* a copy of the last row; its share in every term is 0 */
 }
 
 /* Writes the logits of a group with keys from..to - 1, and then, from the last key to the first, their gates and

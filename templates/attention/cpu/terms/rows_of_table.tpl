@@ -42,7 +42,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 % end
 
 % section("end_functions")
-/* Adds the gradients of layer l's rows to those of its table. */
+/* Adds the gradients of layer l's rows to the gradient of its table. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     for (int x = 0; x < ${name}_distance_count(${step_lengths}); x++) {
         int row = ${name}_table_row(${name}_distance(step, ${rows.set_of_layer}, x));

@@ -10,7 +10,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 /* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off its weight, the share
  * sigmoid(logit) of what is left. */
 
-/* A mask of the queries of a group to whose sticks key j comes. */
+/* A mask of a group's queries whose sticks reach key j. */
 INLINE bits ${name}_breaks(const ${name}_head *head, const ${name}_queries *group, int j) {
     j++; /* queries that see the next key */ % if not own_key
     return ${inline("visible", false)};
@@ -115,7 +115,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested. A score is -infinity where the stick does not
- *                       come to the key
+ *                       reach the key
  */
 static void trace_${name}_head(const ${name}_head *head, const real *query, const real *key, const ${name}_saved *saved,
         real *scores, real *attention) {
