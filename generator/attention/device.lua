@@ -89,11 +89,11 @@ function M.stores_pairs(family)
 end
 
 -- Whether a warp can compute a family's pairs in fragments (on matrix units): pairs have no vectors, no keys are
--- visited outwards, scores learn no numbers, and a query sees consecutive keys. max_head_width: the largest number of
--- channels of a head for which fragments are used.
+-- visited outwards, scores learn no numbers and read no values of tokens, and a query sees consecutive keys.
+-- max_head_width: the largest number of channels of a head for which fragments are used.
 function M.fits_fragments(family, max_head_width)
   local terms = family.terms
-  return not (terms.outwards or terms.pair_vectors or terms.trains or terms.scattered)
+  return not (terms.outwards or terms.pair_vectors or terms.trains or terms.scattered or terms.reads_tokens)
     and family.head_width <= max_head_width
 end
 

@@ -43,6 +43,7 @@
 --     by_head          heads see different pairs
 --     scattered        keys that a query sees are not consecutive
 --   contribution:
+--     reads_tokens     scores read values of tokens, alone or in running sums
 --     multiplies_rows  rows of queries or keys are multiplied by learned vectors
 --     directional      the query adds one number to the logits of keys on its right, and another number to the logits
 --                      of keys on its left
@@ -97,8 +98,8 @@ M.PROPERTIES = {
   "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans_logits", "scaled",
   "tables", "needs_logits", "trains", "changes_gradient", "scores_rows", "excludes_last_keys", "spans", "hides",
   "has_open_keys", "open_keys_begin_later", "tests_all", "adds_values", "sees_all", "by_head", "scattered", "outwards",
-  "breaks_stick", "saves_rests", "normalised", "multiplies_rows", "directional", "drops_weights", "rotates",
-  "needs_head_number", "sums", "first_query",
+  "breaks_stick", "saves_rests", "normalised", "reads_tokens", "multiplies_rows", "directional", "drops_weights",
+  "rotates", "needs_head_number", "sums", "first_query",
 }
 
 local function add_properties(terms, term)

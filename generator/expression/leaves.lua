@@ -1,5 +1,5 @@
--- C text of the leaves of formulas, for leaves with one text for CPU and GPU: learned and constant parameters, numbers,
--- edges of buckets, indices in tables. p: a parameter.
+-- C text of the leaves of formulas, for leaves with one text for CPU and GPU: learned and constant parameters, values
+-- of tokens, numbers, edges of buckets, indices in tables. p: a parameter.
 
 local M = {}
 
@@ -18,6 +18,9 @@ function M.write_member(build, set, p)
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
+-- The arrays of running sums, by set: "s" (values) or "d" (gradients).
+M.RUNNING_SETS = { s = "r", d = "dr" }
+
 -- Indices in a table of a class: in a loop nest over the entries of this class, and in a loop nest over pairs.
 local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
@@ -35,6 +38,7 @@ function M.make_environment(build, lanes)
     lanes = lanes,
     edges = build.name_edges,
     literal = function(value) return (assert(build.real(value))) end,
+    value = function(p) return "value_" .. p.name end,
     parameter = function(p)
       return p.learned and M.write_member(build, "p", p) or build.prefix .. p.name .. "_values"
     end,

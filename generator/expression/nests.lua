@@ -235,7 +235,7 @@ function M.make_running(build, sums)
         sum[class].head_row = row
       end
     end
-    fill[#fill + 1] = { kind = "store", target = build.target.write_address("s", by_token, "token"), node = sum.value }
+    fill[#fill + 1] = lists.merge(build.target.make_filling(build, by_token, "token"), { node = sum.value })
     local gradient = build.builder:leaf("table", "d_" .. by_token.key, { table = {
       name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
     for _, entry in ipairs(derive.derive(build.builder, sum.value, gradient, function(leaf)

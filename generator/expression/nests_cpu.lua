@@ -68,11 +68,9 @@ function M.write_stride(set, t)
   return (t.stride or STRIDE[t.class]):format(set)
 end
 
-local RUNNING_SETS = { s = "r", d = "dr" }
-
 -- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
-  set = t.running and RUNNING_SETS[set] or set
+  set = t.running and leaves.RUNNING_SETS[set] or set
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
   local head = t.per_head and (t.head_row or "h") .. " * " .. M.write_stride(set, t) .. " + " or ""
   return ("%s->%s + %s%s%s"):format(set, t.running and "sums" or t.name, head, place,
@@ -91,9 +89,6 @@ function M.make_environment(build, class)
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)
-  end
-  function out.value(p)
-    return "value_" .. p.name
   end
   function out.integer(name)
     return INTEGERS[name], 14

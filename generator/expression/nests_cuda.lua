@@ -21,6 +21,7 @@
 --
 -- Texts use these names of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score
+--   r, dr        the running sums of a sequence, their gradients
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
@@ -28,6 +29,7 @@
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
+local lists = require("base.lists")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
 local syntax = require("expression.syntax")
@@ -36,7 +38,8 @@ local M = {}
 
 -- For each loop nest, the letters (lower.lua) of the numbers that differ from entry to entry.
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
-  pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
+  pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true },
+  token = { k = true } } -- values of a token, for running sums
 
 -- The texts of symbols that are integers in C: first in all loop nests, then in the nests of each class. Other symbols
 -- are in NUMBERS.
@@ -50,6 +53,7 @@ local INTEGERS = {
   pair = { query_index = "i", key_index = "j", offset = "j - i", total = "i + j", query = "position[i]",
     key = "position[j]", distance = "drawn_distance(drawn, j - i)" },
   score = {},
+  token = {},
 }
 local NAME_PRECEDENCE = 14
 local PRECEDENCES = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 } -- of the texts above that are not names
@@ -82,16 +86,26 @@ end
 
 -- The text of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 local function write_element(build, set, t, class)
-  if t.class == "uniform" then
+  if t.running then
+    return ("%s[%s * T + %s]"):format(leaves.RUNNING_SETS[set], t.head_row or "h", leaves.find_place(t.class, class))
+  elseif t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
   local head = t.per_head and "h * " .. M.write_stride(build, t.class, set) .. " + " or ""
   return ("%s->%s[%s%s]"):format(set, t.name, head, write_place(t, class, set))
 end
 
+-- The text of the gradient of a running sum up to a query or a key. class: "query" or "key".
+function M.write_token_gradient(build, t, class)
+  return write_element(build, "d", lists.merge(t, { class = class }), class)
+end
+
 -- The text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
--- from other tables.
+-- from other tables. Only the loop over pairs reads running sums.
 local function write_gradient(build, t, class)
+  if t.running then
+    return write_element(build, "d", t, class)
+  end
   local gathered_text, propagated_text
   if build.gathered[t] then
     local offset = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
@@ -110,7 +124,7 @@ end
 
 function M.make_environment(build, class)
   local out = leaves.make_environment(build, LANES[class])
-  out.scalar, out.flat = true, class == "score"
+  out.scalar, out.flat = true, class == "score" or class == "token"
   function out.integer(name)
     local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or COMMON_INTEGERS[name]
     return text and (name == "distance" and build.prefix or "") .. text, PRECEDENCES[text] or NAME_PRECEDENCE
@@ -226,22 +240,26 @@ function M.scatter(build, nest, class, effect, p)
   }
 end
 
-local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair" }
+-- The classes of running sums in the result of derive_pair, by the token of a pair.
+M.TOKEN_CLASSES = { query = "query_token", key = "key_token" }
+
+local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_CLASSES.query, M.TOKEN_CLASSES.key }
 
 -- Returns the gradients that the loop over pairs gathers: by class, a list of { name, table, target } with the fields
 -- statements and needs_logit; the statements of the logit's gradient; and whether the gradient of the logit differs
--- from the gradient of the score.
+-- from the gradient of the score. Running sums of a sequence have classes of their own (TOKEN_CLASSES).
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
   local effects, gathered_tables = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore)) do
     local t = entry.leaf.table
+    local class = t.running and M.TOKEN_CLASSES[t.class] or t.class
     build.gathered[t] = true
-    local list, class_effects = gathered_tables[t.class] or {}, effects[t.class] or {}
-    gathered_tables[t.class], effects[t.class] = list, class_effects
+    local list, class_effects = gathered_tables[class] or {}, effects[class] or {}
+    gathered_tables[class], effects[class] = list, class_effects
     class_effects[#class_effects + 1] = { kind = "add", node = entry.gradient, loops = entry.loops,
       target = ("out[%d]"):format(#list) }
-    local gradient_table = { name = t.name, class = t.class, per_head = true }
+    local gradient_table = t.running and t or { name = t.name, class = t.class, per_head = true }
     list[#list + 1] = { name = t.name, table = t,
       target = write_element(build, "d", gradient_table, t.class == "pair" and "score" or t.class) }
   end

@@ -390,7 +390,7 @@ local function make_running_term(family, score)
   return { kind = "contribution", page = "running", scalar = score, products = products, product_count = #products,
     has_units = lists.any(products, function(product) return product.parameter.unit end),
     wider = request and request.width > request.columns,
-    properties = { sums = multiplies, multiplies_rows = multiplies } }
+    properties = { reads_tokens = true, sums = multiplies, multiplies_rows = multiplies } }
 end
 
 function M.make_terms(family)

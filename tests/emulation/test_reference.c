@@ -1,5 +1,6 @@
 /* Device code (tests/specs/parity_*.lua) in the emulation, compared with the stored vectors of an independent
- * implementation and with kernels/ref: all networks with vectors, each in float32 or in float64. */
+ * implementation and with kernels/ref: all networks with vectors, each in float32 or in float64, and some without
+ * vectors. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -20,6 +21,8 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
     longhand_spec_parity_float64_decoder_alibi;
 extern const lh_spec longhand_spec_parity_lst_probe;
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder;
+extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cable,
+    longhand_spec_parity_float64_grape;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -54,6 +57,14 @@ static const lh_parity_case PAIRS[] = {
     {"encoder_decoder", &longhand_spec_parity_float64_encoder_decoder},
 };
 enum { PAIR_COUNT = sizeof PAIRS / sizeof *PAIRS };
+
+/* Cases without stored vectors, which have random weights. */
+static const lh_parity_case WITHOUT_VECTORS[] = {
+    {NULL, &longhand_spec_parity_float64_fox},
+    {NULL, &longhand_spec_parity_float64_cable},
+    {NULL, &longhand_spec_parity_float64_grape},
+};
+enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 
 typedef lh_device_model model;
 typedef lh_device_question question;
@@ -192,6 +203,28 @@ static void check_limits(model *m) {
 
 static void test_geometric_limits_match_reference(void **state) { for_each_model(check_limits); }
 
+static void check_without_vectors(const lh_spec *spec) {
+    lh_parity_case random_case = lh_parity_make_random_case(spec);
+    model m = {.parity_case = &random_case,
+               .spec = spec,
+               .real_bytes = spec->cuda->real_bytes,
+               .reference = lh_parity_make_random_model(spec),
+               .tolerance = &lh_parity_random_tolerance};
+    m.parameters = lh_model_reserve((size_t)spec->parameter_storage * (size_t)m.real_bytes);
+    lh_parity_write_parameters(spec, m.real_bytes, m.reference, m.parameters);
+    lh_device_check_size(&m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
+    lh_device_check_size(&m, (lh_parity_size){10, 5, 7}, (lh_model_cut){4, 3, 2});
+    lh_device_check_size(&m, (lh_parity_size){LH_PARITY_LONGEST, 18, 19}, (lh_model_cut){2, 1, 4});
+    close_model(&m);
+}
+
+static void test_models_without_vectors_match_reference(void **state) {
+    for (int i = 0; i < WITHOUT_VECTORS_COUNT; i++) {
+        print_message("           %s\n", WITHOUT_VECTORS[i].spec->id);
+        check_without_vectors(WITHOUT_VECTORS[i].spec);
+    }
+}
+
 /* Every layer reads its own positions: the layers of the other tests share a draw and cannot show this. */
 static void test_every_layer_reads_its_own_draws(void **state) {
     enum { TOKENS = 12, LAYERS = 2 };
@@ -220,6 +253,7 @@ int main(void) {
         cmocka_unit_test(test_two_streams_give_stored_logits_and_match_reference),
         cmocka_unit_test(test_every_length_and_cut_matches_reference),
         cmocka_unit_test(test_geometric_limits_match_reference),
+        cmocka_unit_test(test_models_without_vectors_match_reference),
         cmocka_unit_test(test_every_layer_reads_its_own_draws),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);

@@ -10,7 +10,7 @@ family=emulate
 
 SCHEMES="$SCHEMES $MORE_SCHEMES wide_geometric wide_label heads_geometric heads_geometric_plain heads_alibi_learned
     heads_fire_softcap heads_shaw heads_rand_relative_difference heads_rand_rope wide_heads_geometric
-    wide_heads_relative"
+    wide_heads_relative wide_gates heads_gates"
 
 programs=''
 for name in $SCHEMES; do

@@ -15,8 +15,16 @@
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
 --   gathers             by class: the tables whose gradients the loop over pairs gathers (adds up in variables), a list
 --                       of { name, target, index (from 0) } with the fields class, count, names, statements and
---                       needs_logit
+--                       needs_logit; running sums have the classes query_token and key_token
 --   lists               the values of `gathers` in a fixed order
+--   running             false, or terms of tokens and their running sums: fields of nests.make_running, and
+--     words                 their name in comments
+--     rows                  texts of the rows of running sums for head h
+--     products              { name, vector, unit, start, by_norm, place, from }, in the order of nests.make_running;
+--                           vector: the name of the parameter; by_norm: text that divides by its norm; place, from: of
+--                           the gradients of products by token and head
+--     stores_of_query, stores_of_key   { target, operator, value }, with which a query and a key store gradients after
+--                           their loop over pairs; a query stores 0 for numbers that no pair reads
 --   uniform_count       the number of gathered tables of class uniform
 --   stages              lists of loop nests that fill tables, with barriers between the lists
 --   stage_count         the number of these lists
@@ -181,8 +189,44 @@ local function describe_pair(out, build, score)
       entry.index = i - 1
     end
   end
-  out.lists = lists.map(classes, function(class) return gathered_tables[class] end)
+  out.lists = lists.map(lists.join(classes, { cuda.TOKEN_CLASSES.query, cuda.TOKEN_CLASSES.key }), function(class)
+    return gathered_tables[class]
+  end)
   out.uniform_count = gathered_tables.uniform and #gathered_tables.uniform or 0
+end
+
+-- A product of rows and a learned vector. number: its place among all products.
+local function describe_product(value, number)
+  local p, offset = value.parameter, number > 2 and ("%d * count"):format(number - 1) or "count"
+  return { name = value.name, vector = p.name, unit = p.unit or false, start = value.start,
+    by_norm = p.unit and (" / %s_divisor"):format(p.name) or "",
+    place = number > 1 and offset .. " + e" or "e", from = number > 1 and " + " .. offset or "" }
+end
+
+-- The field `running` of the output.
+local function describe_running(build, sums, gathered_tables)
+  local running = nests.make_running(build, sums)
+  if not running then
+    return false
+  end
+  running.words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
+  running.rows = lists.map(sums, function(sum) return sum.is_sum and (sum.query.head_row or "h") or nil end)
+  running.products = lists.map(running.products, describe_product)
+  local function find_sum(class, t)
+    local entry = lists.find(gathered_tables[cuda.TOKEN_CLASSES[class]] or {}, function(g) return g.table == t end)
+    return entry and ("%s_sums[%d]"):format(class, entry.index) or nil
+  end
+  running.stores_of_query = lists.map(sums, function(sum)
+    local value = find_sum("query", sum.query) or not find_sum("key", sum.key) and "0"
+    return value and { operator = "=", value = value,
+      target = cuda.write_token_gradient(build, sum.query or sum.key, "query") } or nil
+  end)
+  running.stores_of_key = lists.map(sums, function(sum)
+    local value = find_sum("key", sum.key)
+    return value and { operator = find_sum("query", sum.query) and "+=" or "=", value = value,
+      target = cuda.write_token_gradient(build, sum.key, "key") } or nil
+  end)
+  return running
 end
 
 function M.plan(build, lowered, score)
@@ -190,6 +234,7 @@ function M.plan(build, lowered, score)
     { __index = build })
   local out = { layer_words = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
+  out.running = describe_running(build, lowered.running, out.gathers)
   out.stages, out.filling = make_filling(build, score.tables)
   out.stage_count = #out.stages
   out.gradient_nests, out.ending = make_gradients(build, score.tables)

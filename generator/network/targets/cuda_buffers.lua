@@ -124,6 +124,12 @@ local function add_stored_members(sides, family, list)
     local shape = ("[sequences][HEADS][%s]"):format(key_count)
     add(sides.keys, "key_bias", PLAIN_TYPE, shape .. " products of keys and content bias, times LOGIT_SCALE")
   end
+  if family.score.running then
+    local count = #family.score.running.sums
+    list[#list + 1] = make_heads(sides.keys, family, "running", PLAIN_TYPE,
+      ("[sequences]%s[HEADS][T] %s of each sequence's tokens"):format(count > 1 and ("[%d]"):format(count) or "",
+        family.score.cuda.running.words), count > 1 and tostring(count) or nil)
+  end
   if family.normaliser.normalised then
     add(sides.queries, "inverse_total", GLOBAL_TYPE, "[sequences][HEADS][T] inverse sum of each query's weights")
   elseif family.attends.in_fragments then
@@ -132,6 +138,19 @@ local function add_stored_members(sides, family, list)
     add(sides.queries, "largest", PLAIN_TYPE, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
     add(sides.queries, "inverse_sum", PLAIN_TYPE, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
   end
+end
+
+-- Adds to a list the members of the workspace for gradients of running sums, and of products that their terms read.
+local function add_running_gradients(sides, family, list)
+  local running = family.score.running
+  if not running then
+    return
+  end
+  list[#list + 1] = make_heads(sides.keys, family, "drunning", PLAIN_TYPE, "in the layout of running: gradients",
+    #running.sums > 1 and tostring(#running.sums) or nil)
+  list[#list + 1] = running.products[1] and make_heads(sides.keys, family, "dproducts", GLOBAL_TYPE,
+    ("[%d][%s][HEADS] gradients of products of rows and learned vectors"):format(#running.products, sides.keys.rows),
+    #running.products > 1 and tostring(#running.products) or nil) or nil
 end
 
 -- Adds to a list the members of the workspace for a family's backward pass. sides: the result of get_sides(). The table
@@ -168,6 +187,7 @@ local function add_workspace_members(sides, family, list)
     add(make_heads(sides.keys, family, "key_sums", GLOBAL_TYPE,
       ("[%s][HEADS] sums of the gradients of each key's logits"):format(sides.keys.rows)))
   end
+  add_running_gradients(sides, family, list)
   if attends.uniform_count then
     add(make_heads(sides.queries, family, "head_sums", GLOBAL_TYPE,
       "[tables][sequences][HEADS][T] sums of the gradients of each query's scores", tostring(attends.uniform_count)))

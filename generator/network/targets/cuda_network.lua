@@ -87,10 +87,7 @@ local function check_network(net)
   for _, op in ipairs(attentions) do
     local scope, family = op.scope, op.family
     local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
-    local running = family.score.running
-    local cpu_feature = running and running.products[1] and "score multiplies queries or keys by learned vectors"
-      or running and "score sums values of tokens (sum_between)"
-      or family.relative.counts and "queries count their keys (cope)"
+    local cpu_feature = family.relative.counts and "queries count their keys (cope)"
       or family.normaliser.kind == "stick_breaking" and "keys break a stick (stick_breaking)"
     if not scope.input_value then
       records.refuse(op, "attention outside of a block")
@@ -114,16 +111,19 @@ local function check_network(net)
   end
 end
 
--- A block's records in decoding, and the rows that its repetitions cache: the rows of op.kv, and products of keys with
--- biases.
+-- A block's records in decoding, and the rows that its repetitions cache: the rows of op.kv, products of keys with
+-- biases, and running sums.
 local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.choices.decoded), function(op)
     local family, is_self_attention = op.family, op.q == op.kv
     local cache = { block = block.name, uses = block.uses, T = device.variables[op.kv.stream].T }
-    return { lists.merge(cache, { name = op.kv.name, is_self_attention = is_self_attention,
-      width = is_self_attention and "3 * WIDTH" or "2 * WIDTH" }),
-      family.terms.biases and lists.merge(cache, { name = family.prefix .. "key_bias", is_self_attention = false,
-        width = family.PREFIX .. "HEADS" }) or nil }
+    local rows = { { name = op.kv.name, is_self_attention = is_self_attention,
+      width = is_self_attention and "3 * WIDTH" or "2 * WIDTH" } }
+    rows[2] = family.terms.biases and { name = family.prefix .. "key_bias", is_self_attention = false,
+      width = family.PREFIX .. "HEADS" } or nil
+    rows[#rows + 1] = family.score.running and { name = family.prefix .. "running", is_self_attention = false,
+      width = family.score.running.heads } or nil
+    return lists.map(rows, function(row) return lists.merge(cache, row) end)
   end)
   return { list = cuda_lists.make_decoding_records(device, block, list), caches = caches }
 end
@@ -210,13 +210,15 @@ end
 --   block_records         block -> its entry of `blocks`
 --   unused                block -> the buffers that chains make unnecessary
 --   operands, rounded, rounded_values   see warp_products.lua
---   contributions         the set of the values that families request
+--   contributions         the set of the requested values to which attention itself adds the bias of their product
 local function make_state(net, lists_by_scope, choices)
   local device = { net = net, lists = lists_by_scope, choices = choices, rows = calls.make_functions({}), masks = {},
     scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, block_records = {}, unused = {},
     site_count = 0, operands = {}, rounded = {}, rounded_values = {},
     buffers = buffers.derive(net, lists_by_scope, choices.eval_dropout),
-    contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
+    contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op)
+      return op.family.terms.outwards and op.contribution or nil
+    end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
   device.rounds = choices.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie

@@ -99,7 +99,7 @@ local function name_mask(device, op, training)
   return formats[drop.when]:format(drop.mask), drop.keep_scale
 end
 
--- Whether a product adds its bias itself. The bias of a contribution (ops.lua) is added by the attention that reads it.
+-- Whether a product adds its bias itself; if not, attention adds it (cuda_network.lua, contributions).
 function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end

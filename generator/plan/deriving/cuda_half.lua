@@ -64,6 +64,7 @@
 --   sum_pass_text      text of a comment about the sum passes, or ""
 
 local attention = require("network.graph.attention")
+local cuda_kernels = require("plan.deriving.cuda_kernels")
 local device_terms = require("attention.device")
 local decoding = require("network.lists.decoding")
 local diagnostics = require("base.diagnostics")
@@ -97,18 +98,6 @@ local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/p
 local MAX_OPERAND_BYTES = 256 << 20
 local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes one family's addresses
 
-local PRODUCTS = {
-  float32 = { "cuda/product_fma.cu" },
-  float64 = { "cuda/product_fma.cu" },
-  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu", "cuda/product_mma.cu" },
-  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
-}
-local WARP_PRODUCTS = {
-  float32 = { "cuda/mma.cu", "cuda/product_float32.cu" },
-  float64 = { "cuda/product_shuffles.cu" },
-  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
-  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
-}
 -- Precisions in which products by warp read rounded copies of weights. In float64, rounding changes nothing, so tests
 -- can compare results exactly.
 local STORES_ROUNDED = { tf32 = true, float64 = true }
@@ -130,9 +119,9 @@ local function count_head_lanes(head_width, precision)
   return lanes
 end
 
--- Whether any family of the plan has the property `name` of its terms and, if `field` is given, also this field.
-local function has_any(plan, name, field)
-  return lists.any(plan.attentions, function(family) return family.terms[name] and (not field or family[field]) end)
+-- Whether any family of the plan has the property `name` of its terms.
+local function has_any(plan, name)
+  return lists.any(plan.attentions, function(family) return family.terms[name] end)
 end
 
 -- The largest number of channels of whole heads that fits a tile of a product and divides the width; at least one head.
@@ -144,38 +133,6 @@ local function choose_slice(family)
     end
   end
   return heads * family.head_width
-end
-
-local function list_kernels(plan, device, multiplies, by_team)
-  local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
-  local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
-    "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
-  local function add(is_needed, ...)
-    lists.append(list, is_needed and { ... } or {})
-  end
-  add(has_any(plan, "trains"), "cuda/score.cu")
-  add(has_any(plan, "adds_values"), "cuda/lines.cu")
-  add(has_any(plan, "trains", "cross"), "cuda/score_cross.cu")
-  if plan.cuts_by_warp then
-    add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
-    add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/stored_tf32.cu" or "cuda/stored_reals.cu",
-      "cuda/product_warps.cu", "cuda/product_narrow.cu", "cuda/product_sized.cu")
-    add(device.chained, "cuda/product_chains.cu")
-    add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
-      "cuda/fragments.cu")
-    add(by_team, "cuda/product_weights.cu")
-  elseif multiplies then
-    add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
-    add(true, "cuda/product_forms.cu", "cuda/product.cu")
-  end
-  add(true, "cuda/sums.cu", "cuda/heads.cu")
-  add(has_any(plan, "outwards"), "cuda/geometric.cu")
-  add(device.has_dropout or plan.noise, "cuda/philox.cu")
-  add(device.has_dropout, "cuda/dropout.cu")
-  add(plan.noise, "cuda/noise.cu")
-  add(true, plan.cuts_by_warp and "cuda/norm_quads.cu" or "cuda/norm_lanes.cu", "cuda/layernorm.cu", "cuda/norm.cu")
-  add(device.rms, "cuda/rms_norm.cu")
-  return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 
 -- Tensors that are not learned: their first and last element; rows of `columns` elements are `stride` elements apart.
@@ -284,7 +241,7 @@ local function derive_attends(plan, family, library)
   attends.to_keys = family.cross and "" or " + WIDTH"
   attends.slice = library and terms.biases and choose_slice(family)
   attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
-  attends.layer_gradients = terms.biases or terms.outwards
+  attends.layer_gradients = terms.biases or terms.outwards or terms.multiplies_rows
   attends.pairs = stores_pairs or terms.outwards and not library
   attends.pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
   attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
@@ -438,7 +395,7 @@ function M.derive(plan, net, lists_by_scope)
   cuda.step_draws = device and list_step_draws(plan, device) or nil
   cuda.draw_scratch = device and count_scratch(cuda.step_draws) or nil
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE
-  cuda.kernels = device and list_kernels(plan, device, multiplies, by_team) or {}
+  cuda.kernels = device and cuda_kernels.list(plan, device, multiplies, by_team) or {}
   name_families(plan)
   return { cuda = cuda, device = device, no_device_code = obstacle, decodes = false, -- set by templates of decoding
     least_architecture = plan.cuts_by_warp and WARP_ARCHITECTURE or LEAST_ARCHITECTURE[plan.precision], cuda_files = {

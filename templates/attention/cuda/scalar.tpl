@@ -22,13 +22,13 @@ INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${pr
 
 % end
 /* The score of the pair of query i and key j in head h, from its scaled logit. */
-INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit) {
+INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, real logit) {
     % include("parts/statements.tpl", { list = scalar.cuda.pair })
 }
 % if scalar.cuda.logit_grad then
 
 /* Returns the gradient of a pair's logit, from dscore, the gradient of its score. */
-INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int S, int h, int i, int j, real logit,
+INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, real logit,
         real dscore) {
     % include("parts/statements.tpl", { list = scalar.cuda.logit_grad })
 }
@@ -36,7 +36,7 @@ INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int
 % for _, list in ipairs(scalar.cuda.lists) do
 
 /* Adds to out the gradients of ${list.names}, from dscore, the gradient of a pair's score. */
-INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, int T, int S, int h, int i, int j,
+INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j,
         real logit, real dscore, real *out) {
     % include("parts/statements.tpl", { list = list.statements })
 }

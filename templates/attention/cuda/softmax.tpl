@@ -30,6 +30,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}${inline("sums_of_key", "")};
         ${prefix}load_head(key, a.key + j * ${attends.key_stride});
         ${prefix}load_head(value, a.value + j * ${attends.key_stride});
+        % slot("start_key")
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int i = ${inline("first_query", "0")}; i < ${inline("end_query", "a.T")}; ${inline("next_query", "i++")}) {
             const int index = ${cross and head_start or "task - j"} + i;

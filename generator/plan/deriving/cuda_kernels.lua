@@ -1,0 +1,61 @@
+-- The kernels of device code: files of kernels/ in the order in which device.cu contains them, except the optimiser's.
+
+local lists = require("base.lists")
+
+local M = {}
+
+local PRODUCTS = {
+  float32 = { "cuda/product_fma.cu" },
+  float64 = { "cuda/product_fma.cu" },
+  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu", "cuda/product_mma.cu" },
+  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu", "cuda/product_mma.cu" },
+}
+local WARP_PRODUCTS = {
+  float32 = { "cuda/mma.cu", "cuda/product_float32.cu" },
+  float64 = { "cuda/product_shuffles.cu" },
+  tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
+  bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
+}
+
+-- Whether any family of the plan has the property `name` of its terms and, if `field` is given, also this field.
+local function has_any(plan, name, field)
+  return lists.any(plan.attentions, function(family) return family.terms[name] and (not field or family[field]) end)
+end
+
+-- The list for a plan with its families' terms. device: the network in device code (cuda_network.lua); multiplies:
+-- whether the device text has its own products; by_team: whether thread blocks together sum gradients of weights.
+function M.list(plan, device, multiplies, by_team)
+  local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
+  local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
+    "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
+  local function add(is_needed, ...)
+    lists.append(list, is_needed and { ... } or {})
+  end
+  add(has_any(plan, "trains"), "cuda/score.cu")
+  add(has_any(plan, "adds_values"), "cuda/lines.cu")
+  add(has_any(plan, "trains", "cross"), "cuda/score_cross.cu")
+  if plan.cuts_by_warp then
+    add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
+    add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/stored_tf32.cu" or "cuda/stored_reals.cu",
+      "cuda/product_warps.cu", "cuda/product_narrow.cu", "cuda/product_sized.cu")
+    add(device.chained, "cuda/product_chains.cu")
+    add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
+      "cuda/fragments.cu")
+    add(by_team, "cuda/product_weights.cu")
+  elseif multiplies then
+    add(true, "cuda/slab.cu", table.unpack(PRODUCTS[plan.precision]))
+    add(true, "cuda/product_forms.cu", "cuda/product.cu")
+  end
+  add(true, "cuda/sums.cu", "cuda/heads.cu")
+  add(has_any(plan, "outwards"), "cuda/geometric.cu")
+  add(has_any(plan, "reads_tokens"), "cuda/running.cu")
+  add(has_any(plan, "multiplies_rows"), "cuda/head_products.cu")
+  add(device.has_dropout or plan.noise, "cuda/philox.cu")
+  add(device.has_dropout, "cuda/dropout.cu")
+  add(plan.noise, "cuda/noise.cu")
+  add(true, plan.cuts_by_warp and "cuda/norm_quads.cu" or "cuda/norm_lanes.cu", "cuda/layernorm.cu", "cuda/norm.cu")
+  add(device.rms, "cuda/rms_norm.cu")
+  return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
+end
+
+return M

@@ -1,0 +1,37 @@
+% local maps, products = running.maps, running.products
+% local row_width, used_columns = maps[1] and PREFIX .. request.constant, (#maps > 1 and #maps .. " * " or "") .. PREFIX .. "HEADS"
+% local if_sum = running.summed ~= running.heads and ("if (e %% (%s) < %s) "):format(running.heads, running.summed) or ""
+% local targets = not products[1] and "tokens' values" or (maps[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"
+/* Propagates the gradients of ${running.words} to ${targets}${running.summed and "; gradients of sums become gradients of terms" or ""}. */
+INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T}, count = sequences * T * ${PREFIX}HEADS;
+% if running.summed then
+    for (int e = threadIdx.x; e < sequences * ${running.heads}; e += THREADS)
+        ${if_sum}add_later(w->${prefix}drunning + (size_t)e * T, T);
+    __syncthreads();
+% end
+    for (int e = threadIdx.x; e < count; e += THREADS) {
+        const int h = e % ${PREFIX}HEADS, token = e / ${PREFIX}HEADS, j = token % T;
+        const real *dr = w->${prefix}drunning + (size_t)(token / T) * ${running.heads} * T;
+% if row_width then
+        const real *values = s->${attends.contribution} + (size_t)token * ${row_width};
+        real *dvalues = w->${attends.dcontribution} + (size_t)token * ${row_width};
+% end
+        % include("attention/cuda/token_values.tpl")
+        real d${value.name} = 0; % for _, value in ipairs(running.values)
+        % include("parts/statements.tpl", { list = running.backward })
+        dvalues[${value.column}] = d${value.name}; % for _, value in ipairs(maps)
+        for (int c = ${used_columns} + h; c < ${row_width}; c += ${PREFIX}HEADS) dvalues[c] = 0; /* unused columns */ % if wider
+% for _, product in ipairs(products) do
+        w->${prefix}dproducts[${product.place}] = d${product.name};
+        add_row_grad(${PREFIX}HEAD_WIDTH, d${product.name}${product.by_norm}, ${product.vector}, w->${attends.dq}${product.start} + (size_t)token * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH);
+% end
+    }
+    __syncthreads();
+% for _, product in ipairs(products) do
+% local vector = prefix .. "score_" .. product.vector
+    content_bias_grad(${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE, sequences * T, s->${attends.q}${product.start}, w->${prefix}dproducts${product.from}, 1, g->${vector});
+    divide_by_norms_grad(${PREFIX}HEADS, ${PREFIX}HEAD_WIDTH, v->p->${attends.block}[l].${vector}, g->${vector}); % if product.unit
+% end
+}

@@ -1,0 +1,16 @@
+% local row_width = running.maps[1] and PREFIX .. request.constant
+/* Computes the ${running.words} of one new token of each sequence; those of earlier tokens are cached. */
+INLINE void ${prefix}make_running_one(void) {
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T}, j = block()->current;
+    for (int e = threadIdx.x; e < sequences * ${PREFIX}HEADS; e += THREADS) {
+        const int h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS, token = sequence * T + j;
+        if (j < block()->cached.begin[sequence]) continue; /* the pass over whole sequences has cached its ${running.words} */
+        const real *values = s->${attends.contribution} + sequence * ${row_width}; % if row_width
+        real *r = s->${prefix}running + (size_t)sequence * ${running.heads} * T;
+        % include("attention/cuda/token_values.tpl")
+        % include("parts/statements.tpl", { list = running.fill })
+        if (j > 0) r[${row} * T + j] += r[${row} * T + j - 1]; % for _, row in ipairs(running.rows)
+    }
+    __syncthreads();
+}
