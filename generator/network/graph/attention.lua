@@ -1,9 +1,10 @@
 -- Attention in a network: its products, and the parameters that its facets learn.
 --
--- A family is one attention of a model, with its heads and its facets: positions, rotation, relative, score, mask,
--- lines, normaliser, projections. A block names a family; a second attention of the network with the same facets has
--- its own name. If queries and keys come from one value, one product computes queries, keys and values. If they come
--- from two values (cross-attention), one product computes queries, and another computes keys and values.
+-- A family is one attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its facets, the
+-- parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A block names a
+-- family; a second attention of the network with the same facets has its own name. If queries and keys come from one
+-- value, one product computes queries, keys and values. If they come from two values (cross-attention), one product
+-- computes queries, and another computes keys and values.
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -48,8 +49,8 @@ end
 
 -- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias per
 -- head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
--- requested_weight: the parameter of the product that computes the family's requested value, or nil; it is appended for
--- every normaliser.
+-- requested_weight: a parameter that is appended for every normaliser: the weight that computes the value that the
+-- family reads in addition to queries, keys and values; nil if there is no such value.
 local function add_geometric(list, family, path, requested_weight)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
@@ -70,8 +71,8 @@ local function add_geometric(list, family, path, requested_weight)
     elements = #numbers + normaliser.padding }
 end
 
--- The learned numbers of a family's score: numbers of each layer if per_layer is true, numbers that all layers share if
--- it is false. Initial values that the spec lists have the kind "values".
+-- The learned numbers of a family's score: if per_layer is true, the numbers that each layer has of its own; if false,
+-- the numbers that all layers share. Initial values that the spec lists have the kind "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, learned in ipairs(family.score.learned or {}) do
@@ -137,9 +138,10 @@ local function choose_rate(scope, family, options)
 end
 
 -- Appends an attention of the family `name`, from the value `queries` to the value `keys`, with its products, and
--- returns the output. options.name: the name of a second attention of the same facets; options.bias: whether the
--- products have biases if the encoding does not state it; options.dropout: the dropout rate of the weights, by default
--- the family's.
+-- returns the output. Options:
+--   name      the name of a second attention with the same facets
+--   bias      whether the products have biases if the encoding does not state it
+--   dropout   the dropout rate of the weights, by default the family's
 function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
@@ -226,8 +228,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family of a block's first attention, or nil. The vectors of positions that the block adds (`place`) belong to the
--- positions of this family.
+-- The family of a block's first attention, or nil. If the block adds position vectors (`place`), the positions are
+-- those of this family.
 function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

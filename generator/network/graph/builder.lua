@@ -18,7 +18,7 @@
 --     mask_name       the start of the names of its dropout, if it is a branch
 --     input           whether it is a block's input
 --     external        for a block's copy of a value of the network: the value of the network
---     is_external     whether a block has a copy of it
+--     is_external     whether a block has a copy of the value
 --     carried, has_own_buffer   see scope_lists.lua
 --   operation  operands by role, and:
 --     kind            the name of its entry in ops.lua
@@ -30,7 +30,7 @@
 --     dropout         { name, use, rate }, or nil
 --     dropout_number  with dropout: its number within the scope, from 0
 --     mask            with dropout: the name of the stored mask, nil for weights of attention
---   scope      the network itself, a block, or a group, which repeats blocks and operations between them:
+--   scope      the network itself; a block; or a group, which repeats blocks, and operations between these blocks:
 --     name            its name in generated code
 --     title           its name in messages
 --     parent          the scope that repeats it; nil for the network
@@ -41,21 +41,21 @@
 --     externals       a block's copies of values of the network, except its input
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
---     count, loops    a block is repeated count * loops times, with `count` sets of parameters
+--     count, loops    a block is repeated count * loops times, with `count` sets of parameters; one repetition is a use
 --     times           the number of its repetitions in a repetition of its parent
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input, result   the input of the first and the output of the last repetition, values of the parent
---     first_site      the number of its first repetition in the counter of random numbers
---     uses            the number of repetitions as C text
---     index           the C variable that counts repetitions
---     first_use       with loops, the number of the first of the last `count` uses, as C text; else false
+--     first_site      the number that its first use has in the counter of random numbers
+--     uses            the number of uses, as C text
+--     index           the C variable that counts uses
+--     first_use       with loops, the number of the first use in the last loop, as C text; else false
 --     has_passes      whether the number of loops may differ from `loops`, its largest value in training
 --     by_length       whether the number of loops is the task length of a step's examples
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
--- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
--- values of one name share a buffer. The results `branch` of attention and feedforward may have one name, because the
--- next sum reads each at once; other equal names in a scope are refused.
+-- The order of a description determines the order of sums: contributions to a gradient are added in reverse order.
+-- Values with equal names share a buffer. Only results of attention and feedforward have equal names, `branch`: the
+-- next sum reads such a result at once. Other equal names in a scope are refused.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")
@@ -187,7 +187,7 @@ end
 --   options.weight    the parameter's name, by default the value's name
 --   options.tensors   a name in files for each weight, by default the parameter's name for one weight
 --   options.bias      true or false; false unless given
---   options.role      the word for it in names of functions, by default the value's name
+--   options.role      the word for the product in names of functions, by default the value's name
 --   options.use       "queries" or "attended" for a weight of attention (initial.lua), else nil
 --   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
 --   options.shown     columns of the tensor in files, if further columns only fill the width
@@ -258,8 +258,8 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Applies dropout to the weights of an attention. Targets mark dropped weights themselves, so op.mask is nil. The
--- constants of the first rate of weights in a network are named ATTENTION; the constants of another rate are named
+-- Applies dropout to the weights of an attention. The code of attention marks dropped weights itself, so op.mask is
+-- nil. The constants for the first such rate in a network are named ATTENTION; the constants for another rate are named
 -- after the attention that has this rate.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
@@ -272,8 +272,8 @@ Scope.push, Scope.attention, Scope.feedforward, Scope.recur = push, attention.at
 
 lists.update(Scope, inputs_and_outputs)
 
--- Returns a block's copy of a value of its parent, which the block reads in addition to its input. The gradients of all
--- its reads are summed.
+-- Returns a block's copy of a value of its parent, which the block reads in addition to its input. The gradients from
+-- all reads of the copy are summed.
 function Scope:external(value)
   checks.read(self.parent, value, "the external value")
   local block_copy = make_value(self, value.name, value.width, value.stream, false)
@@ -311,11 +311,13 @@ end
 
 -- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. Options, by default
 -- the options of the parent:
---   loops            the number of times that all repetitions run, with the same parameters
+--   loops            how many times all repetitions run, with the same parameters
 --   has_passes       whether a step may have another number of loops
 --   by_length        whether a step's number of loops is the task length of its examples
---   is_progressive   whether a training step samples the number of loops, and how many of the first have no gradient
---   has_losses       whether the loss of training is the mean of a loss after each loop, which reads the result alone
+--   is_progressive   whether a training step samples two numbers: the first loops, without gradient, and the following
+--                    loops, with gradient
+--   has_losses       whether the loss of training is the mean of a loss after each loop; only these losses then read
+--                    the result
 local function add_scope(parent, name, title, times, options)
   local net = parent.net
   if net.scopes[name] then
@@ -344,9 +346,9 @@ function Scope:group(name, count, options)
 end
 
 -- Makes a block: a part of its parent that is repeated `count` times with separate parameters for each repetition.
--- comment: its comment in generated code, or nil. options: see add_scope; options.path: the prefix of its tensors'
--- names, a format for the number of the repetition; options.number(i): returns this number for repetition i of the
--- block, by default i.
+-- comment: its comment in generated code, or nil. options: those of add_scope, and
+--   path        the prefix of its tensors' names, a format for the number of the repetition
+--   number(i)   a function that returns this number for repetition i of the block, by default i
 function Scope:block(name, count, comment, options)
   local net = self.net
   options = options or {}

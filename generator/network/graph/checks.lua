@@ -1,9 +1,9 @@
 -- Checks of a description for mistakes: names, values and shapes that do not fit.
 --
 -- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake is an
--- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description that
--- made an operation, a block or a table, or that runs now. Checks add names to tables of used names, and read() counts
--- reads; nothing else changes.
+-- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description (the
+-- function that builds the network) which made the operation, block or table, or else the line that runs now. Checks
+-- add names to tables of used names, and read() counts reads; nothing else changes.
 
 local canonical = require("base.canonical")
 local names = require("base.names")
@@ -154,8 +154,8 @@ local function check_read(scope)
   end
 end
 
--- Checks that names differ. Values of one name share a buffer, so each must be a branch that one sum reads before the
--- next value of the name is made, and that the backward pass does not read.
+-- Checks that names differ. Values with equal names share a buffer, so they are allowed only for branches: one sum must
+-- read such a value before the next value of the name is made, and the backward pass must not read it.
 local function check_names_differ(scope)
   -- last_values: name -> its last value so far; readers: value -> the operation that reads it; value_names: name of a
   -- gradient -> name of its value

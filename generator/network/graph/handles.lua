@@ -1,10 +1,12 @@
--- The builder's public methods for a user's own network, on objects whose content a description cannot read.
+-- The builder's public methods, for the network that a user describes.
 --
+-- A description is the user's function that builds a network: function(net, model).
 -- Input: a network that is being built (builder.lua), its model's section of the spec, and guard, which wraps every
--- method (own_network.lua). Output: the two arguments of a description, and the sets of the options and of the fields
--- of the section that the description has read.
--- Invariants: a description holds only empty tables, each an object of a kind below; every argument is checked here
--- before the builder receives it, so that a description ends in a network or in a reported mistake.
+-- method (own_network.lua). Output: the two arguments of the description, and two sets: the options and the fields of
+-- the section that the description has read.
+-- Invariants: the objects that a description receives are empty tables with methods, so it cannot read their content;
+-- every argument is checked here before the builder receives it, so that a description ends in a network or in a
+-- reported mistake.
 
 local base_names = require("base.names")
 local canonical = require("base.canonical")
@@ -14,7 +16,8 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Methods with their arguments, a list of { name, kind }. ops.lua describes the methods of operations. Further fields:
+-- Methods by name: each is the list of its arguments { name, kind }. ops.lua has the methods of operations. Fields of a
+-- method:
 --   owner      the object that has the method, "network" or "block"; nil if both have it
 --   required   the number of the first arguments that are required, by default all
 --   options    the fields of a last argument, a table: name -> kind
@@ -40,14 +43,16 @@ end
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
 
--- Names that values may not have: values name generated code, where a layer and its memory already use these names.
+-- Names that values may not have: a value's name also names variables and struct members of generated code, which has
+-- these names already.
 local RESERVED_NAMES = lists.split_set([[input output gradient step block shared parameters panels rows tokens
   position positions layer sums sequences length labels trains draws family families all read part]])
 
--- Names that blocks may not have: in device code a block's name is a member of a struct that has these members already.
+-- Names that blocks may not have: in device code a block's name is the name of a struct member, and the struct has
+-- members with these names already.
 local STATE_MEMBERS = lists.split_set("draws first gradient l labels mask members memory place replica view work")
 
--- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
+-- Whether x can be a block's name. In generated code the name also names the block's state and parameters.
 local function is_block_name(x)
   return base_names.is_free(x) and (x == "layer" or not RESERVED_NAMES[x] and not STATE_MEMBERS[x])
 end
@@ -69,13 +74,13 @@ local function make_range_check(max)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
--- Kinds of arguments: a description for messages, and a predicate for arguments that are not objects. A title, which
--- names a stream or a table, may also be a name that a layer's memory has. Numbers have the limits of the fields of
--- `model` (spec/fields/model.lua).
+-- Kinds of arguments: { the expected argument, for messages; a predicate, nil for arguments that are objects }. A
+-- title, which names a stream or a table, may also be a reserved name. Numbers have the limits of the fields of `model`
+-- (spec/fields/model.lua).
 M.KINDS = {
-  name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that a layer's memory has", is_name },
+  name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
   title = { "a name: " .. base_names.FREE_TEXT, base_names.is_free },
-  scope = { "a name: " .. base_names.FREE_TEXT .. ", and no name that a network's memory has", is_block_name },
+  scope = { "a name: " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
   text = { "a sentence of up to 100 printable characters", is_text },
@@ -102,7 +107,7 @@ M.KINDS = {
 local Handles = {}
 Handles.__index = Handles
 
--- The description of an argument, for messages.
+-- The text for an argument in messages.
 local function describe(self, x)
   local handle = self.handles[x]
   if handle then
@@ -117,8 +122,8 @@ function Handles:fail(message, ...)
   checks.fail(self.net, message, ...)
 end
 
--- Checks an argument `x` of a kind. Returns the builder's object for which the argument stands, a copy of a list of
--- names, or an argument of another kind itself.
+-- Checks that the argument x is of a kind. Returns the builder's object for an object, a copy of a list of names, and x
+-- itself for other kinds.
 function Handles:unwrap(call, name, kind, x)
   local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then
@@ -190,7 +195,7 @@ function Handles:make_method(name)
   end)
 end
 
--- Functions that give the fields of an object that a description may read, by the object's kind.
+-- Functions, by the kind of an object, that return the fields that a description may read.
 local fields = {
   value = function(_, value, name)
     return name == "width" and value.width.count or name == "name" and value.name or nil

@@ -3,12 +3,12 @@
 --   haiku    Ruoss et al. 2023, released code: weights from a truncated normal of standard deviation 1 / sqrt(fan in),
 --            token vectors of standard deviation 0.02, biases 0
 --   torch    PyTorch's layers, which Ito et al. 2024 use: weight and bias uniform in +-1 / sqrt(fan in); in attention
---            the scheme `xavier` for the weight of queries, keys and values, and biases 0; token vectors normal of
---            standard deviation 1
+--            the scheme `xavier` for the weight of queries, keys and values, and biases 0; token vectors from a normal
+--            distribution of standard deviation 1
 --   xavier   Duan and Shi 2024, released code: every matrix uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010,
 --            equation 16); biases of the scheme `torch`
 --
--- Functions of a scheme: token(rows, columns), weight(rows, columns, use), bias(rows, use). Arguments:
+-- A scheme has the functions token(rows, columns), weight(rows, columns, use) and bias(rows, use). Arguments:
 --   rows, columns   the inputs and outputs of the whole matrix; PyTorch has one matrix for queries, keys and values,
 --                   even if two products read it
 --   use             "queries" for the weight of queries, keys and values, "attended" for the weight of attention's

@@ -6,14 +6,15 @@
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result depends only on the same row of each operand
 --   describe(op)      returns the description that `longhand plan` prints
---   count_flops(op)   returns the floating-point operations of a forward pass, two per multiply-add: { token, pair,
---              label, distance, text }, for every token, pair of tokens, label, and row of distances that a batch
---              shares; text: the number for a token or a pair, as an expression in C
+--   count_flops(op)   returns the floating-point operations of a forward pass, two per multiply-add:
+--     token, pair, label   for each token, pair of tokens, or label
+--     distance             for each distance of relative positions, whose vector a batch computes once
+--     text                 the number for a token or a pair, as an expression in C
 --   kinds      for operations that differ by an activation, a gate or a norm: the name of an activation, a gate or a
 --              norm -> its description
 --   method     the arguments of the builder's method with the name of the kind (handles.lua)
--- Operations that map the rows of one value, drop results out at a rate, and read the value again in the backward pass,
--- also have these fields:
+-- Further fields of operations that map the rows of one value, may apply dropout to the result, and read the value
+-- again in the backward pass:
 --   header     the name of the kernels' file in kernels/cpu and kernels/cuda
 --   choose_kernel(op)   returns the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on each target
 --   describe_without_dropout(op)   returns the description, without the words on dropout
@@ -77,7 +78,7 @@ end
 M.activation = make_row_operation { choose_kernel = get_activation, describe_without_dropout = get_activation, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
-  gelu_tanh = "its approximation by tanh",
+  gelu_tanh = "gelu, approximated by tanh",
   silu = "x sigmoid(x)",
 } }
 
@@ -111,7 +112,7 @@ end }
 
 -- Attention: q holds queries, kv holds keys and values, and contribution is the value that the family requests
 -- (attention.lua), or nil. count_flops counts logits, weighted values, products with vectors of distances, and the map
--- of rows of distances that a batch shares.
+-- that computes these vectors, once for a batch.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },

@@ -19,7 +19,8 @@
 --     stream        the number of its tokens' stream
 --     keys          the number of the stream of attention's keys; for other operations, the same as `stream`
 --     per_token, per_pair, per_label, per_distance   floating-point operations of a forward pass, two for each
---                   multiply-add, for every token, pair of tokens, label, and row of distances that a batch shares
+--                   multiply-add: for each token, pair of tokens, or label, and for each distance of relative
+--                   positions, whose vector a batch computes once
 -- M.sum_up returns sums over all repetitions, as numbers and text.
 
 local lists = require("base.lists")
@@ -28,8 +29,8 @@ local parameters = require("network.graph.parameters")
 
 local M = {}
 
--- The name of an operation: the parameter's name of a product, the block's name of a block, the name of the result of
--- other operations.
+-- The name of an operation: for a product the parameter's name, for a block the block's name, for another operation the
+-- name of its result.
 local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
@@ -132,7 +133,7 @@ end
 --   attentions   a list with an entry for each pair of streams; one entry of zeros if there is no attention:
 --     queries, keys   the numbers of the streams
 --     count           floating-point operations for a pair of tokens
---     rows            multiply-adds for a row of distances
+--     rows            multiply-adds for the vector of a distance
 --   pairs        the attentions as text
 --   families     name of a family -> floating-point operations for a pair of tokens
 function M.sum_up(net, outline)

@@ -8,7 +8,7 @@
 --     learned         whether training changes it; tensors that training does not change are called frozen
 --     offset, stride  the place of its first element, and the distance from row to row, in elements
 --   structs      one for each block, then one for the network:
---     name, struct_name  the C type, twice
+--     name, struct_name  the C type; both fields have the same value
 --     gradients_type  the C type of its gradients
 --     lines           its members as lines of C
 --     block           the block's name; false for the network
@@ -21,9 +21,11 @@
 --                     number of elements of all copies; elements_text: the number of elements of one copy, as text
 --     packed          the panels of weights of products, which are packed at the start of a step
 --     maps            the panels of maps of relative positions
---     shard_sums      { lines, members { name, size, type } }: learned members whose gradients each shard sums itself:
---                     all except weights of products, maps of relative positions and `from_tables`
---     from_tables     { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
+--     shard_sums      { lines, members { name, size, type } }: learned members whose gradients each shard (a part of
+--                     the batch) sums itself: all except weights of products, maps of relative positions and
+--                     `from_tables`
+--     from_tables     { name, size }: learned members whose gradients are computed from the gradients of tables
+--                     (cuda_half.lua)
 --   elements     the number of elements of the struct `parameters`
 --   storage      the number of elements of the parameter vector: `elements` rounded up to whole chunks
 --   count        the number of elements of learned tensors
@@ -37,7 +39,7 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
--- A line of a struct takes no further member once its declaration has GROUP_COLUMNS columns; a line of several members
+-- A line of a struct gets no further member once its declaration has GROUP_COLUMNS columns; a line with several members
 -- and their comment has less than LINE_COLUMNS columns.
 local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
@@ -55,9 +57,9 @@ local function make_vector(name, width, shares_line)
 end
 
 -- Functions, by the kind of a parameter, that return two lists:
---   its members of the struct { name, size, elements, type, shares_line }; size: the number of elements as text in C;
---   its tensors { name, shape, init, stride, column, member, frozen }; column: the index of a tensor's first element in
---   the member. The tensors of a member lie side by side, or one after another.
+--   its members of the C struct { name, size, elements, type, shares_line }; size: the number of elements, as C text
+--   its tensors { name, shape, init, stride, column, member, frozen }; column: the index of the tensor's first element
+--   in its member. The tensors of a member lie side by side, or one after another.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases. p.widths: the columns
@@ -93,7 +95,8 @@ function forms.table(p)
     member = member, frozen = p.frozen } }
 end
 
--- A weight with a bias; `columns` may have more columns than the tensors, to fill whole vectors.
+-- A weight with a bias. columns: the columns of the C matrix, which may be more than those of the tensors, to fill
+-- whole vectors.
 local function make_affine(p, path, columns)
   local rows, width = p.rows.count, p.columns.count
   local weight, bias = make_matrix(p.name, p.rows, columns), make_vector(p.name .. "_bias", columns, true)
@@ -136,7 +139,7 @@ local function place_values(state, parameter)
   return state.value_starts[key]
 end
 
--- Adds a tensor. prefix: the start of its name; starts: member -> its first element in the vector.
+-- Adds a tensor. prefix: the start of its name; starts: member -> index of its first element in the parameter vector.
 local function add_tensor(state, prefix, tensor, starts)
   state.tensors[#state.tensors + 1] = {
     name = prefix .. tensor.name,
@@ -286,8 +289,8 @@ function M.count(p)
 end
 
 function M.derive(net)
-  -- value_starts: name and values of a parameter -> the index of its first value in initial_values, which has
-  -- value_count values so far
+  -- value_starts: name and values of a parameter, as one text -> the index of its first value in initial_values;
+  -- value_count: the number of values in initial_values so far
   local state = { tensors = {}, offset = 0, count = 0, frozen = 0, value_starts = {}, value_count = 0,
     initial_values = false }
   add_scope(state, "", net)

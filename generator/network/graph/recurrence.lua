@@ -1,24 +1,29 @@
 -- Recurrence: one state for each sequence, which a step computes from the previous state and the step's token.
 --
--- The result of the operation holds the states of all steps. A cell is a kind of step; CELLS has an entry for each, by
--- name. A memory, a stack or a tape, also consists of cells, each of CELL numbers. Fields of an entry:
---   words     its name for `longhand plan`
---   gates     the number of sums for each channel of the state
---   stores    whether training stores values of all steps in addition to the states
---   adds      whether the backward product adds to the gradient of the previous state, instead of storing its result
---   biases    whether the product with the state has a bias, in addition to the bias of the token's map
---   joined    whether token and state are the input of one map, whose number of rows determines the initial values
---   header    the file of kernels/cpu with its steps, if it is not recurrence.h
---   heads     for a cell with a memory, values that are linear in the state and change the memory: { name, width };
---             the product with the state computes them in addition to the sums of the next step
---   layers    further linear maps, from a rectified head to the value that is written into the memory: { name, from,
---             to, shown }; from, to: names of widths
---   buffers   a function of the operation that returns the buffers in addition to the buffer of the result
---             (buffers.lua); the form "steps" has rows of all steps in training and of one step in evaluation, the form
---             "step" has rows of one step
--- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. With a memory, W also
--- multiplies the cell that the step reads. Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy",
--- and their code.
+-- The result of the operation holds the states of all steps. The cell of a network determines how a step computes;
+-- CELLS has an entry for each cell, by name. (The memory of some cells, a stack or a tape, also has elements that are
+-- called cells; such an element has CELL numbers.) Fields of an entry:
+--   words            its name for `longhand plan`
+--   gates            the number of sums for each channel of the state
+--   has_step_values  whether training stores values of all steps in addition to the states
+--   adds_gradient    whether the backward product adds its result to the gradient of the previous state; otherwise it
+--                    stores the result
+--   has_bias         whether the product with the state has a bias, in addition to the bias of the token's map
+--   is_joined        whether token and state are the input of one map, whose number of rows then determines the initial
+--                    values
+--   header           the file of kernels/cpu with its steps, if it is not recurrence.h
+--   heads            for a cell with a memory, values that are linear in the state and change the memory:
+--                    { name, width }; the product with the state computes these values and the sums of the next step
+--   layers           further linear maps, from a rectified head to the value that is written into the memory:
+--     name           the name of its weight
+--     from, to       names of its input and output widths
+--     shown          the number of its outputs without the outputs that only fill vectors, if there are any
+--   buffers          a function of the operation that returns the buffers in addition to the buffer of the result
+--                    (buffers.lua). Buffers of the form "step" have rows of one step; buffers of the form "steps" have
+--                    rows of all steps in training, and of one step in evaluation
+-- Sums of a step are W x + b + U h, where x is the one-hot token (so W x is a row of W), and h is the state. With a
+-- memory, the one-hot token is followed by the cell of the memory that the step reads. Source: Deletang et al. 2023,
+-- "Neural Networks and the Chomsky Hierarchy", and their code.
 
 local lists = require("base.lists")
 
@@ -27,25 +32,26 @@ local M = {}
 local CELL = 8 -- numbers of a memory's cell
 local PANEL = 48 -- columns of the product are padded to a multiple of this, so that their vectors fill wide tiles
 local HIDDEN = 64 -- width of the hidden layers of a written value
-local VALUE = 16 -- CELL, filled up to whole vectors
-local COMMENT = "in training, of one step in evaluation"
+local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
+local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of a sequence's stack, as C text, since its number of cells depends on the length. count: numbers of a
--- cell.
+-- The width of a sequence's stack. It is C text, since the number of cells depends on the length; count: the numbers of
+-- one cell.
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
 
 M.CELLS = {
-  rnn = { words = "simple RNN", gates = 1, biases = true, buffers = function(op)
+  rnn = { words = "simple RNN", gates = 1, has_bias = true, buffers = function(op)
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }
   end },
-  lstm = { words = "LSTM", gates = 4, joined = true, stores = true, adds = true, buffers = function(op)
+  lstm = { words = "LSTM", gates = 4, is_joined = true, has_step_values = true, adds_gradient = true,
+    buffers = function(op)
     return { { name = "gates", form = "steps", width = op.sums, comment = COMMENT },
       { name = "cells", form = "steps", width = op.out.width, comment = COMMENT },
       { name = "dcells", form = "step", width = op.out.width, training = true } }
   end },
-  stack_rnn = { words = "stack-RNN", gates = 1, biases = true, stores = true, header = "memory",
+  stack_rnn = { words = "stack-RNN", gates = 1, has_bias = true, has_step_values = true, header = "memory",
     heads = { { name = "push", width = CELL }, { name = "actions", width = 3 } },
     buffers = function(op)
       local stack, read = make_stack_width(op), { text = "CELL_WIDTH", count = CELL }
@@ -56,7 +62,7 @@ M.CELLS = {
         { name = "dlater", form = "step", width = op.out.width, training = true },
         { name = "dstack", form = "step", width = stack, max_cells = max_cells, training = true } }
     end },
-  tape_rnn = { words = "tape-RNN", gates = 1, biases = true, stores = true, header = "memory",
+  tape_rnn = { words = "tape-RNN", gates = 1, has_bias = true, has_step_values = true, header = "memory",
     heads = { { name = "write_1", width = HIDDEN }, { name = "actions", width = 5 } },
     layers = { { name = "write_2", from = "HIDDEN_CHANNELS", to = "HIDDEN_CHANNELS" },
       { name = "write_3", from = "HIDDEN_CHANNELS", to = "VALUE_COLUMNS", shown = CELL } },
@@ -86,8 +92,8 @@ function M.list_buffers(op)
   return M.CELLS[op.cell].buffers(op)
 end
 
--- The columns of the recurrent product; the names of the tensors that lie side by side in its weight, for the sums and
--- for the heads; and the widths of these tensors.
+-- Returns the columns of the product with the state; the names of the tensors that lie side by side in its weight (one
+-- for the sums, and one for each head); and the widths of these tensors.
 local function list_products(net, cell, sums)
   local tensors, widths, count = { "recurrent" }, { sums.count }, sums.count
   for i, head in ipairs(cell.heads or {}) do
@@ -107,17 +113,17 @@ local function declare_layers(scope, cell)
   end)
 end
 
--- Appends the states of all steps of a stream: [tokens][WIDTH]. Rows of a network with a recurrence lie step by step,
--- each step with a row for every sequence. cells: the number of cells of a memory; nil for a stack that has as many
--- cells as steps can fill.
+-- Appends the states of all steps of a stream: [tokens][WIDTH]. In a network with a recurrence, rows lie step by step:
+-- each step has a row for every sequence. cells: the number of cells of the memory; nil for a stack with a cell for
+-- every step.
 function M.recur(scope, name, stream, cell_name, cells)
   local net, cell = scope.net, M.CELLS[cell_name]
   local width = net.widths.WIDTH
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
-  local joint_rows = net.tokens.count + width.count -- of one map of token and state
-  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- of the map of the token and the memory's cell
-  local scheme = make_part_scheme(net.initial, cell.joined and joint_rows or input_rows)
+  local joint_rows = net.tokens.count + width.count -- rows of one map of token and state
+  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- rows of the map of the token and the memory's cell
+  local scheme = make_part_scheme(net.initial, cell.is_joined and joint_rows or input_rows)
   local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
     columns = sums, init = scheme }) }
   if cell.heads then
@@ -127,8 +133,8 @@ function M.recur(scope, name, stream, cell_name, cells)
   end
   local columns, tensors, widths = list_products(net, cell, sums)
   local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = tensors, rows = width,
-    widths = widths, columns = columns, bias = cell.biases or false,
-    init = make_part_scheme(net.initial, cell.joined and joint_rows or width.count) })
+    widths = widths, columns = columns, bias = cell.has_bias or false,
+    init = make_part_scheme(net.initial, cell.is_joined and joint_rows or width.count) })
   local layers = declare_layers(scope, cell)
   net.by_step = true
   local products = { { width.count, lists.sum(widths, function(count) return count end) },

@@ -4,9 +4,9 @@
 -- of execution, and value -> the buffer of its gradient. builder.lua describes operations and values; a value with
 -- `external` is a block's copy of a value of the network, and a value with `is_external` has a copy in a block.
 --
---   buffer   { name, width, stream, outside }; one name is one buffer. Gradients of the residual stream share
---            `gradient`, the gradient of another value is in d<name> (base/names.lua)
---     outside   whether it is a buffer of the network, which sums gradients of a block's external value
+--   buffer   { name, width, stream, outside }; equal names mean the same buffer. Gradients of the residual stream share
+--            the buffer `gradient`; the gradient of another value is in d<name> (base/names.lua)
+--     outside   whether it is a buffer of the network, in which gradients of a block's external value are summed
 --   entry    a step of the backward pass; fields that an entry does not need are nil:
 --     kind   the kind of the entry: "<kind of operation>_grad", "accumulate" (to += from), "copy" or "clear"
 --     op     the operation of the forward list; nil for accumulate, copy and clear
@@ -51,8 +51,8 @@ end
 -- The state of one derivation:
 --   buffer_numbers   value -> the number of the value's own buffer, for values that need one
 --   gradients        value -> the buffer of its gradient
---   versions         buffer -> the number of writes so far
---   value_versions   value -> the number of writes to its gradient's buffer after the last contribution to its gradient
+--   versions         buffer -> its version, the number of writes so far
+--   value_versions   value -> the version of its gradient's buffer at the time of the last contribution to the gradient
 --   unsafe_values    the list of values that need their own buffer, since another write would destroy their gradient;
 --                    also value -> true
 --   rectified        the set of products to whose gradient the derivative of relu has already been applied
@@ -62,7 +62,7 @@ end
 local Tape = {}
 Tape.__index = Tape
 
--- Returns the first buffer that was passed with this buffer's name.
+-- Returns the one buffer with this buffer's name: the first buffer of this name that was passed.
 function Tape:find_buffer(buffer)
   self.buffers[buffer.name] = self.buffers[buffer.name] or buffer
   return self.buffers[buffer.name]
@@ -168,7 +168,7 @@ function Tape:open_branch_gradient(op)
 end
 
 -- Records the gradient of a sum, which is in `dy`, as a contribution to the gradient of the sum's branch. The gradient
--- of the residual is later read from `dy` too, so the branch gets its own buffer if its entries would change `dy`.
+-- of the residual is later read from `dy` too, so the branch gets its own buffer if entries for the branch change `dy`.
 function Tape:add_branch_gradient(op, dy)
   local old_version = self.versions[dy]
   if op.dropout then
@@ -314,7 +314,7 @@ function rules.block(tape, op)
     tape:record_version(value)
   end
   if op.block.is_progressive and op.block.parent == op.block.net and not op.x.op.definition.is_constant then
-    -- the start has a gradient only if every pass has one
+    -- the value before the first pass has a gradient only if every pass has one
     tape:emit({ kind = "clear", to = gradient, after_free = true }, gradient)
   end
   tape:share_buffer(op.x, gradient)

@@ -1,5 +1,5 @@
--- Labelled rows: rows of the tokens at which a network's answers are read, if these are not all tokens. The results of
--- the last attention are used at labelled rows alone, so the CPU omits the other rows from there on.
+-- Labelled rows: rows of the tokens at which a network's answers are read, if these are not all tokens. After the last
+-- attention only labelled rows are used, so the CPU omits the other rows from there on.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
 --   labelled_work   the set of the work on the labelled rows alone, after blocks or in a block's last repetition:
@@ -12,7 +12,7 @@
 --   token_texts   floating-point operations of a forward pass on an unused row, a text in C for each operation
 --   pair_texts    floating-point operations of a forward pass on each pair of an unused row with a key, a text in C for
 --             each attention
---   pairs     name of a family -> the operations on a pair as a number
+--   pairs     name of a family -> the floating-point operations on a pair, as a number
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
@@ -143,8 +143,8 @@ local function derive(net, lists_by_scope, whole_scopes)
 end
 
 -- Finds the work on labelled rows. A network with several streams has none, since all tokens of the target are read; a
--- recurrent network has none, since its rows lie step by step; nor has a network with losses after all passes, of which
--- only the last could leave rows out.
+-- recurrent network has none, since its rows lie step by step; a network with losses after all passes has none, since
+-- only the last pass could omit rows.
 function M.derive(net, lists_by_scope)
   local result, whole_scopes = nil, {}
   local has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end)

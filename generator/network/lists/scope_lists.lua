@@ -66,7 +66,7 @@ end
 
 local function derive_lists(net)
   local lists_by_scope = { order = net.order }
-  for i = #lists_by_scope.order, 1, -1 do -- blocks come first, since the network's list runs them
+  for i = #lists_by_scope.order, 1, -1 do -- the lists of blocks come before the network's list, which depends on them
     local scope = lists_by_scope.order[i]
     local forward = fuse.fuse(scope.ops, scope.output_value)
     local list, gradients = backward.derive(forward, scope.input_value, scope.output_value, lists_by_scope)

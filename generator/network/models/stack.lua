@@ -17,11 +17,11 @@
 --   norm_path   the name of this norm's tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
--- With loops, all layers run several times; one of these times is a pass. If a pass also adds the embedding
+-- With loops, the whole stack of layers runs several times; one such run is a pass. If a pass also adds the embedding
 -- (loops.inject), ends with a norm (loops.norm) or has a loss (loops.loss), a group repeats the layers and these
 -- operations. A pass of one layer without a loss of its own is the layer's block itself. With encodings by layer
--- (families.list_layers), each encoding has a block of its own, and a group, the cycle, runs these blocks in turn;
--- further blocks follow for a last turn that ends before the end of the list.
+-- (families.list_layers), each encoding has a block of its own, and a group, the cycle, repeats the sequence of these
+-- blocks; if the last cycle is incomplete, its layers are further blocks after the group.
 
 local lists = require("base.lists")
 

@@ -1,11 +1,14 @@
 -- The calls in generated code that execute operations of a network: a function and the order of its arguments.
 --
+-- A role is the meaning of an argument, such as "x" or "out". A record describes a call; its fields:
+--   call        the form of the call, such as "routine(rows, x, out)": a function and the roles of its arguments. Words
+--               in single quotes are literal, and so is the function's name, except `routine`
+--   routine     the function's name if the call has the word `routine`
+--   <role>      the text of the argument with this role; false if the argument is absent
+-- A record without a call has a template with the statements of its kind.
 -- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); texts for roles that
--- records leave out. A role is the meaning of an argument, such as "x" or "out". A record has a call, such as
--- "routine(rows, x, out)", whose arguments are roles, and by role the text of the argument, or false if the argument is
--- absent. Words in single quotes and the function's name are literal, except `routine`, whose name is the field
--- `routine` of the record. Output: records with `arguments` and with the template that prints them: parts/call.tpl
--- unless a record has its own template. A record without a call has a template of its kind with its statements.
+-- records leave out. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless a
+-- record has its own template.
 
 local lists = require("base.lists")
 local names = require("base.names")
@@ -80,8 +83,8 @@ function M.append(target, records, kind, text, ...)
 end
 
 -- The set of the names of C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
--- "train ? keep : NULL". The set also has the conditions of calls and the variables that select rows (part, distinct:
--- cpu_rows.lua). The record of a group adds the variables that its list reads.
+-- "train ? keep : NULL". The set also has the conditions of calls, the variables that select rows (part, distinct:
+-- cpu_rows.lua), and the variables that the list in a group's record reads.
 function M.find_read(records)
   local read_names = {}
   for _, record in ipairs(records) do
@@ -121,8 +124,8 @@ function M.make_suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("%W+", "_")
 end
 
--- The record of a norm, forward or backward, with the numbers that the forward pass saves (xhat, the normalised values,
--- and rstd, the inverse deviation) and the norm's learned scale.
+-- The record of a norm, forward or backward, with the norm's learned scale and the numbers that the forward pass saves:
+-- xhat, the normalised values, and rstd, the inverse standard deviation.
 function M.make_norm(text, op, routine, call)
   return { call = call, routine = routine, scale = text.p .. op.p.name .. "_scale",
     xhat = text.state_prefix .. op.name .. "_xhat", rstd = text.state_prefix .. op.name .. "_rstd" }

@@ -35,10 +35,13 @@ function M.write_members(net, list)
   end))
 end
 
--- The requests { always, training, by_mode }: `always` has the records of buffers for both modes, `training` has the
--- records for training alone, and by_mode is true if training needs more memory. prefix: the text before a member's
--- name; byte_count: the text of the pointer to the number of bytes used so far. The field `row` of a record is the
--- number of bytes of a buffer of the form "row", as text: the variable `row`, or a product with several streams.
+-- The requests for memory:
+--   always     the records of buffers for both modes
+--   training   the records of buffers for training alone
+--   by_mode    whether training needs more memory
+-- Arguments: prefix, the text before a member's name; byte_count, the text of the pointer to the number of bytes used
+-- so far. The field `row` of a record is the number of bytes of a buffer of the form "row", as text: the variable
+-- `row`; if the network has several streams, a product instead.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, buffer in ipairs(list) do

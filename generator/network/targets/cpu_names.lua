@@ -27,14 +27,15 @@ function M.list_kernel_names()
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Texts for a scope's records. mode: see M.make_placer. The list of a group is a part of the network's list. Prefixes:
+-- Texts for the records of a scope's calls (cpu_records.lua). mode: see M.make_placer. The calls of a group are printed
+-- within the network's list of calls. Fields that are prefixes:
 --   w              members of the workspace
 --   state_prefix   members of the layer's state
 --   p              parameters
 --   g              gradients
 --   panels         panels of weights
 --   selection      members of the selection of rows that a repetition computes
--- Arguments:
+-- Fields that are arguments:
 --   self           the workspace
 --   all            the selection of all tokens, if the CPU omits unused rows (cpu_rows.lua), or false
 --   part           the selection of the tokens that this repetition computes, if the CPU omits unused rows, or false
@@ -59,7 +60,7 @@ function M.write_uses(block, passes)
     or ("%s * %s"):format(passes, block.count_name)
 end
 
--- The number of a block's first use in repetition number `index` of a scope around it, as text; "0" in the network.
+-- The number of a block's first use in repetition number `index` of an enclosing scope, as text; "0" in the network.
 function M.write_first_use(block, scope, index)
   if scope == scope.net then
     return "0"
@@ -86,8 +87,8 @@ function M.write_range(block, is_backward)
     block.times == 1 and first_use or "l"
 end
 
--- The record of all repetitions of a group, the block of an operation; each group has a template. losses: whether there
--- is a loss after each repetition, and in a backward list the function that adds its gradient.
+-- The record of all repetitions of the group op.block; each group has a template. losses: in a forward list, whether
+-- there is a loss after each repetition; in a backward list, the function that adds the gradient of this loss.
 function M.make_group(text, op, is_backward, losses)
   local group = op.block
   local first, past = M.write_range(group, is_backward)
@@ -124,7 +125,7 @@ function M.keeps_input(cpu, block, mode)
   return mode == "train" and cpu.buffers.scopes[block].read_backward[block.input_value] or false
 end
 
--- The place of the input of a block or a group in repetition number `index` of a scope around it, as text. value: a
+-- The place of the input of a block or a group in repetition number `index` of an enclosing scope, as text. value: a
 -- value with the shape of the input.
 local function place_input(cpu, block, scope, index, value, mode)
   local reader = scope_lists.find_reading_block(block)
@@ -152,9 +153,9 @@ local function place_group_output(cpu, group, mode)
     or ("%s + 1 < %s ? %s : %s"):format(group.index, M.write_uses(group, "w.passes"), place, last_place)
 end
 
--- The place of a value of the network or of a group, as text. A value that only one block reads, as its input, is in
--- the place that the block's first repetition reads; a block's result that is read once is in the `output` of its width
--- and stream. mode: "train" or "evaluate".
+-- The place of a value of the network or of a group, as text. A value whose only reader is a block, as its input, is in
+-- the place that the block's first repetition reads. A block's result that is read once is in the buffer `output` for
+-- its width and stream. mode: "train" or "evaluate".
 function place_outside(cpu, scope, value, mode)
   if scope.is_group and value == scope.input_value then
     return place_group_input(cpu, scope, mode)

@@ -24,25 +24,28 @@
 --                          argument `part` (the last repetition omits unused rows), the argument `distinct` (the first
 --                          repetition computes rows of symbols), and parameters
 --     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
---   pass        the lists for one block of sequences: { train, evaluate, backward, trace, reads_parameters,
---               depends_on_mode }; trace: evaluation that stores values; reads_parameters: whether `train` reads
---               parameters; depends_on_mode: whether `train` reads the variable of the mode
+--   pass        the network's lists, for a few sequences that are computed together:
+--     train, evaluate, backward   the forward list in training, in evaluation, and the backward list
+--     trace                       the list of evaluation that stores values
+--     reads_parameters            whether `train` reads parameters
+--     depends_on_mode             whether `train` reads the variable of the mode
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, extra, x, y }; finish:
 --               the epilogue, which stores a sum; extra: the name of the argument that the epilogue reads, or false
 --   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   unused_rows false, or, if unused rows are omitted (labelled_rows.lua), the operations that one omitted row saves:
---               { per_token, per_pair, pairs }; per_token, per_pair: texts in C; pairs: name of a family -> the number
---               for a pair
---   vocabulary  false, or, if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one
---               replaced row saves: { per_token }, a text in C
+--   unused_rows if unused rows are omitted (labelled_rows.lua), the floating-point operations that one omitted row
+--               saves; otherwise false:
+--     per_token, per_pair   the numbers as C text
+--     pairs                 name of a family -> the number for a pair
+--   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the floating-point operations that one
+--               replaced row saves, { per_token }, as C text; otherwise false
 --   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block
 --   passes      the largest number of passes through a block in training, if each step has its own number; else false
 --   passes_by_length   whether a step's number of passes is the task length of its examples
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
 --   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
---   masks       whether values have masks of dropout
+--   masks       whether any value has a mask of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary
@@ -77,9 +80,9 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- The records of evaluation with tracing: a record that traces values follows each embedding and recurrence, and the
--- record of a block also traces its attentions and results. evaluation_records: the records of evaluation, which this
--- function changes.
+-- The records of evaluation that also traces values (stores them for analyses): after each embedding and recurrence
+-- comes a record that traces its values, and the record of a block also traces its attentions and results.
+-- evaluation_records: the records of evaluation, which this function changes.
 local function make_trace(cpu, evaluation_records)
   local list = {}
   for _, record in ipairs(evaluation_records) do

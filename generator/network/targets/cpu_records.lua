@@ -2,8 +2,8 @@
 -- a template of templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (cpu), a scope of the network (builder.lua); for the network's forward list, the
--- mode "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. Functions of
--- generated code that records call are added to cpu.products, cpu.gradients (of weights) and cpu.rows.
+-- mode "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The functions
+-- that these calls need are added to cpu.products, cpu.gradients (of weights) and cpu.rows.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -22,8 +22,8 @@ local find_function, make_suffix = calls.find_function, calls.make_suffix
 -- Functions that make the records of a forward operation, by kind. text: the operation's texts (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
--- The name of the function of a norm. form: the start of the name; dropout: the name of the dropout of the branch, or
--- false; fields: the function's other fields.
+-- The name of the function of a norm. form: the start of the name; dropout: the name of the branch's dropout, or false;
+-- fields: the function's other fields.
 local function find_norm_function(cpu, op, form, dropout, fields)
   local ending = dropout and dropout ~= "BRANCH" and "_" .. dropout:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. make_suffix(op.out.width) .. ending
@@ -131,7 +131,7 @@ local function find_kernel_function(cpu, op, kernel, ending)
 end
 
 -- The record of an attention, forward or backward. Its field `part` selects the labelled queries, in a repetition that
--- computes these alone.
+-- computes only these queries.
 local function make_attention(cpu, text, op, routine)
   local is_labelled = cpu.labelled_rows and cpu.labelled_rows.labelled_work[op]
   return { routine = routine:format(op.family.name), part = is_labelled and text.part or false,
@@ -147,8 +147,8 @@ function forward.attention(cpu, text, op)
   return record
 end
 
--- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions. A
--- cell with a memory stores its product, since the next step adds the product to other sums.
+-- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions. The
+-- product of a cell with a memory is stored instead of added, since it is added to the sums of the next step.
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
@@ -166,8 +166,8 @@ local function find_recurrence_function(cpu, op, direction)
     columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
     to = find_product(width, columns, "to_" .. op.out.name, cell.heads and "FINISH_STORE" or "FINISH_ADD",
       not cell.heads and "y"),
-    from = find_product(columns, width, "from_" .. op.out.name, cell.adds and "FINISH_ADD" or "FINISH_STORE",
-      cell.adds and "dx") }
+    from = find_product(columns, width, "from_" .. op.out.name, cell.adds_gradient and "FINISH_ADD" or "FINISH_STORE",
+      cell.adds_gradient and "dx") }
   for i, p in ipairs(op.layers) do -- the results of all layers but the last and the input of the first are rectified
     local inner, outer, finish = p.rows.text, p.columns.text, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS"
     fields[p.name] = { from_width = inner, to_width = outer, grad = find_gradient(inner, outer, p.name, true),
@@ -177,10 +177,10 @@ local function find_recurrence_function(cpu, op, direction)
   return find_function(cpu.rows, op.out.name, op.out.name, fields) .. "_" .. direction
 end
 
--- stores: whether values of all steps are stored, as text; false for a cell without further values.
+-- The record's field `stores`: whether values of all steps are stored, as text; false if the cell has no such values.
 function forward.recur(cpu, _, op, mode)
   return { call = "routine(self, stores, out)", routine = find_recurrence_function(cpu, op, "forward"),
-    stores = recurrence.CELLS[op.cell].stores and (mode == "train" and "true" or "false") or false,
+    stores = recurrence.CELLS[op.cell].has_step_values and (mode == "train" and "true" or "false") or false,
     traced = write_traced_tokens(cpu, op.out) }
 end
 
@@ -217,8 +217,8 @@ local function write_element_count(text, prefix)
   return ("%s%stokens * WIDTH"):format(text.w, prefix)
 end
 
--- The record that adds vectors of positions, or that computes their gradient, and the number of elements as text.
--- form: "place" or "place_grad"; vectors: the learned parameter, in the backward pass its gradient; false if the
+-- Returns the record that adds vectors of positions or computes their gradient, and the number of elements as text.
+-- form: "place" or "place_grad"; vectors: the learned parameter, or in the backward pass its gradient; false if the
 -- vectors are not learned.
 local function make_place(cpu, text, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
@@ -234,7 +234,7 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- Completes the last of the records if it is the record of a group. Sets its fields `list`, the records of a repetition
+-- Completes the last record if it is the record of a group. Sets two of its fields: `list`, the records of a repetition
 -- (list_records(cpu, group, ...)), and `part`, whether these records select rows because the last repetition omits
 -- unused rows.
 local function fill_group(cpu, records, op, list_records, ...)

@@ -45,9 +45,9 @@ local function name_labelled_buffer(cpu, value, reader)
 end
 
 -- Makes a function that returns, for a list's entry, the names of the scope and a function that gives the place of a
--- value. place: the place of a value with all rows. If an entry computes labelled rows alone, a record before its first
--- use of a value that has all rows copies the labelled rows, once in each list (once for both lists of the network). If
--- an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
+-- value. place: the function for values with all rows. If an entry computes labelled rows alone and uses a value that
+-- has all rows, a record before the entry copies the labelled rows, once in each list (once for both lists of the
+-- network). If an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}

@@ -14,8 +14,8 @@ local records = require("network.targets.cuda_records")
 
 local M = {}
 
--- Texts (cuda_records.lua) for the host's list of launches: for a block, with the variable x for a layer's input, and
--- for the network.
+-- Texts (cuda_records.lua) for the host's list of launches, of a block and of the network. In the list of a block the
+-- variable x is the layer's input.
 local BLOCK_TEXT = { w = "w->", state_prefix = "s->", p = "p->", g = "g->", input = "x" }
 M.NETWORK_TEXT = { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 

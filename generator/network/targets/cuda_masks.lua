@@ -20,8 +20,8 @@ local function name_drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
 end
 
--- The text that write_text returns for all operations of a list; if their texts differ, an expression in C that selects
--- the text of an operation by its number. type: a cast before each selected text.
+-- If write_text returns one text for all operations of a list, this text; otherwise an expression in C that selects the
+-- text of an operation by its number. type: a cast before each selected text.
 local function select_text(list, write_text, type)
   local last_text = write_text(list[#list])
   local text, are_equal = type .. last_text, true

@@ -42,8 +42,8 @@
 --   max_launches the number of launches of a step as C text; false for a narrow model
 --   tied         the table of tokens that is the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
---   rms          whether a norm is an RMS norm
---   loops        whether a block has loops
+--   rms          whether any norm is an RMS norm
+--   loops        whether any block has loops
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
 --     per_token     the network's records for one token of each sequence
@@ -172,7 +172,7 @@ local function make_block(device, op)
   record.backward_reads = wide and record.backward.reads_in_phases or cuda_lists.find_read(record.backward)
   if wide then
     local phases = lists.get_names(lists.join(record.forward.phases, record.backward.phases))
-    record.first_phase, record.last_phase = phases[1], phases[#phases] -- they enclose the block's phases in `phases`
+    record.first_phase, record.last_phase = phases[1], phases[#phases] -- the block's phases lie between these
   end
   return record
 end

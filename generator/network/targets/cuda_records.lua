@@ -256,7 +256,7 @@ local backward = {
   embed_grad = function(device, _, entry)
     return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, entry.op) .. "_backward" }
   end,
-  rectify_grad = function(_, text, entry) -- of an input gradient that a library has computed
+  rectify_grad = function(_, text, entry) -- for an input gradient that a library has computed
     return { call = "rectify_grad(elements, x, to)", elements = text.rows .. " * " .. entry.op.x.width.text }
   end,
 }

@@ -8,7 +8,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- The name of an embedding's functions: "embed", with the name of its stream if there are several, and with a number
+-- The name of an embedding's functions: "embed", with the stream's name if there are several streams, and with a number
 -- from the second embedding of a stream on.
 function M.name_routine(net, op)
   local number = 0

@@ -13,7 +13,7 @@
 -- Biases and relu are part of forward products, since libraries round as Longhand does: the sum first, then the bias.
 -- Other activations are not, since the library's elementary functions differ from Longhand's. The gradient of a bias is
 -- a separate operation before the product that reads the same rows, since its bits depend on the order of sums. The
--- gradient of relu is always in a phase that exists anyway, so that fusing it would save no launch.
+-- gradient of relu is computed in a phase that exists anyway, so fusing it with a product would save no launch.
 
 local M = {}
 

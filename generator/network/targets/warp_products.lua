@@ -1,6 +1,6 @@
--- Records of products that device code cuts by warp, alone or in chains (chains.lua). Each size has its own function.
--- If device.choices.by_team is true, products store their operands, from which the team, all thread blocks of a model,
--- sums gradients of weights.
+-- Records of products that device code divides among warps, alone or in chains (chains.lua). Each size has its own
+-- function. If device.choices.by_team is true, products store their operands, and the team (all thread blocks of a
+-- model) sums the gradients of weights from these operands.
 --
 -- Input: the state of cuda_network.lua (device), texts by role (cuda_records.lua), an operation or an entry of a
 -- backward list. Output: records (cuda_records.lua). In a block of the network, forward records come in pairs if
@@ -19,8 +19,7 @@ end
 
 -- The address at which a shard (the part of the batch of one thread block) stores an operand of a product ("x" or "dy")
 -- for the team, as text; nil if it stores none. In a block, the operand of the current use lies after the operands of
--- earlier uses; their number of rows is the variable rows_before, or rows_before.STREAM with several streams, as the
--- number of tokens of a sequence is T or T.STREAM.
+-- earlier uses; their number of rows is the variable rows_before, or rows_before.STREAM with several streams.
 local function write_operand_address(device, op, operand)
   if not device.choices.by_team then
     return nil
@@ -53,7 +52,7 @@ local function make_for_modes(device, op, training, make)
   return lists.merge(make(true), { condition = "training" }), lists.merge(make(false), { condition = "else" })
 end
 
--- The kinds of operations that may follow the first product of a chain; a chain does not round its input.
+-- The kinds of operations that may follow the first product of a chain. A chain expects an input that is not rounded.
 local ACTIVATIONS = { activation = true, gate = true }
 
 -- The only operation of a list, if it is a product without relu and dropout; nil in other cases.
@@ -62,10 +61,10 @@ local function find_only_product(operations)
   return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
 end
 
--- Fills device.rounded_values, the values that the operation that computes them rounds: values that a product computes
--- and only an attention in fragments (on matrix units) reads, and values that an attention in fragments computes and
--- only a product reads. The entry of a value is { scaled, scale } if its first `scaled` columns, the queries, are also
--- multiplied by `scale`, else {}.
+-- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed:
+--   results of a product that only an attention in fragments (on matrix units) reads,
+--   results of an attention in fragments that only a product reads.
+-- The entry is { scaled, scale } if the first `scaled` columns, the queries, are also multiplied by `scale`, else {}.
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
   for _, scope in ipairs(device.choices.rounds and device.net.order or {}) do
@@ -99,8 +98,8 @@ local function write_is_rounded(device, buffer)
   return tostring(device.rounded[buffer] == true)
 end
 
--- Records which gradients a backward operation leaves rounded: dropout rounds the gradients of a branch
--- (norm_quads.cu), and attention in fragments the gradients of rounded queries, keys and values.
+-- Records which gradients a backward operation stores rounded: dropout rounds the gradients of a branch
+-- (norm_quads.cu), and attention in fragments rounds the gradients of rounded queries, keys and values.
 function M.note_rounded(device, entry)
   for _, field in ipairs({ "to", "dbranch", "dq", "dkv", "dcontribution", "dhidden" }) do
     device.rounded[entry[field] or false] = nil
