@@ -1,4 +1,5 @@
--- Page (pages.lua) of the facet `additive`: vectors added to the vectors of tokens, and the dropout of the sum.
+-- The page (a facet's module: pages.lua) of `additive`: vectors added to the vectors of tokens, and the dropout of the
+-- sum.
 --
 -- Input of M.plan_added: the resolved encoding and model, the task's facts. Output:
 --   kind            "none", "sinusoid" or "learned"

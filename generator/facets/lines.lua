@@ -1,5 +1,5 @@
--- Page (pages.lua) of the facet `lines`: pairs of a query and a key that lie on straight lines, and values added to
--- their scores (Duan and Shi 2024, attention bias calibration).
+-- The page (a facet's module: pages.lua) of `lines`: pairs of a query and a key that lie on straight lines, and values
+-- added to their scores (Duan and Shi 2024, attention bias calibration).
 --
 -- Input of M.make_mask: the resolved encoding, the family with the fields of earlier pages, and whether a query sees no
 -- later keys. Output: nil if there are neither lines nor corners, or a mask (mask.lua) of kind "lines":

@@ -1,4 +1,5 @@
--- Page (pages.lua) of the facet `mask`: the keys that a query sees, by indices, and values that lines add to scores.
+-- The page (a facet's module: pages.lua) of `mask`: the keys that a query sees, by indices, and values that lines add
+-- to scores.
 --
 -- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
 --   kind             "none", "causal", "window", "antidiagonal" or "lines"

@@ -1,18 +1,18 @@
--- Page (pages.lua) of the facet `normaliser`: computes weights from scores.
+-- The page (a facet's module: pages.lua) of `normaliser`: computes weights from scores.
 --
 -- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
 --   kind             "softmax", "geometric" or "stick_breaking"
 --   temperature      of softmax: the number that divides scores
 --   normalised       of geometric: whether the weights of a query are divided by their sum
---   directional      of geometric: whether a learned map of the layer's input gives two values for each query, one
---                    added to the scores of keys on its right and one to those on its left
+--   directional      of geometric: whether a learned map of the layer's input gives two values for each query: one is
+--                    added to the scores of keys on its right, the other to the scores of keys on its left
 --   own_key          of stick_breaking: whether the first key is the query's own key
 --   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
 --   padding          of geometric: the number of unused elements after the learned numbers of a layer, up to a whole
 --                    vector
 --
 -- Stick-breaking attention gives every query a stick of length 1. From the nearest earlier key on, each key takes a
--- part of the rest of the stick as its weight; the rest is what all keys have left.
+-- part of the remaining stick as its weight; the rest is the part that remains after all keys.
 -- Geometric attention visits keys outwards: by distance from the query, right before left.
 
 local lists = require("base.lists")

@@ -1,5 +1,5 @@
--- The pages of facets, which are parts of an encoding: a page contains all code and data of its facet, and code for all
--- facets loops over the pages.
+-- The pages of facets. A facet is a part of an encoding; its page is the module with all code and data of the facet.
+-- Code for all facets loops over the pages.
 --
 -- Output: the pages, in the order in which families are planned and described; M.in_spec_order: the pages in the order
 -- in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of attention,
@@ -17,8 +17,9 @@
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
---   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: whether
---                            a model generates the sequence of the attention's queries (query), and of its keys (key)
+--   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides:
+--                            { query, key }, whether the model generates the sequence of the attention's queries, and
+--                            the sequence of its keys
 --   check(view, report)      reports errors between fields; view: the spec with the values that hold for the families
 --                            with this facet (family_facets.lua); view.holds_for: the names of these families; report:
 --                            the functions of spec/rules/reports.lua
@@ -31,9 +32,11 @@
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
---   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU: { sums (to which all blocks of a
---                            shard add), scratch (of one sequence), step_tables (tables that begin_step fills for all
---                            threads), draws (of samples of positions) }
+--   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU:
+--     sums                   sums to which all blocks of a shard add
+--     scratch                workspace of one sequence
+--     step_tables            tables that begin_step fills for all threads
+--     draws                  samples of positions
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   request_value(family)    a value that the family needs and that a learned map computes from the keys' input:
 --     name                   its name in files and in C
@@ -42,7 +45,7 @@
 --     comment                the comment of the parameter
 --     description            words for the width of the value
 --     init                   initial values of the map's weights; nil: the values of other products
---     cached                 whether attention caches what it needs of the value in decoding
+--     cached                 whether attention caches, in decoding, the numbers that it computes from the value
 --                            family.request has these fields, width (the columns, rounded up to whole vectors) and
 --                            constant (the name of the width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
@@ -63,7 +66,7 @@
 --   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: the spec with the values
 --                            that hold for one family, with causal, formula and report, whose paths are paths of the
 --                            spec
--- A rule between two facets is on the page of the facet that refuses the other facet.
+-- A rule between two facets is in the page of the facet that refuses the other facet.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")

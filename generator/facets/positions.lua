@@ -1,4 +1,5 @@
--- Page (pages.lua) of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
+-- The page (a facet's module: pages.lua) of `positions`: the position of each token, and the distance between the
+-- tokens of a pair.
 --
 -- Input of M.plan: the resolved encoding, the family with its layers, and whether there are several streams, which
 -- sample the positions of added vectors separately (context.has_several_streams). Output: the fields with which

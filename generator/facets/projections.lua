@@ -1,5 +1,5 @@
--- Page (pages.lua) of the facet `projections`: the matrix products that compute queries, keys and values, and that
--- follow attention.
+-- The page (a facet's module: pages.lua) of `projections`: the matrix products that compute queries, keys and values,
+-- and that follow attention.
 --
 -- Output of M.plan: the table of the spec, empty if the spec has none:
 --   bias     whether the products have biases; nil: the network's description decides

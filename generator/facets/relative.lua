@@ -1,8 +1,8 @@
--- Page (pages.lua) of the facet `relative`: vectors that depend on the signed distance of a pair or on a count of keys,
--- and contribute to the logit of the pair.
+-- The page (a facet's module: pages.lua) of `relative`: vectors that depend on the signed distance of a pair or on a
+-- count of keys, and contribute to the logit of the pair.
 --
--- Input of M.plan: the resolved encoding, the family with its positions, the model's width. The row of a pair is its
--- vector. Output:
+-- Input of M.plan: the resolved encoding, the family with its positions, the model's width. The vector of a pair is
+-- called its row. Output:
 --   kind         "none", "transformer_xl", "shaw" or "cope"
 --   toeplitz     whether the row of a pair depends only on key - query, so that consecutive queries have consecutive
 --                rows
@@ -51,7 +51,7 @@ M.fields = {
           .. "the query, between two rows of a learned table that the heads share" },
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
-    only = { "shaw" }, doc = "the longest distance that has a vector of its own; longer distances share this vector" },
+    only = { "shaw" }, doc = "the longest distance with a vector of its own, which longer distances share" },
   { path = "encoding.relative.sides", is_rare = true, type = "choice", default = "both",
     default_text = "left if no query sees a later key, otherwise both", omitted_value = "both", only = { "shaw" },
     doc = "the distances that have a vector",

@@ -1,4 +1,4 @@
--- Page (pages.lua) of the facet `rotation`: the rotation of queries and keys.
+-- The page (a facet's module: pages.lua) of `rotation`: the rotation of queries and keys.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the number of tokens of the longest training
 -- sequence. Output:

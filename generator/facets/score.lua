@@ -1,4 +1,5 @@
--- Page (pages.lua) of the facet `score`: a function of the logit, as tables of a step and a formula for the pair loop.
+-- The page (a facet's module: pages.lua) of `score`: a function of the logit, as tables of a step and a formula for the
+-- pair loop.
 --
 -- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the fields of earlier
 -- pages, and the precision. A score is computed in two parts: tables, which a step fills once, and the pair formula,
@@ -86,12 +87,13 @@ M.fields = {
     doc = "numbers that the score reads by name; a plain number, name or list gives the values of a constant",
     details = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
-      "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is that",
-      "    of the map's weights, by default { normal = 0.02 }; sum_between reads it",
-      "from = \"query\" or \"key\": with per = \"token\", the product of this row of the token and a learned vector of",
-      "    the head; outside of sum_between, that of the pair's query or key; unit = true: divided by the norm",
+      "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is the",
+      "    distribution of the map's weights, by default { normal = 0.02 }; sum_between reads the value",
+      "from = \"query\" or \"key\": with per = \"token\", the value is the product of the token's query or key and a",
+      "    learned vector of the head; outside of sum_between, the token is the query or the key of the pair;",
+      "    unit = true: the vector is divided by its norm",
       "shape = n: n values, which lookup reads by indices from 0; index = { first, last }: by indices from first",
-      "by_distance = true: the indices are distances; those above 0 are left out if no query sees later tokens",
+      "by_distance = true: the indices are distances; distances above 0 are left out if no query sees later tokens",
       "init: " .. M.INIT_TEXT .. "; the values at the start of training",
       "values: a number, a list or a name; training does not change them; a list has one number for all, a number per",
       "    index, a number per head, or all numbers, head after head",

@@ -1,5 +1,5 @@
--- Positions that depend on tokens, for the page of positions: every token of a sequence has an integer, and tokens with
--- the integer 0 have no position, but a learned vector in common.
+-- Positions that depend on tokens, a part of the facet `positions` (positions.lua): every token of a sequence has an
+-- integer; tokens with the integer 0 have no position, and share a learned vector.
 --
 -- Input of M.check: the arguments of a page's `check` (pages.lua). Output of M.plan: the fields of sampled positions
 -- with kind = "sequence" that templates read (positions.lua), and by_token with these fields:

@@ -1,8 +1,8 @@
 -- Stages of a curriculum (train.lengths.curriculum): the first steps of training have only short lengths.
 --
 -- Input of M.read: a node; add(node, path, what, expected) takes an error. Output: the list of stages
--- { until_step, max } in ascending order of their steps; nil after errors. Steps before until_step that no earlier
--- stage has use lengths up to max. M.weigh computes the expected fraction of steps for each length.
+-- { until_step, max } in ascending order of their steps; nil after errors. A stage lasts from the end of the previous
+-- stage to until_step; its steps have lengths up to max. M.weigh computes the expected number of steps of each length.
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
@@ -11,7 +11,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
-M.TEXT = "{ { until_step = 1000, max = 10 }, ... }: ascending steps, each with the largest length before it"
+M.TEXT = "{ { until_step = 1000, max = 10 }, ... }: ascending steps; max is the largest length before the step"
 
 local FIELDS = { "until_step", "max" }
 

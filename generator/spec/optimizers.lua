@@ -16,7 +16,7 @@
 --     numbers     constants of device code: { name, value }, or { name, complement } for the value 1 - complement
 --     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
---     decay       the fraction of themselves that parameters lose per unit of the learning rate (spread_decay in
+--     decay       the fraction of its value that a parameter loses per unit of the learning rate (spread_decay in
 --                 kernels/cpu/adamw.h), or false
 --     formula     the lines of the formula
 --     source      the paper

@@ -10,12 +10,17 @@
 --   path           the field's path
 --   name           the last part of the path, which this module sets
 --   doc            one line that describes the field
---   type           table, kind, choice, integer, number, boolean, lengths, curriculum (stages of lengths), keep (the
---                  checkpoints to keep), score, parameters, source (a user's C file), lines (of pairs of
---                  tokens), network (a user's Lua file), checkpoint (of a trainer), file (any other file), symbols,
---                  symbol, options (of a task), settings (of a network), by (axes of an evaluation), name (a word of
---                  a-z, 0-9 and _), names (a list of names), layers (encodings; load.lua replaces the field by a table
---                  for each)
+--   type           table, kind, choice, integer, number, boolean, symbol, symbols (an alphabet), or:
+--     lengths, curriculum    task lengths; stages of task lengths
+--     keep                   the checkpoints to keep
+--     score, parameters      the formula of a score, and its learned numbers
+--     lines                  lines of pairs of tokens (attention_lines.lua)
+--     source, network        a user's C file; a user's Lua file
+--     checkpoint, file       a checkpoint of a trainer; any other file
+--     options, settings      options of a task; settings of a network
+--     by                     axes of an evaluation
+--     name, names            a word of a-z, 0-9 and _; a list of such words
+--     layers                 a list of encodings; load.lua replaces the field by a table for each encoding
 --   default        a value, or a function of the spec resolved so far
 --   default_text   the default in words; if a field has default_text without default, settle.lua or the plan determines
 --                  the value
@@ -32,10 +37,11 @@
 --   choices        valid strings; or pairs of a string and its meaning, which become lines of `details`
 --   kinds          (type kind) the kinds, { name, doc, fingerprints, used, shared }; the kinds of a model also have
 --                  `families`, the names of the attentions. used, shared: optional functions of the resolved spec; used
---                  is false if the kind adds no code here, shared is true if another feature uses the same code
+--                  returns false if the kind adds no code for this spec, shared returns true if another feature uses
+--                  the same code
 --   kinds_from     (type kind) "tasks": the kinds are the tasks of the runtime
 --   flag           a flag of the trainer that replaces the value for a run
---   items          (type table) the field that takes the values without a name in the table
+--   items          (type table) the field that receives the table's values without a name
 --   requires       another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds

@@ -34,8 +34,9 @@ local function find_choice(context, task_node)
 end
 
 -- Refuses fields of a section that require another field (`requires` in schema.lua) if the section lacks that field.
--- section_node: the section's node; is_stated: the names of the section's fields, as a set; nil: they are unknown, and
--- no field is refused; description: words for the fields in the section, for messages, such as `task.data`.
+-- section_node: the section's node; is_stated: the names of the section's fields, as a set; if it is nil, the names are
+-- unknown, and no field is refused; description: words for the fields in the section, for messages, such as
+-- `task.data`.
 local function refuse_dependent_fields(context, section, section_node, is_stated, description)
   for _, field in ipairs(is_stated and schema.children[section] or {}) do
     local node = field.requires and section_node.fields[field.name]
@@ -63,8 +64,8 @@ function M.drop_replaced_task(context)
 end
 
 -- Resolves the labels in the loss: all labels, or only counted labels (mask 1). facts.loss becomes "all" or "counted",
--- or nil if the task masks no label. facts.mask: the default by the model, or nil (tasks.lua). The resolved task omits
--- the value "counted" for examples in files, and the value "all" for other tasks.
+-- or nil if the task masks no label. facts.mask: the default for each kind of model, or nil (tasks.lua). The resolved
+-- task omits the value "counted" for examples in files, and the value "all" for other tasks.
 local function settle_loss(context, task_node, facts)
   local task, node = context.resolved.task, task_node.fields.loss
   local has_files = facts.data and not facts.data.is_generated

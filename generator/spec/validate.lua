@@ -23,8 +23,8 @@
 --   root                 the spec's tree after inherit.lua; settle.lua may replace it
 --   resolved             the resolved spec so far; invalid fields are nil
 --   origins              the origins of values, by path, which nodes have (tree.lua)
---   partial              by the path of a table: whether a preset of the table or of a table above it is missing, which
---                        may have set fields that are absent here
+--   partial              path of a table -> whether a preset of the table, or of a table above it, is missing; the
+--                        missing preset may have set fields that are absent here
 --   dropped              warnings about fields that --set made invalid and that are therefore ignored
 --   formulas             the nodes { score, parameters } of scores: by family for a family's own score, and under
 --                        "encoding" for the shared score (values.lua)

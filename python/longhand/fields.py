@@ -75,9 +75,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     kind: the kind of network [encoder, decoder, encoder_decoder, recurrent; default: encoder]
     cell (kind recurrent): the computation of a step from the step's token and the state [rnn, lstm, stack_rnn,
         tape_rnn; default: lstm]
-    cells (kind recurrent): number of cells of a tape, by default that of the tokens of the longest input; of a stack,
-        the greatest number, by default without a limit: a push on a full stack loses the bottom cell [an integer from 1
-        to 65536]
+    cells (kind recurrent): tape: number of cells, by default as many as the longest input has tokens; stack: largest
+        number of cells, by default without a limit; a push on a full stack loses the bottom cell [an integer from 1 to
+        65536]
     source (kind encoder, decoder, encoder_decoder): the Lua file of a network of your own, relative to the spec file
         (docs/own-network.md); kind then states the streams that it reads [a Lua file named <name>.lua; <name> is a
         letter a-z, then 1 to 63 of a-z, 0-9 and _]
@@ -92,9 +92,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         absent: one pass
     loops.times: number of passes; length: as many as the task length n of the example (Fan et al. 2024) [an integer
         from 2 to 64 or 'length'; required]
-    loops.progressive: whether every training step draws a number of passes without gradient and then, at most times /
-        2, of passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes [true or
-        false; default: false]
+    loops.progressive: whether every training step samples two numbers: of passes without gradient, and of the passes
+        with gradient that follow, at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation has
+        `times` passes [true or false; default: false]
     loops.loss: the passes whose answers training learns from [last, every; default: last]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros, noise; default: embedding]
@@ -117,7 +117,7 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     norm (kind encoder, decoder, encoder_decoder): the normalisation of the residual stream
     norm.kind: the kind of norm [layer, rms; default: layer]
     norm.place: the values that are normalised [post, pre; default: post]
-    norm.embedding: whether a norm follows the sum of the vectors of a token and its position, and its dropout (McLeish
+    norm.embedding: whether the sum of token and position vectors is normalised, after the dropout of the sum (McLeish
         et al. 2024) [true or false; default: false]
     activation (kind encoder, decoder, encoder_decoder): the activation of the hidden layer; swiglu, geglu: a gated unit
         of two halves, with feedforward channels in each half [relu, gelu, gelu_tanh, silu, swiglu, geglu; default:
@@ -132,9 +132,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     readout (kind encoder): the tokens at which answers are read [outputs, last, in_place, probe; default: outputs]
     tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
         weights, instead of weights of its own [true or false; default: false]
-    spare_token (kind encoder): whether the token embedding has one more row that no symbol uses, as in Ruoss et al.'s
-        parameter counts; computation tokens use it; no effect with a linear embedding or another readout than outputs
-        [true or false; default: true]
+    spare_token (kind encoder): whether the token embedding has one more row, which only computation tokens use, as in
+        Ruoss et al.'s parameter counts; no effect with a linear embedding or another readout than outputs [true or
+        false; default: true]
     """
     return _make_section(locals())
 
@@ -166,8 +166,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         0, at most 1000; default: 0.1 ln(factor) + 1]
     relative: vectors of the signed distance, key - query, or of a distance that the query counts, in the logit
     relative.kind: the kind of vectors [none, transformer_xl, shaw, cope; default: none]
-    relative.clip (kind shaw): the longest distance that has a vector of its own; longer distances share this vector [an
-        integer from 1 to 1048576; default: 16]
+    relative.clip (kind shaw): the longest distance with a vector of its own, which longer distances share [an integer
+        from 1 to 1048576; default: 16]
     relative.sides (kind shaw): the distances that have a vector [both, left; default: left if no query sees a later
         key, otherwise both]
     relative.rows (kind cope): the number of rows of the table, for counts from 0 to rows - 1; larger counts have the
@@ -247,8 +247,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     parameters: numbers that the score reads by name; a plain number, name or list gives the values of a constant [{
         name = { per, from, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a
         number or list of values, ... }]
-    layers: encodings by layer: the layers of an encoder or a decoder have them in turn, the last one followed by the
-        first (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none' }]
+    layers: a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the list,
+        and the first one follows the last (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none' }]
     made_for: in presets, the only attention of an encoder-decoder to which the facets next to this field apply
         [encoder, decoder]
     encoder (model.kind encoder_decoder): facets of the encoder's self-attention; they replace those of encoding field
@@ -269,8 +269,8 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     """The training. A field that is None is left out.
 
     use: the name of a preset, or of a spec with this section
-    batch: number of sequences of a step; train.lengths.per says whether all have the same length [an integer from 1 to
-        65536; default: 128]
+    batch: number of sequences of a step; train.lengths.per determines whether all have the same length [an integer from
+        1 to 65536; default: 128]
     shards: number of parts of a batch, whose gradients are summed in order; a step can use one thread per part; another
         number gives other bits [an integer from 1 to 256; default: 16, or batch if that is smaller]
     block_tokens: approximate number of tokens that pass all layers together on the CPU; another number gives other bits
@@ -285,7 +285,7 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
         list = { 6, 10, 50 } }, lengths from 1 to 100000; default: { 1, 40 }]
     lengths.per: the unit that has a sampled length of its own [batch, sequence; default: batch]
     lengths.curriculum: stages at the start of training, in which only the shorter lengths are sampled; absent: none [{
-        { until_step = 1000, max = 10 }, ... }: ascending steps, each with the largest length before it]
+        { until_step = 1000, max = 10 }, ... }: ascending steps; max is the largest length before the step]
     loss_mean: the mean that training minimises [token, sequence; default: token]
     optimizer: the optimiser
     optimizer.kind: the kind of optimiser [adam, adamw, sgd; default: adam]
@@ -302,8 +302,8 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     schedule.kind: the shape of the schedule after the warm-up [constant, linear, cosine; default: constant]
     schedule.warmup: number of first steps in which the rate rises: step t has the share t / warmup of the rate [an
         integer from 0 to 2147483647; default: 0]
-    schedule.final (kind linear, cosine): the final rate as a share of train.learning_rate; a step after the last one
-        would reach it [a number from 0 to below 1; default: 0]
+    schedule.final (kind linear, cosine): the final rate as a share of train.learning_rate; it would be reached one step
+        after the last [a number from 0 to below 1; default: 0]
     clip: the limit of the gradient
     clip.kind: the kind of clipping [none, global_norm; default: global_norm]
     clip.max_norm (kind global_norm): largest L2 norm of the whole gradient [a number above 0; default: 1]

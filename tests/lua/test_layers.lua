@@ -166,7 +166,7 @@ function TestLayers.test_scores_that_a_part_of_a_turn_cannot_have_are_refused()
   end
   lu.assertStrContains(find_problem('{ use = "t5" }', "layers = 3"), "encoding.layer1.score: layers share x.")
   lu.assertStrContains(find_problem("function(x) return x.score - x.layer * abs(x.distance) end", "layers = 3"),
-    "the score reads x.layer, and the last turn of encoding.layers is not whole")
+    "the score reads x.layer, and the last repetition of encoding.layers is incomplete")
   for _, score in ipairs({ '{ use = "t5" }, mask = { kind = "causal" }', '{ use = "alibi" }' }) do
     lu.assertEquals(find_problem(score, "layers = 4"), "")
   end

@@ -4,8 +4,8 @@
 -- tables and the pair formula (expression/lower.lua). Output:
 --
 --   tables              members of the struct score_tables: { name, class, declared, type, count, comment };
---                       tables.has_distance_tables: whether there are tables by query - key, which start before their
---                       pointers
+--                       tables.has_distance_tables: whether there are tables with the index (query - key), which can be
+--                       negative
 --   numbers             members of score_tables that are numbers of elements, which depend on the number of tokens
 --   gradients           members of the struct score_gradients that are tables
 --   gradient_numbers    members of score_gradients that are numbers of elements
@@ -156,8 +156,8 @@ local function make_filling(build, tables)
 end
 
 -- The loop nests that propagate gradients from tables to parameters, and the record of the function that contains them.
--- Nests of pairs come first, since they add to gradients of other tables. Barriers separate threads that read from
--- threads that write, and nests that add to the same sums.
+-- Nests of pairs come first, since they add to gradients of other tables. Barriers keep the reads of a thread apart
+-- from the writes of other threads, and separate nests that add to the same sums.
 local function make_gradients(build, tables)
   local list, may_share_heads = {}, false
   for i = #classes, 1, -1 do

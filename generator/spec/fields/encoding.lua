@@ -7,10 +7,10 @@ local pages = require("facets.pages")
 
 local FAMILIES = {
   { path = "encoding.layers", is_rare = true, type = "layers", optional = true,
-    doc = "encodings by layer: the layers of an encoder or a decoder have them in turn, the last one followed by the "
-      .. "first (docs/encodings.md)",
+    doc = "a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the "
+      .. "list, and the first one follows the last (docs/encodings.md)",
     details = { "an entry is the name of a preset, or a table of facets that replace those of encoding field by field",
-      "times = 5 next to the facets of an entry: five neighbouring layers have it" } },
+      "times = 5 next to the facets of an entry: five neighbouring layers have the entry" } },
   { path = "encoding.made_for", is_rare = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
     doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",

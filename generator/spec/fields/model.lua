@@ -28,8 +28,8 @@ return {
       { "tape_rnn", "rnn that also reads the first cell of a circular tape, which every step writes and then moves "
         .. "with learned probabilities (Deletang et al. 2023)" } } },
   { path = "model.cells", type = "integer", min = 1, max = 65536, optional = true, only = { "recurrent" },
-    unit = "cells", doc = "number of cells of a tape, by default that of the tokens of the longest input; of a stack, "
-      .. "the greatest number, by default without a limit: a push on a full stack loses the bottom cell" },
+    unit = "cells", doc = "tape: number of cells, by default as many as the longest input has tokens; stack: largest "
+      .. "number of cells, by default without a limit; a push on a full stack loses the bottom cell" },
   { path = "model.source", only = WITH_ATTENTION, type = "network", optional = true,
     doc = "the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states "
       .. "the streams that it reads" },
@@ -48,8 +48,9 @@ return {
     doc = "number of passes; length: as many as the task length n of the example (Fan et al. 2024)" },
   { path = "model.loops.progressive", is_rare = true, type = "boolean", default = false, omitted_value = false,
     fingerprints = { "free_passes" },
-    doc = "whether every training step draws a number of passes without gradient and then, at most times / 2, of "
-      .. "passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes" },
+    doc = "whether every training step samples two numbers: of passes without gradient, and of the passes with "
+      .. "gradient that follow, at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation has "
+      .. "`times` passes" },
   { path = "model.loops.loss", is_rare = true, type = "choice", default = "last", omitted_value = "last",
     doc = "the passes whose answers training learns from", fingerprints = { "pass_sums" },
     choices = {
@@ -102,7 +103,7 @@ return {
       { "post", "the sum after every branch (Vaswani et al. 2017)" },
       { "pre", "the input of every branch, and the final output (Xiong et al. 2020)" } } },
   { path = "model.norm.embedding", is_rare = true, type = "boolean", default = false, omitted_value = false,
-    doc = "whether a norm follows the sum of the vectors of a token and its position, and its dropout (McLeish et al. "
+    doc = "whether the sum of token and position vectors is normalised, after the dropout of the sum (McLeish et al. "
       .. "2024)" },
   { path = "model.activation", only = WITH_ATTENTION, type = "choice", default = "relu", omitted_value = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
@@ -115,9 +116,9 @@ return {
   { path = "model.bias", only = WITH_ATTENTION, type = "choice", default = "feedforward", omitted_value = "feedforward",
     doc = "the linear maps of a block that have biases",
     choices = {
-      { "feedforward", "those of the feed-forward part" },
-      { "all", "those of attention, too" },
-      { "none", "no linear map" } } },
+      { "feedforward", "the maps of the feed-forward part" },
+      { "all", "the maps of the feed-forward part and of attention" },
+      { "none", "no map" } } },
   { path = "model.init", is_rare = true, type = "choice", default = "haiku", omitted_value = "haiku",
     doc = "the distribution of initial weights and biases",
     choices = {
@@ -130,7 +131,7 @@ return {
     omitted_value = "table", doc = "the computation of a token's vector",
     choices = {
       { "table", "a learned row for each token, times sqrt(width)" },
-      { "linear", "a linear map with a bias of the one-hot token; tokens that the task declares blank are zero "
+      { "linear", "a linear map of the one-hot token, with a bias; tokens that the task declares blank are zero "
         .. "vectors" } } },
   { path = "model.readout", is_rare = true, type = "choice", default = "outputs", omitted_value = "outputs",
     only = { "encoder" }, doc = "the tokens at which answers are read",
@@ -145,6 +146,6 @@ return {
       .. "own" },
   { path = "model.spare_token", is_rare = true, type = "boolean", default = true, omitted_value = true,
     only = { "encoder" },
-    doc = "whether the token embedding has one more row that no symbol uses, as in Ruoss et al.'s parameter counts; "
-      .. "computation tokens use it; no effect with a linear embedding or another readout than outputs" },
+    doc = "whether the token embedding has one more row, which only computation tokens use, as in Ruoss et al.'s "
+      .. "parameter counts; no effect with a linear embedding or another readout than outputs" },
 }

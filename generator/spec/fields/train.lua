@@ -12,7 +12,7 @@ end
 return lists.join({
   { path = "train", type = "table", doc = "the training" },
   { path = "train.batch", type = "integer", min = 1, max = 65536, default = 128, unit = "sequences",
-    doc = "number of sequences of a step; train.lengths.per says whether all have the same length" },
+    doc = "number of sequences of a step; train.lengths.per determines whether all have the same length" },
   { path = "train.shards", is_rare = true, type = "integer", min = 1, max = 256, unit = "parts",
     default = function(resolved) return math.min(16, resolved.train.batch or 16) end,
     default_text = "16, or batch if that is smaller",
@@ -40,15 +40,15 @@ return lists.join({
       { "batch", "each step samples one length for all its sequences" },
       { "sequence", "each sequence of a step samples its own length; only on the CPU" } },
     default = "batch", omitted_value = "batch", doc = "the unit that has a sampled length of its own",
-    details = { "sequence: nothing is padded; where all sequences of a batch share a sample of random positions, "
-      .. "those of equal length do, and the sample has the same distribution as in a batch of this length alone" } },
+    details = { "sequence: nothing is padded; random positions are shared by the sequences of equal length, not by the "
+      .. "whole batch, with the distribution that they have in a batch of this length" } },
   { path = "train.lengths.curriculum", type = "curriculum", optional = true,
     doc = "stages at the start of training, in which only the shorter lengths are sampled; absent: none",
     details = { "{ { until_step = 1000, max = 10 }, { until_step = 5000, max = 20 } }: the first 1000 steps "
       .. "have lengths up to 10, the next 4000 up to 20, later steps all" } },
   { path = "train.loss_mean", type = "choice", choices = {
       { "token", "the mean over all labels of a batch" },
-      { "sequence", "the mean over sequences of each sequence's mean over its labels" } },
+      { "sequence", "first the mean over the labels of each sequence, then the mean over sequences" } },
     default = "token", omitted_value = "token", doc = "the mean that training minimises",
     details = { "metrics show the mean over labels in both cases; with labels that do not count, sequence is for the "
       .. "CPU only" } },
@@ -70,7 +70,7 @@ return lists.join({
     doc = "number of first steps in which the rate rises: step t has the share t / warmup of the rate" },
   { path = "train.schedule.final", is_rare = true, type = "number", min = 0, below = 1, default = 0,
     only = { "linear", "cosine" },
-    doc = "the final rate as a share of train.learning_rate; a step after the last one would reach it" },
+    doc = "the final rate as a share of train.learning_rate; it would be reached one step after the last" },
   { path = "train.clip", type = "table", doc = "the limit of the gradient" },
   { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "the kind of clipping",
     kinds = {

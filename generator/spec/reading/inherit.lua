@@ -4,8 +4,8 @@
 -- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
 -- reads positions, distances or indices do not apply to cross-attention. Facets of a preset with made_for, except
 -- positions, apply to that family alone. A family whose own table names a facet inherits the facet in any case: the
--- fields in its table are merged over the shared fields. Lines and projections have no kinds: { kind = "none" } leaves
--- them out, as it does a score (score/entries.lua).
+-- fields in its table are merged over the shared fields. Lines and projections have no kinds; a spec leaves them out
+-- with { kind = "none" }, like a score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they inherit
@@ -59,7 +59,7 @@ local function states(table_node, facet)
     or facet == "parameters" and fields.score ~= nil
 end
 
--- Whether a spec leaves a facet without kinds out, by { kind = "none" }. Such a table may have other fields only if
+-- Whether a spec leaves out a facet that has no kinds, with { kind = "none" }. This table may have other fields only if
 -- they are from a parent: tree.merge has marked them `unstated`.
 local function is_left_out(facet, node)
   if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then

@@ -6,9 +6,9 @@
 --   root         the path of the repository
 --   tree         a tree (tree.lua) in which every `use` is replaced by the table that it names
 --   texts        the texts of the files by display path
---   place(origin, name)   { shown, real }, the display path and the path to open, of a file; name, origin: the value of
---                         the spec that names the file, and its origin
---   read_file(origin, name)   the file's display path and text, or its display path, nil and a message
+--   place(origin, name)   returns { shown, real } for a file that the spec names: the path for messages, and the path
+--                         to open; name, origin: the value that names the file, and its origin
+--   read_file(origin, name)   returns the file's display path and text; or its display path, nil and a message
 -- A section in which a preset is missing is marked `partial`, and reading continues, so that other mistakes in the
 -- section are also reported.
 -- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.

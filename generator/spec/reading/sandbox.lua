@@ -19,10 +19,10 @@ local M = {}
 
 M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of our presets takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
-local SAFE_JOINS = 4        -- operators .. that a file may have under the limit MEMORY; with more, the limit is lower
+local SAFE_JOINS = 4        -- a file with at most this many operators `..` has the limit MEMORY, others a lower one
 local STEP = 1000           -- instructions between two checks of usage
 local COLLECTION_COST = 100000 -- a full garbage collection counts as this number of instructions
-local KIB_PER_INSTRUCTION = 4 -- this memory counts as an instruction, if one instruction can read all memory
+local KIB_PER_INSTRUCTION = 4 -- reading this much memory counts as an instruction, since one `..` can read all memory
 
 local CHUNK = "spec"
 M.SOURCE = "=" .. CHUNK -- the source of a text's functions, as debug.getinfo reports it

@@ -44,8 +44,8 @@ function M.warn(view, report)
   for _, page in ipairs(pages) do
     local words = page.explain_length and page.explain_length(view.resolved, sides)
     if words then
-      report.warn(("%s: %s, those of the target among them, and targets of this task end with a symbol: while it "
-        .. "answers, a model reads the length of the example's target in the data (docs/own-task.md#decoding)"):format(
+      report.warn(("%s: %s, including the target's tokens, and targets of this task end with a symbol: a model that "
+        .. "answers would read the length of the target from the data (docs/own-task.md#decoding)"):format(
         report.get_path("encoding." .. page.name), words))
     end
   end

@@ -32,21 +32,21 @@ local function check_last_layers(encoding, model, report)
       or placement.mentions(entry_encoding.score or "", { layer = true }) and "the score reads x.layer"
     if cause then
       report.add({ ("encoding.%s.score"):format(entry.name), "encoding.score" }, {
-        what = cause .. ", and the last turn of encoding.layers is not whole",
+        what = cause .. ", and the last repetition of encoding.layers is incomplete",
         expected = ("model.layers as a multiple of %d, or parameters with per = \"layer\" or \"layer_head\""):format(
           entry.period) })
     end
   end
 end
 
--- Text of the fields of positions that must be equal in all layers. Entries may differ in whether a layer or the whole
--- pass has a draw.
+-- Text of the fields of positions that must be equal in all layers. Entries may differ in whether positions are sampled
+-- for each layer or for the whole pass.
 local function format_shared_fields(positions)
   return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))
 end
 
--- Refuses random positions of an entry that differ from the random positions of encoding.positions, from which vectors
--- added to tokens also have a draw.
+-- Refuses random positions of an entry that differ from those of encoding.positions, which vectors added to tokens also
+-- use.
 local function check_positions(encoding, list, report)
   local shared_positions = encoding.positions
   for _, entry in ipairs(list) do

@@ -36,7 +36,7 @@ local function check_loops(context, report)
   if model.source then
     report.refuse("model.loops", "model.source", ("%q"):format(model.source), {
       what = "a network of your own has loops of its own",
-      expected = "net:block(name, count, about, { loops = 3 }) in its file, and no such table" })
+      expected = "net:block(name, count, comment, { loops = 3 }) in its file, and no such table" })
   end
   if loops.start ~= "embedding" and loops.inject == false then
     report.refuse("model.loops.start", "model.loops.inject", "false", {
@@ -58,7 +58,8 @@ local function check_loops(context, report)
   end
   if loops.loss == "every" and loops.progressive then
     report.refuse("model.loops.loss", "model.loops.progressive", "true", {
-      what = '"every": the progressive loss is that of one pass', expected = 'progressive = false, or loss = "last"' })
+      what = '"every": the progressive loss is the loss of one pass',
+      expected = 'progressive = false, or loss = "last"' })
   end
   if resolved.eval.dropout then
     report.refuse("eval.dropout", "model.loops.times", loops.times, {
@@ -69,7 +70,7 @@ local function check_loops(context, report)
     check_by_length(context, report)
     if loops.progressive then
       report.refuse("model.loops.progressive", "model.loops.times", '"length"', {
-        what = "true: a step draws its passes", expected = "a number of passes, or progressive = false" })
+        what = "true: a step samples its numbers of passes", expected = "a number of passes, or progressive = false" })
     end
   end
 end

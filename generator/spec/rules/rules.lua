@@ -256,7 +256,7 @@ local function check_schedule(context, report)
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps
   if warmup and steps and train.schedule.kind and train.schedule.kind ~= "constant" and warmup >= steps then
     report.refuse("train.schedule.warmup", "train.steps", steps, {
-      what = ("%d steps of warm-up are all of the %d"):format(warmup, steps),
+      what = ("%d steps of warm-up leave none of the %d steps"):format(warmup, steps),
       expected = ("below train.steps = %d; the rate falls after the warm-up"):format(steps) })
   end
 end

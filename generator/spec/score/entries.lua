@@ -116,7 +116,7 @@ local function add_constants(context, node, path, parameters)
   local names = canonical.sort_keys(parameters and parameters.fields or {})
   for name, value in tree.iterate_others(constants, names) do
     context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
-      node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
+      node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "only use; the preset has no parameters",
       similar_names.make_hint(name, names, "%s"))
     constants.fields[name] = nil
   end
@@ -144,7 +144,7 @@ local function open_preset(context, node, path)
   elseif not is_function(base.fields.score) then
     if not has_only(node, "use") then
       context.report(node, path, ("%s is a list of scores, and cannot be changed here"):format(show(use.value)),
-        "use alone; or its scores one by one")
+        "only use; or the scores of the preset one by one")
     end
     return base.fields.score.items
   end

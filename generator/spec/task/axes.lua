@@ -103,7 +103,7 @@ local function check_by(facts, report, path, by)
       if not axis then
         report_unknown_axis(facts, report, path, name)
       elseif name == M.FRAME and request == true and facts.data.is_generated then
-        report.add({ axis_path, path }, { what = "true does not say which frames",
+        report.add({ axis_path, path }, { what = "true does not determine the frames",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
         check_values(report, axis_path, widen_axis(axis, by), request)
@@ -127,7 +127,7 @@ end
 -- Refuses eval.novel in a spec if examples do not record whether they are in the training set.
 local function check_novel(facts, report)
   if report.find_place("eval.novel") and not find_declared(facts, M.TRAINED) then
-    report.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
+    report.add({ "eval.novel" }, { what = ("%s does not mark the examples of training"):format(
       facts.data and name_source(facts) or facts.kind),
       expected = "a task with an axis `trained`: ./longhand list tasks, or task.axes of files" })
   end

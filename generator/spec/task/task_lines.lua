@@ -52,8 +52,8 @@ local function read_probe(value)
   return symbols and symbols[1], problem, expected
 end
 
--- For each value of `mask:`, which names the means that leave masked labels out: the labels in the loss, with an
--- encoder and with any other model.
+-- The labels in the loss, with an encoder and with any other model, by the value of `mask:`. The value names the means
+-- that leave out masked labels.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
