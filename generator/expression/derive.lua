@@ -12,7 +12,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Functions of a builder b, a node and the gradient d of the node that return the gradients of the node's arguments.
+-- Functions, by operation, that return the gradients of a node's arguments. Their arguments: b, the builder; node; d,
+-- the gradient of the node.
 local rules = {
   add = function(_, _, d) return d, d end,
   sub = function(b, _, d) return d, b:apply("neg", d) end,

@@ -7,10 +7,11 @@
 -- element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   lanes           the set of letters (lower.lua) of the numbers that differ from lane to lane
+--   lanes           the set of the numbers that differ from lane to lane, as letters: q query, k key, h head, s score,
+--                   and others that lower.lua lists
 --   scalar          whether there are no vectors, so that a lane is one entry
 --   flat            whether all statements are at the level "lane"
---   under_keys      whether lanes are within a loop over keys
+--   under_keys      whether the loop over lanes is inside a loop over keys
 -- Fields of an effect:
 --   kind            the kind of its statement: a name in statements.tpl
 --   node            the node whose value the statement uses
@@ -19,7 +20,7 @@
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
 --   base            text that is added to the index, or nil
---   wide            whether the line may have WIDE more characters, less the characters of `target`
+--   wide            whether the line may have WIDE - #target more characters
 --   integer         whether the node is an index
 -- Its statement has all its fields, and value (the text of the node), index (the text of index_node) and place (base +
 -- index). Other statements:
@@ -206,7 +207,7 @@ function Emitter:deserves_name(node, level)
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
   elseif self:is_shared(node) then
-    -- Symbols that scores of pairs get as arguments have names.
+    -- The function that computes a pair's score has parameters for symbols of the pair, so these have names already.
     return op ~= "symbol" or not self:find_dependencies(node).s
   end
   local loop = self.open[#self.open]

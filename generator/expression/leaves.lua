@@ -21,7 +21,8 @@ end
 -- The arrays of running sums, by set: "s" (values) or "d" (gradients).
 M.RUNNING_SETS = { s = "r", d = "dr" }
 
--- Indices in a table of a class: in a loop nest over the entries of this class, and in a loop nest over pairs.
+-- C text of the index in a table of a class: in a loop nest over the entries of this class (in which o is i - j and t
+-- is i + j), and in a loop nest over pairs.
 local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
@@ -31,8 +32,7 @@ function M.find_place(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end
 
--- The environment (emit.lua) of a loop nest, without texts of symbols and tables. lanes: the set of letters of the
--- indices that differ from lane to lane.
+-- The environment (emit.lua) of a loop nest, without texts of symbols and tables. lanes: see emit.lua.
 function M.make_environment(build, lanes)
   return {
     lanes = lanes,

@@ -1,7 +1,7 @@
 -- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
 --
 -- A target is a module that nests.lua calls for the texts of a formula's leaves (symbols, parameters, tables) and for
--- the places of results. It has these functions, where t is a table and build the context of loop nests (nests.lua):
+-- the places of results. It has these functions. Arguments: t, a table; build, the context of loop nests (nests.lua).
 --
 --   make_environment(build, class)   the environment for emit.lua
 --   make_filling(build, t, class)    the statement that stores a table's entry; nests.lua adds the value
@@ -10,13 +10,13 @@
 --                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
--- Texts use these names of generated code:
+-- Texts are C and use these variables of generated code:
 --   s, d         the tables, their gradients
 --   r, dr        the running sums, their gradients
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
---   o, t         query - key, query + key
+--   o, t         query - key, query + key (the letter o of LANES, below, is key - query)
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")

@@ -19,13 +19,13 @@
 --              that differs from entry to entry: the names of arrays with an index and a value for each entry; the
 --              owners of the parameter's elements read them
 --
--- Texts use these names of generated code:
+-- Texts are C and use these variables of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score
 --   r, dr        the running sums of a sequence, their gradients
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
---   o, t, e      query - key, query + key, the number of a pair
+--   o, t, e      query - key, query + key, the number of a pair (the letter o of LANES is key - query)
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")

@@ -84,7 +84,7 @@ function M.read_number(word, value)
     M.refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) makes a number of one")
   end
   M.refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
-    or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, and what x holds")
+    or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")
 end
 
 -- The boolean, or the node, of an argument that must be a truth value; other arguments are refused.
@@ -98,7 +98,7 @@ function M.read_truth(word, value)
     M.read_number(word, value)
   end
   M.refuse(word, ("%s takes a number for a truth value"):format(word),
-    "what less, less_equal, equal, all, any and negate give")
+    "the result of less, less_equal, equal, all, any or negate")
 end
 
 -- The kind of a function's result ("node", "number", "truth", "table", "x", "nothing" or "other"), and its node.

@@ -22,7 +22,7 @@ local read_number, read_truth = objects.read_number, objects.read_truth
 
 local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
-local session -- of the function that is being traced (M.begin); nil between functions
+local session -- the state of the function that is being traced (M.begin); nil between functions
 
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads",
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }

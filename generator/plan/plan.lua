@@ -112,8 +112,8 @@ local function build(resolved, facts)
   return plan
 end
 
--- Completes the place of a problem, for the diagnostics. A line without a path is a line of the own network's file. A
--- problem without path, line and field belongs to the formula of the score.
+-- Completes the place of a problem, for the diagnostics. A line without a path is a line in the file of the user's own
+-- network. A problem without path, line and field belongs to the formula of the score.
 local function locate(problem, resolved, network)
   local path = problem.path or problem.line and network and network.path
   local field = not path and (problem.field or "encoding.score") or nil

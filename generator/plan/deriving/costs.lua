@@ -18,7 +18,8 @@
 -- Counts per step are nominal:
 --   a multiply-add counts as two operations;
 --   attention counts as two products of all pairs by the width (three with `relative`), whatever its mask;
---   the output layer and rows of distances are left out: executed_flops of templates/common/spec.c.tpl adds them;
+--   the output layer and the map of relative distances are left out: executed_flops of templates/common/spec.c.tpl adds
+--   them;
 --   the backward pass counts as two forward passes.
 
 local curriculum = require("spec.curriculum")
@@ -130,7 +131,7 @@ function M.derive(plan, net, facts)
     masked = list_masked(plan, counts.families),
   }
   local sizes, weights, weight_sum = list_sizes(plan.resolved.train, facts)
-  if plan.cpu.passes_by_length then -- scope.times counts the passes of the longest example, an example has n passes
+  if plan.cpu.passes_by_length then -- scope.times counts passes of the longest example; an example of length n has n
     weights = lists.map(tasks.list_lengths(plan.resolved.train.lengths), function(n, i)
       return weights[i] * n / plan.cpu.passes
     end)

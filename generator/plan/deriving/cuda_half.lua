@@ -32,7 +32,7 @@
 -- Each attention family gets the table `attends`, which describes how device code computes the attention. It has the
 -- names of the family's values (cuda_names.lua), and these fields:
 --   template           the template of its attention
---   in_fragments       attention is cut by warp
+--   in_fragments       warps compute attention on matrix units
 --   fragment_rows      the queries or keys that a warp has at a time, half as many if heads are few (then more warps
 --                      run) or wide (then registers would not be enough)
 --   head_lanes         the number of threads that share a head's channels in attention
@@ -53,8 +53,8 @@
 --   pairs              gradients of logits of pairs are stored for a sum pass or the pass over keys
 --   pair_scores        gradients of scores of pairs are stored, too
 --   end_by_layer       each layer has its own set of all learned numbers of the score
---   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first rows of positions,
---                      then rows of distances; with cross-attention rows of T numbers, then as many rows of S
+--   draws              random numbers are sampled for the family, in draw_rows rows of T numbers: positions, then
+--                      distances; in cross-attention, as many rows of S numbers follow
 --   position_draws, distance_draws   their numbers of draws; a distance draw has distance_rows rows
 --   draws_follow       other sampled numbers follow
 --   position_row, distance_row   the row of layer l as a factor, false for row 0

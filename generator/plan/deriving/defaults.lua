@@ -43,8 +43,8 @@ local function format_list(list, format)
   return list and table.concat(lists.map(list, function(item) return (format or "%s"):format(item) end), ",")
 end
 
--- The numbers of passes in eval.by, first the number of passes in training, since the first level is the run's own; 0
--- stands for the task length of the examples; nil if eval.by has no numbers of passes.
+-- The numbers of passes in eval.by.passes as text; nil without this field. The first must be the number of passes in
+-- training; 0 stands for the task length of the examples.
 local function format_passes(resolved)
   local passes = lists.get(resolved, "eval.by.passes")
   local times = passes and resolved.model.loops.times

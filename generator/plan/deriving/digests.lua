@@ -5,7 +5,7 @@
 -- intervals of logs and checkpoints are in neither digest: a flag or another spec may change them freely. The plan
 -- digest has three exceptions: eval.dropout, the mode of eval.by.noise, and the number of steps if the learning rate
 -- falls until the last step, since all earlier steps then depend on this number.
--- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep theirs.
+-- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep their digests.
 
 local canonical = require("base.canonical")
 local families = require("spec.families")

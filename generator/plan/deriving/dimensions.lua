@@ -2,19 +2,24 @@
 --
 -- Input: a plan with its resolved spec and task. Output of M.derive:
 --   layers          the number of layers of all stacks
---   width, feedforward, readout, streams, block_sequences, block_tokens
+--   width           the channels of a token's vector
+--   feedforward     the channels of the hidden layer of a feed-forward part; 0 without this part
+--   readout         model.readout, by default "outputs"
+--   streams         the sequences of tokens that the model processes: { name, index }, index from 0
+--   block_sequences the number of sequences of a shard
+--   block_tokens    the number of tokens that pass through all layers together on the CPU
 --   classes         the number of output symbols
 --   class_columns   this number rounded up to whole vectors
 --   real_bytes      the bytes of a number
 --   dropout         the dropout of branches (M.plan_dropout)
---   cuts_by_warp    whether device_products is "warps"
---   part_start      a call in generated code
+--   cuts_by_warp    whether device code divides matrix products among warps (device_products = "warps")
+--   part_start      the text of the call that returns where the computed part of a sequence begins
 --   tokens          the number of tokens of the vocabulary
 --   tokens_text     the words for them
 --   computation, empty_token, decoder, reading, token_constants   see `tokens` below
--- M.attentions gives, for model_network.lua, the families that a description of the kind may name. A family of
--- attentions has the attentions of one place in the block, over all layers of a stack. encoding_facets.lua adds its
--- facets. Fields of a family:
+-- M.attentions gives, for each kind of model, the families that a description of a network may name (a description is a
+-- function that builds the network: model_network.lua). A family consists of the attentions at one place in the block,
+-- over all layers of a stack. encoding_facets.lua adds its facets. Fields of a family:
 --   name           "self"; the family's functions and types in generated code contain it
 --   spec_name      its name in the spec, the same in all models of a kind
 --   title          its name for users
@@ -30,7 +35,7 @@
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        whether attention is computed for a range of queries: partial or recomputed
 --   layers         the number of its layers
---   repetitions    the number of repetitions of its layers, in all loops that store values
+--   repetitions    the number of repetitions of its layers, over all passes of a looped model that store values
 --   heads, head_width
 --   head_part      the largest power of two that divides head_width
 --   dropout_rate   the dropout rate of its weights, or nil
@@ -155,7 +160,7 @@ local function make_family(plan, name, queries, keys, causal, spec_name, layers)
 end
 
 -- The families of encodings by layer: the entries of families.list_layers, with their names in generated code. If the
--- layers end before the end of the list of encodings, the last turn through the list has families of its own (is_last).
+-- last repetition of the list of encodings is incomplete, it has families of its own (is_last).
 function M.list_layer_families(plan)
   local function name_entries(list, ending)
     return lists.map(list, function(entry)
@@ -178,16 +183,16 @@ end
 -- The self-attentions of an encoder or a decoder: one, or one for each encoding by layer.
 local function make_self_families(plan, causal)
   local list = lists.map(M.list_layer_families(plan), function(entry)
-    local turns = entry.is_last and 1 or plan.layers // entry.period
-    local family = make_family(plan, entry.name, INPUT, INPUT, causal, entry.spec_name, turns * entry.times)
+    local repetitions = entry.is_last and 1 or plan.layers // entry.period
+    local family = make_family(plan, entry.name, INPUT, INPUT, causal, entry.spec_name, repetitions * entry.times)
     family.title = describe_layers(plan, entry)
     return family
   end)
   return list[1] and list or { make_family(plan, "self", INPUT, INPUT, causal) }
 end
 
--- The attentions that a description of the kind may name; model_network.lua selects the attentions that the description
--- names, and finds their blocks.
+-- Functions, by the kind of a model, that return the families that a description may name; model_network.lua selects
+-- the families that the description names, and finds their blocks.
 M.attentions = {
   encoder = function(plan) return make_self_families(plan, false) end,
   decoder = function(plan) return make_self_families(plan, true) end,
@@ -196,10 +201,10 @@ M.attentions = {
       make_family(plan, "cross", TARGET, SOURCE) }
   end,
 }
-M.attentions.recurrent = M.attentions.encoder -- no description names it
+M.attentions.recurrent = M.attentions.encoder -- no description names this family
 
--- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (of all loops that
--- store values), and the names of both counts in C.
+-- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all passes
+-- that store values), and the names of both counts in C.
 function M.place_in_block(family, name, block)
   return lists.merge(family, { name = name, layers = block.count, repetitions = block.count * block.stored_loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,

@@ -3,7 +3,7 @@
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- the additive encoding (M.derive_added_vectors, which is known before the families).
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
---   the plans of its facets' pages
+--   <facet>        the plan of the facet, which the facet's module (its page, facets/pages.lua) makes
 --   tempered       text about the temperature, for the comment on the scale of its logits, or ""
 --   request        the value that the network computes for the family (facets/pages.lua), or false
 --   request_name   the name of this value in C
@@ -25,7 +25,7 @@
 --   slices             with by_length, whether shorter sequences read parts of the tables of the longest sequences
 --   panels_member      the workspace's member with the packed weights
 -- M.derive_shared, which reads the families' terms, returns the fields of its comment, and sets for each family:
---   sums                   whether its shards sum more than the gradient
+--   sums                   whether its shards sum further values in addition to the gradient
 --   has_step_tables        whether begin_step computes tables for it, which lie after the struct `shared`
 --   previous_step_tables   the name of the family whose tables lie before these, or false
 --   paired                 see name_pairs

@@ -1,7 +1,8 @@
 -- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
 -- Input: a plan with its resolved spec; facts, the facts of the task's header (tasks.lua); the file of the user's own
--- network or nil. Output: task, train, clip, own_network, and
+-- network or nil. Output: task, train, clip, own_network, and the fields below. train.mixes: whether the sequences of a
+-- batch may have different lengths; train.weighs: whether all sequences have the same weight in the loss.
 --   lists        C arrays { comment, type, name, lines }
 --   validation   false, or the validation stream { lengths, examples, coincide }; coincide: { training, evaluation },
 --                the estimated fractions of the stream's inputs that also occur in training and in the final evaluation

@@ -306,7 +306,7 @@ local function list_headers(lists_by_scope)
 end
 
 -- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
--- has_draws: whether training samples positions or dropout from the random numbers of the seed of `draws`.
+-- has_draws: whether training samples positions or dropout, with the seed `draws`.
 local function derive_constants(plan, net)
   local embedding, scales = nil, embeddings.list_scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)

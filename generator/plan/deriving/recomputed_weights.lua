@@ -3,7 +3,7 @@
 -- Input: a plan with its network and its longest training length. Output: each attention gets `recomputed`: false, or
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
 --   queries   the number of queries whose weights are recomputed together, and read while they are in cache
---   always    no weights are stored
+--   always    whether no weights are stored for any length
 -- and `bounded` (dimensions.lua). The backward pass reads stored weights after the weights of all attentions, layers
 -- and heads, in every loop of a block, have been written: if all stored weights together exceed a core's part of the
 -- last cache, reading takes longer than recomputing.
