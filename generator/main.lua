@@ -5,7 +5,8 @@
 -- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs:
 -- above all lab/, which is most of the program. No other file of generator/ requires a module of the lab.
 
--- A run is short and its garbage small: collecting less often saves a tenth of its time and costs some megabytes.
+-- The process is short and makes little garbage: collecting less often saves a tenth of its time and costs some
+-- megabytes.
 collectgarbage("incremental", 400)
 
 local root = arg[0]:match("^(.*)/generator/main%.lua$") or "."
@@ -198,8 +199,8 @@ function verbs.build(project, arguments)
     build.has_cuda(trainer.dir) and "CPU and CUDA" or "the CPU alone"))
 end
 
--- Tells the launcher how this process ends ("ended", or "exec COMMAND"); returns false if no launcher started us.
-local function tell_launcher(word)
+-- Reports to the launcher how this process ends ("ended", or "exec COMMAND"); returns false if there is no launcher.
+local function notify_launcher(word)
   local descriptor = os.getenv("LONGHAND_LAST_WORD")
   local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
   if launcher then
@@ -213,7 +214,7 @@ local replaced = false -- whether the launcher runs another command in our place
 
 -- Asks the launcher to run a command in our place; without a launcher, runs the command here.
 local function replace_process(words)
-  replaced = tell_launcher("exec " .. shell.join(words))
+  replaced = notify_launcher("exec " .. shell.join(words))
   return replaced and DONE or shell.run(words)
 end
 
@@ -225,7 +226,7 @@ function verbs.train(project, arguments)
   end
   if not built.spec.plan.has_draws and lists.find(arguments.flags, function(flag)
     return flag:find("^%-%-seeds%-draws") end) then
-    print_error("warning: --seeds-draws has no effect: training draws neither positions nor dropout\n")
+    print_error("warning: --seeds-draws has no effect: training samples neither positions nor dropout\n")
   end
   local dir, files = built.dir, trainer_flags.list_training(built.spec.data_files)
   local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
@@ -407,6 +408,6 @@ if not ok then
   code = failure.code
 end
 if not replaced then
-  tell_launcher("ended")
+  notify_launcher("ended")
 end
 os.exit(code, true)

@@ -222,7 +222,8 @@ function Project:format_template_error(err)
   return d:text()
 end
 
--- All generated files of a plan, with those of its CUDA half if `cuda`, and the source digest; or nil and error text.
+-- All generated files of a plan (with the files of its CUDA half if `cuda` is true), and the source digest; or nil and
+-- the errors as text.
 function Project:render_files(plan, cuda)
   if cuda and plan.no_device_code then
     local missing, network = plan.no_device_code, plan.resolved.model.source

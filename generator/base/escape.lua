@@ -101,8 +101,8 @@ function M.shell(word)
   return word:find("^[%w_./=:,+@-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- A path in the exact form for make and the recipes of the Makefile; nil if they cannot handle it. MAKE_TEXT says which
--- characters its names may have.
+-- A path in the exact form for make and the recipes of the Makefile; nil if they cannot handle it. MAKE_TEXT lists the
+-- characters that the names in the path may have.
 function M.make(word)
   return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil
 end

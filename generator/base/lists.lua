@@ -190,7 +190,8 @@ function M.drop_repeats(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end
 
--- Iterates over the lists that items have in their field `key`; each iteration gives an item and an item of its list.
+-- Iterates over nested lists: each item of `list` has a list in its field `key`; each iteration gives an item and an
+-- item of this inner list.
 function M.iterate_nested(list, key)
   return coroutine.wrap(function()
     for _, outer in ipairs(list) do

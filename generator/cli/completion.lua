@@ -23,8 +23,8 @@ local function write_offer(kind)
   end
 end
 
--- Adds the branches of a `case` for a verb: a branch for the word after each option that takes a value, and a branch
--- for all other words.
+-- Adds the branches of a `case` for a verb: a branch for the word after each option with a value, and a branch for all
+-- other words.
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
     lists.append(lines, lists.map(option.value and option.names or {}, function(name)

@@ -107,9 +107,9 @@ local function has_all_words(text, words_text)
   return not lists.find(lists.find_all(words_text, "%S+"), function(word) return not words[word] end)
 end
 
--- Returns the lines of the stamp in dir about compiled code, and its digest of the loose files; nil unless the trainer
--- there has the job's sources, at least the job's levels and the targets of its CUDA half, and the requested linking
--- ("static" or "dynamic"; nil: any).
+-- Returns the lines of the stamp in dir about compiled code, and the stamp's digest of the loose files; nil unless the
+-- trainer there has the job's sources, at least the job's levels and the targets of its CUDA half, and the requested
+-- linking ("static" or "dynamic"; nil: any).
 local function read_compiled(dir, job, linking)
   local lines, loose_digest = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
   local digest, stamp_linking, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")

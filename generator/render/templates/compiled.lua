@@ -2,10 +2,10 @@
 -- static functions change no bit of a run.
 --
 -- Input of M.reduce: C or device code; output: the text without comments, blank lines, and blanks that do not separate
--- two words. Each directive of the preprocessor is a line, and so is the text between two directives. Input of
--- M.number_names: an output of M.reduce, and `names`, the numbers of names in earlier texts, to which the call adds the
--- names of this text; output: the text with the names of its static functions and tables replaced by numbers, in the
--- order of their definitions.
+-- two words. Each directive of the preprocessor is a line, and so is the text between two directives.
+-- Input of M.number_names: an output of M.reduce; `names`, a table from names in earlier texts to their numbers, to
+-- which the call adds the names of this text. Output: the text with numbers in place of the names of its static
+-- functions and tables, counted in the order of their definitions.
 
 local lists = require("base.lists")
 

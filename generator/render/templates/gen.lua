@@ -72,7 +72,7 @@ local function list_included(files, kernels)
   return lists.filter(kernels, function(kernel) return is_included[kernel.path] end)
 end
 
--- Digests of kernels: list of all kernels -> the paths of the included kernels, as text -> { digest, names }.
+-- Digests of kernels: list of all kernels -> (the paths of the included kernels, as text -> { digest, names }).
 local digests = setmetatable({}, { __mode = "k" })
 
 -- Returns the digest of the kernels that files include, and the numbers of the names of their static functions.

@@ -6,9 +6,9 @@
 -- what, hint, notes }. map[i] is the chain of templates that produced line i, innermost first: { { name, line, folder
 -- }, ... }. A hole is a place ${...} of a template, into which a value is printed.
 --
--- Invariants: the same plan gives the same text; each time a line of text in a template runs, it gives exactly one
--- line, except lines of C that are too long (wrap.lua) or lose parameters (signatures.lua); a template can read only
--- the plan's fields, the extras, the arguments of its include, and the helpers below.
+-- Invariants: the same plan gives the same text; a line of text in a template gives exactly one line each time it runs,
+-- except lines of C that are too long (wrap.lua) or lose parameters (signatures.lua); a template can read only the
+-- plan's fields, the extras, the arguments of its include, and the helpers below.
 
 local lists = require("base.lists")
 local literals = require("base.literals")

@@ -1,9 +1,10 @@
 -- Slots: places of a template at which the terms of an attention insert their text.
 --
--- A term is a table of names for its template, the page: the file terms/<page>.tpl in the folder of the template with
--- the slot, where <page> is the term's field `page`. A page consists of sections (template.lua), each with the name of
--- its slot; if a page lacks the section, its term adds no text to the slot. The terms are a list, in the order in which
--- their text is inserted. `run` is the state of one rendering, with functions of render.lua, which calls this module.
+-- A term is a table of names for its template. This template, the term's page, is the file terms/<page>.tpl in the
+-- folder of the template with the slot; <page> is the term's field `page`. A page consists of sections (template.lua),
+-- each with the name of its slot; if a page lacks the section, its term adds no text to the slot. The terms are a list,
+-- in the order in which their text is inserted. `run` is the state of one rendering, with functions of render.lua,
+-- which calls this module.
 
 local template = require("render.templates.template")
 

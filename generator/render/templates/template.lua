@@ -14,8 +14,8 @@
 -- brackets which the line opens.
 --
 -- A file may have sections, each below a head, the line `% section("name")`, which may end with a condition for the
--- section. Then one section is read at a time, together with the text before the first section. A section of one line
--- may have its head at the end of this line.
+-- section. From such a file, one section is read at a time, together with the text before the first section. A section
+-- of one line may have its head at the end of this line.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
