@@ -159,10 +159,9 @@ typedef struct lh_cpu_program {
     /* Makes the random draws of a step and the other data that all blocks of the step share. Each of `threads` threads
      * calls it once with its own index, thread, and makes its part of the data. */
     void (*begin_step)(const lh_cpu_step *step, int thread, int threads);
-    /* Makes the random draws for the lengths of a step's shape, and tables of them, in step->shared; called after
-     * begin_step and with the same arguments. In training, begin_step leaves this to the caller, who may give sequences
-     * of each length memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all
-     * lengths. */
+    /* Makes the random draws for the lengths of a step's shape, and tables of these draws, in step->shared. In
+     * training, the caller calls this function after begin_step, with the same arguments, and may give each length
+     * separate memory; in evaluation, begin_step calls it. NULL: step->shared is for all lengths. */
     void (*begin_length)(const lh_cpu_step *step, int thread, int threads);
     bool slices; /* the output of begin_length for a shape also serves shorter shapes (lh_cpu_step.tables_shape) */
     size_t panels_bytes; /* bytes of step->panels; 0 without begin_length */

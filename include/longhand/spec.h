@@ -171,7 +171,7 @@ typedef struct lh_train_defaults {
     int64_t epochs;            /* dataset only: epochs to train, in place of `steps`; 0: `steps` counts */
     double learning_rate;      /* flag --learning-rate; the highest rate of the schedule */
     bool by_epochs;            /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind
-                                * converts them, the last by keep_unit, to steps */
+                                * converts them to steps, and sets keep_unit for keep_steps */
     int64_t log_every;         /* steps between lines of metrics.jsonl */
     int64_t checkpoint_every;  /* steps between checkpoints */
     double checkpoint_minutes; /* 0: checkpoints by steps alone */
@@ -181,7 +181,7 @@ typedef struct lh_train_defaults {
     int64_t keep_unit;  /* steps of a unit of keep_steps; 0: the unit is a step */
     const char *best;   /* metric of the best checkpoint: "accuracy", "exact_match" or "loss"; NULL: none is kept */
     bool best_earliest; /* true: the earliest of checkpoints with equal scores is the best; false: the latest */
-    int64_t patience;   /* evaluations during training without a better score that end training; 0: any number */
+    int64_t patience;   /* training ends after this number of evaluations without a better score; 0: it does not */
     const char *init;   /* flag --init: checkpoint with the initial parameters; NULL: none */
     const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
 } lh_train_defaults;
@@ -255,8 +255,8 @@ typedef struct lh_spec {
     const lh_format *format;
     const lh_trace_site *sites; /* [site_count] in the order of trace_block's `buffers`; NULL: no traces */
     int site_count;
-    /* passes_by_length: the last pass_sites sites are those of the first pass, and trace_block has as many more
-     * `buffers` for each later pass; else 0 */
+    /* With passes_by_length: the number of sites in one pass. The last pass_sites entries of `sites` belong to the
+     * first pass, and trace_block has pass_sites more `buffers` for each further pass. Otherwise 0. */
     int pass_sites;
     int classes; /* width of the output layer */
     /* Arrays over streams: */
@@ -264,9 +264,9 @@ typedef struct lh_spec {
     int first_position[LH_MAX_STREAMS]; /* least random position, 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
     int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
-    bool passes_by_length; /* the passes are the task length of the examples; `passes` is the longest training length */
-    bool progressive;      /* a training step draws its passes (data/train_lengths.h); `passes` is the maximum */
-    bool draws_start;      /* passes start from noise */
+    bool passes_by_length;  /* examples of task length n take n passes; `passes` is the longest training length */
+    bool progressive;       /* each training step draws its number of passes (data/train_lengths.h), at most `passes` */
+    bool draws_start;       /* passes start from noise */
     bool draws_by_sequence; /* each sequence of a batch has its own draw */
     lh_limit limit;
 

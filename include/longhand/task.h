@@ -85,8 +85,9 @@
  *     sets:         train test validation    sets of its examples: train, then test, validation or both
  *     axis digits:  1 to 50; meaning of the number    (optional, up to 4 axes: least and greatest, then meaning)
  *
- *     number length: longest + 1 in training; digits + 1 in tests    most digits of a number: a formula in options,
- *                                                                   and formulas in axes    (optional)
+ *     number length: longest + 1 in training; digits + 1 in tests    the greatest number of digits of a number: a
+ *                                                                   formula in options for training, a formula in
+ *                                                                   axes for tests    (optional)
  *
  * The last line may end with "; 1 with hints; cut by spaces": with the option `hints`, unless it is 0, a symbol before
  * each digit ends numbers; with the option `spaces`, symbols within some numbers of the input end them.

@@ -27,9 +27,9 @@ lh_status lh_schedule_check(const lh_train_defaults *train, int64_t steps, lh_er
     if (schedule->kind == LH_SCHEDULE_CONSTANT) return LH_OK;
     if (warmup >= last)
         return lh_fail(error, LH_ERR_INPUT,
-                       "train.schedule.warmup: %lld steps, but training has %lld\n"
-                       "  expected: fewer, so that the rate can fall after the warm-up",
-                       warmup, last);
+                       "train.schedule.warmup: %lld of the %lld training steps\n"
+                       "  expected: at most %lld, so that the rate can fall after the warm-up",
+                       warmup, last, last - 1);
     if (steps <= train->steps) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "--steps %lld: the learning rate falls until step %lld, the last of the spec's schedule\n"

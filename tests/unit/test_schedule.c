@@ -60,7 +60,7 @@ static void test_steps_without_a_rate_refused(void **state) {
                     "--steps 51: the learning rate falls until step 50");
     train.schedule.warmup = STEPS;
     lh_assert_error(lh_schedule_check(&train, 3, &error), LH_ERR_INPUT, &error,
-                    "train.schedule.warmup: 50 steps, but training has 50");
+                    "train.schedule.warmup: 50 of the 50 training steps\n  expected: at most 49");
 }
 
 static int make_scheduled_toy(void **state) {
@@ -104,7 +104,8 @@ static void test_train_rates_are_recorded_and_applied(void **state) {
 
 static void test_info_prints_the_schedule(void **state) {
     lh_run_result result = run_toy(state, 0, "info");
-    assert_non_null(strstr(result.out, "learning rate: cosine, to 0.1 of it, after 6 steps of warm-up"));
+    assert_non_null(
+        strstr(result.out, "learning rate: cosine, to 0.1 times the highest rate, after 6 steps of warm-up"));
     toy.train.schedule = (lh_schedule){0};
     result = run_toy(state, 0, "info");
     assert_null(strstr(result.out, "warm-up"));

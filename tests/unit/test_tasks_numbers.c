@@ -66,8 +66,8 @@ static bool is_less(const number *x, const number *y) {
 
 /* ---- the targets, by definition ---- */
 
-/* Whether the target has the bits of x up to the highest 1, but at least `fewest` bits, then a terminator, the last
- * counted label, then zeros. */
+/* Whether the target has the bits of x up to the highest 1, but at least `fewest` bits, then a terminator (the last
+ * counted label), then zeros. */
 static bool is_written(const lh_drawn_example *d, const number *x, int fewest) {
     int length = count_bits(x) > fewest ? count_bits(x) : fewest;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;

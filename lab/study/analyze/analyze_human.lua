@@ -2,8 +2,8 @@
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
 -- copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line), puzzles.csv, vectors.csv.
--- Puzzles are numbered from 1, their ids from 0. A base is a puzzle of which `copies` consecutive puzzles are copies.
--- The vectors of a puzzle are the rows and columns that have to be combined to solve it (docs/analyses.md).
+-- Puzzles are numbered from 1, their ids from 0. Every `copies` consecutive puzzles are copies of one puzzle, their
+-- base. The vectors of a puzzle are the rows and columns that have to be combined to solve it (docs/analyses.md).
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -123,11 +123,12 @@ local function compare_halves(participants, puzzles, options)
   return summarise_similarity(list)
 end
 
--- Returns people or a cell as { name, count, vectors }: vectors, a list of { name, vectors, values } for each
--- number of vectors: values, the accuracies of the participants or seeds on puzzles with so many vectors. shares: for
--- each participant or seed, the shares by puzzle. result: of compare_all.
+-- Returns people or a cell as { name, count, by_vectors }; count: the number of participants or seeds; by_vectors: for
+-- each number of vectors an item { name, vectors (this number), values }, where values are the accuracies of the
+-- participants or seeds on puzzles with so many vectors. shares: for each participant or seed, the shares by puzzle.
+-- result: of compare_all.
 local function summarise_by_vectors(name, shares, result)
-  return { name = name, count = #shares, vectors = lists.map(result.vectors, function(puzzles)
+  return { name = name, count = #shares, by_vectors = lists.map(result.vectors, function(puzzles)
     return { name = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
       return statistics.mean(lists.map(puzzles, function(puzzle) return accuracy[puzzle] end))
     end) }
@@ -206,7 +207,7 @@ local function tabulate_vectors(result)
     heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(puzzles)
       return puzzles.key > 0 and wording.count(puzzles.key, "vector") or "all"
     end)), rows = lists.map(result.people_and_cells, function(item)
-      return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(entry)
+      return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.by_vectors, function(entry)
         return sheets.format_mean("%.3f", entry.values)
       end))
     end) })
@@ -232,8 +233,8 @@ local function draw_puzzles(result, group)
 end
 
 local function draw_vectors(item)
-  local set = { x = lists.map(item.vectors, function(entry) return entry.vectors end),
-    y = lists.map(item.vectors, function(entry) return statistics.mean(entry.values) end) }
+  local set = { x = lists.map(item.by_vectors, function(entry) return entry.vectors end),
+    y = lists.map(item.by_vectors, function(entry) return statistics.mean(entry.values) end) }
   return scatter.draw({ set }, item.name, { style = "linespoints", x = { set.x[1] - 0.2, set.x[#set.x] + 0.2, 1 },
     y = SHARES })
 end
@@ -243,7 +244,7 @@ local function make_picture(result)
   local by_vectors = lists.map(result.people_and_cells, draw_vectors)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.included),
     panel_height = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(by_puzzle, PANELS_PER_ROW,
-      "Each puzzle: right: share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
+      "A point per puzzle; x: share of humans with the correct answer; y: share of seeds; lighter points: more vectors"),
       panels.arrange(by_vectors, PANELS_PER_ROW, "Accuracy by vectors")) }
 end
 
@@ -258,7 +259,7 @@ function M.run(study, options)
   local result = compare_all(groups, options)
   return { sheets.to_csv("human.csv", CSV, result.compared), make_puzzles_csv(result, options),
     sheets.to_csv("vectors.csv", "who=name vectors count=count:values mean=mean:values sd=sd:values",
-      lists.collect(result.people_and_cells, function(item) return item.vectors end)),
+      lists.collect(result.people_and_cells, function(item) return item.by_vectors end)),
     picture = make_picture(result), tables = { tabulate_similarity(result, options), tabulate_vectors(result) } }
 end
 

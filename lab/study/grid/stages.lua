@@ -19,9 +19,12 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The verbs that make a spec from a finished run, with `options`, names of options with a value, `flags`, those without
--- a value, and `folder`, the option for the folder of other files. The command is `./longhand <verb> RUN --out FILE`,
--- with `--<option> <value>` for each value; the command writes the spec FILE, whole or not at all.
+-- The verbs that make a spec from a finished run:
+--   options   the names of options that take a value
+--   flags     the names of options without a value
+--   folder    the name of the option for the folder of other files
+-- The command is `./longhand <verb> RUN --out FILE`, with `--<option> <value>` for each value; the command writes the
+-- spec FILE, whole or not at all.
 M.VERBS = {
   calibrate = { options = { "control", "length", "positions", "reading", "samples", "seed", "set" },
     flags = { "init" }, folder = "tables" },

@@ -53,8 +53,8 @@ end
 
 M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 
--- Removes the level, noise on embeddings or the number of passes, from the axes of a line. Returns a new line, the name
--- of the level and its value; or, without a level, only the given line.
+-- Removes the level (the noise on embeddings, or the number of passes) from the axes of a line. Returns a new line, the
+-- name of the level and its value; or, without a level, only the given line.
 local function split_level(row)
   local level = row.by and lists.find(axes.LEVELS, function(name) return row.by[name] ~= nil end)
   if not level then

@@ -2,10 +2,10 @@
 --
 -- Input: a cell with its goal (ledger.derive_goal), one of its runs, the folder of the run.
 -- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second),
--- work, evaluated (the number of evaluated lengths, nil before the first) }. The rate is that of this clock since the
--- first reading; before a second reading with more steps, it is the trainer's, which does not count the time in which
--- other runs of its process train on the same thread. A file is read
--- again if its size, time or inode has changed. A run that has not ended is "running" while a process on this machine
+-- work, evaluated (the number of evaluated lengths, nil before the first) }. The rate is measured by this machine's
+-- clock since the first reading. Before a second reading with more steps, it is the rate that the trainer logged, which
+-- does not count the time in which other runs of its process train on the same thread. A file is read again if its
+-- size, time or inode has changed. A run that has not ended is "running" while a process on this machine
 -- holds its lock, or if its files have grown recently by this machine's clock; at the first reading, the times of the
 -- files are used, with a margin for clocks that differ. Writes nothing.
 

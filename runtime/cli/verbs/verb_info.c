@@ -108,7 +108,7 @@ static void print_schedule(const lh_schedule *schedule) {
     static const char *const kinds[] = {"constant", "linear", "cosine"};
     if (schedule->kind == LH_SCHEDULE_CONSTANT && schedule->warmup == 0) return;
     printf("%-14s learning rate: %s", "", kinds[schedule->kind]);
-    if (schedule->kind != LH_SCHEDULE_CONSTANT) printf(", to %g of it", schedule->final);
+    if (schedule->kind != LH_SCHEDULE_CONSTANT) printf(", to %g times the highest rate", schedule->final);
     if (schedule->warmup > 0) printf(", after %lld steps of warm-up", (long long)schedule->warmup);
     printf("\n");
 }
