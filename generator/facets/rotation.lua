@@ -5,13 +5,15 @@
 --   kind             "none" or "rope"
 --   base             the base of the angles
 --   base_text        C text of the base
+--   heads            the number of heads that rotate, from the first on; nil: all
 --   period           the number of channels after which a row of heads repeats its angles, a multiple of the head width
---                    and of the widest vector, 16 floats
+--                    and of the widest vector, 16 floats; the width of all heads if some do not rotate
 --   draw             C text of the index of the sample of positions; nil unless positions are sampled for a batch
 --   scaling          the change of the angles for longer sequences (plan_scaling)
 
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
+local wording = require("base.wording")
 
 local M = { name = "rotation", reads = "positions" }
 
@@ -24,6 +26,8 @@ M.fields = {
     } },
   { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
     doc = "base of the angles: channel pair m of a head with D channels rotates by base^(-2 m / D) per position" },
+  { path = "encoding.rotation.heads", is_rare = true, type = "integer", min = 1, max = 64, only = { "rope" },
+    default_text = "all heads", doc = "number of heads that rotate, from the first on; the others have no rotation" },
   { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, omitted_value = "none",
     doc = "the change of the rotation for sequences longer than those of training" },
   { path = "encoding.rotation.scaling.kind", type = "kind", default = "none", doc = "the kind of scaling",
@@ -57,7 +61,12 @@ M.fields = {
 
 function M.check(view, report)
   local rotation, fast_path = view.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"
-  local scaling = rotation and rotation.scaling or {}
+  local scaling, heads = rotation and rotation.scaling or {}, view.resolved.model.heads
+  if rotation and rotation.heads and heads and rotation.heads > heads then
+    report.refuse("encoding.rotation.heads", "model.heads", diagnostics.show(heads), {
+      what = ("%d heads are more than the model has"):format(rotation.heads),
+      expected = ("an integer from 1 to %d, the number of heads"):format(heads) })
+  end
   local beta_slow, beta_fast = scaling.beta_slow, scaling.beta_fast
   if beta_slow and beta_fast and beta_slow >= beta_fast then
     local fast_text = diagnostics.show(beta_fast)
@@ -93,11 +102,14 @@ end
 
 function M.plan(encoding, family, context)
   local rotation, positions, head_width = encoding.rotation, family.positions, family.head_width
+  local heads = rotation.heads ~= family.heads and rotation.heads or nil
   return rotation.kind == "none" and { kind = "none" } or {
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),
-    period = head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
+    heads = heads,
+    period = heads and family.heads * head_width
+      or head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
     draw = positions.layer_index,
     scaling = plan_scaling(rotation.scaling, positions, context.longest_training),
   }
@@ -105,14 +117,16 @@ end
 
 function M.describe(family)
   local rotation, period = family.rotation, family.positions.period
-  return rotation.kind == "rope" and ("queries and keys are rotated (base %s%s%s)"):format(rotation.base_text,
+  local heads = rotation.heads and (" of the first %s"):format(wording.count(rotation.heads, "head")) or ""
+  return rotation.kind == "rope" and ("queries and keys%s are rotated (base %s%s%s)"):format(heads, rotation.base_text,
     rotation.scaling.description and ", " .. rotation.scaling.description or "",
     period and (", the position modulo %d"):format(period) or "") or nil
 end
 
 -- The identity leaves the scaling out, so that a model with scaling can read checkpoints of a model without it.
 function M.identify(encoding)
-  return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
+  local rotation = encoding.rotation
+  return { rotation = rotation.kind == "rope" and { "rope", rotation.base, rotation.heads } or "none" }
 end
 
 M.parts = { { page = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }

@@ -98,8 +98,8 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
   end
   if path == "encoding.heads" then
-    return add(context, node, path, "all heads of a layer have one encoding",
-      'encoding.layers, or a score that differs by head: x.head, or a parameter with per = "head"')
+    return add(context, node, path, "all heads of a layer have one encoding", 'encoding.layers, rotation.heads, or a '
+      .. 'score that differs by head: x.head, or a parameter with per = "head"')
   end
   local field, parent = schema.by_path[path], path:match("^(.*)%.[^%.]*$")
   local expected = lists.get_names(lists.filter(legal_fields, function(candidate) return not candidate.numbered end))

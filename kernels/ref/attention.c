@@ -28,7 +28,9 @@ static double *copy_rotated(const lh_ref_attention *shape, int tokens, rotation_
     double *copy = malloc(count * sizeof *copy);
     if (!copy) abort();
     memcpy(copy, x, count * sizeof *copy);
-    if (rotation.cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, rotation.cosine, rotation.sine, copy);
+    if (rotation.cosine)
+        lh_ref_rotate(tokens, shape->heads, shape->rotated_heads, shape->head_width, rotation.cosine, rotation.sine,
+                      copy);
     return copy;
 }
 
@@ -134,8 +136,9 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
         }
     }
     if (shape->cosine) {
-        lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(S, shape->heads, D, get_key_rotation(shape).cosine, get_key_rotation(shape).sine, dk);
+        lh_ref_unrotate(T, shape->heads, shape->rotated_heads, D, shape->cosine, shape->sine, dq);
+        lh_ref_unrotate(S, shape->heads, shape->rotated_heads, D, get_key_rotation(shape).cosine,
+                        get_key_rotation(shape).sine, dk);
     }
     free(rotated_q);
     free(rotated_k);

@@ -139,7 +139,7 @@ typedef enum lh_ref_corner { LH_REF_NO_CORNER, LH_REF_WITH_LINES, LH_REF_ALL_HEA
 
 typedef struct lh_ref_family {
     int heads;
-    bool rotates;
+    int rotated_heads; /* the number of heads, from the first on, that rotate; 0: none */
     lh_ref_rope rotation;
     int period; /* period of the positions in rotations; 0: unchanged */
     lh_ref_relative relative;

@@ -209,6 +209,7 @@ static lh_ref_attention describe_softmax(const run *r, const tape_entry *entry) 
                               .head_width = get_output(entry)->width / family->heads,
                               .cosine = values->cosine,
                               .sine = values->sine,
+                              .rotated_heads = family->rotated_heads,
                               .key_cosine = values->key_cosine,
                               .key_sine = values->key_sine,
                               .relative = values->relative,
@@ -245,6 +246,7 @@ static lh_ref_stick describe_stick(const run *r, const tape_entry *entry) {
                           .own_value = family->own_value,
                           .cosine = entry->attention.cosine,
                           .sine = entry->attention.sine,
+                          .rotated_heads = family->rotated_heads,
                           .mistake = family->stick_mistake};
 }
 
@@ -297,7 +299,7 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
         lh_ref_geometric_attend(&shape, values->q, values->k, values->v, values->weights, out->x);
         return;
     }
-    if (family->rotates) make_rotation(r, entry);
+    if (family->rotated_heads > 0) make_rotation(r, entry);
     if (family->breaks_stick) {
         lh_ref_stick shape = describe_stick(r, entry);
         lh_ref_stick_attend(&shape, values->q, values->k, values->v, values->logits, values->weights, out->x);

@@ -93,17 +93,20 @@ double lh_ref_rotation_speed(const lh_ref_rope *rope, int head_width, int m);
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine);
 
-/* Rotates the adjacent pairs (2m, 2m + 1) of every head of x[tokens][heads][head_width] by the table's angles, in
- * place. unrotate rotates in the other direction: it is the gradient of rotate and, without YaRN's factor, its
- * inverse. */
-void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
-void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x);
+/* Rotates the adjacent pairs (2m, 2m + 1) of the first rotated_heads heads of x[tokens][heads][head_width] by the
+ * table's angles, in place; 0: of all heads. unrotate rotates in the other direction: it is the gradient of rotate and,
+ * without YaRN's factor, its inverse. */
+void lh_ref_rotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
+                   double *x);
+void lh_ref_unrotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
+                     double *x);
 
 /* Attention of one sequence: every query sees every key whose score is not -infinity. */
 typedef struct lh_ref_attention {
     int tokens, heads, head_width; /* tokens: queries */
     int keys;                      /* number of keys; 0: as many as queries, with the same rotation table */
     const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
+    int rotated_heads;           /* the number of heads, from the first on, that rotate; 0: all */
     const double *key_cosine, *key_sine; /* [keys][head_width/2] rotation of k; NULL: the rotation of q */
     const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
@@ -189,6 +192,7 @@ typedef struct lh_ref_stick {
     int tokens, heads, head_width, own_key;
     int own_value;               /* the rest of the stick is the weight of the query's own value; else it is unused */
     const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
+    int rotated_heads;           /* the number of heads, from the first on, that rotate; 0: all */
     lh_ref_stick_mistake mistake;
 } lh_ref_stick;
 

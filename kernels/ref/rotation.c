@@ -44,11 +44,11 @@ void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const 
 }
 
 /* Rotates the pairs of x; direction: 1, or -1 to rotate back. */
-static void rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double direction,
-                   double *x) {
+static void rotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
+                   double direction, double *x) {
     int pairs = head_width / 2;
     for (int t = 0; t < tokens; t++) {
-        for (int h = 0; h < heads; h++) {
+        for (int h = 0; h < (rotated_heads > 0 ? rotated_heads : heads); h++) {
             for (int m = 0; m < pairs; m++) {
                 double *pair = x + (t * heads + h) * head_width + 2 * m;
                 double c = cosine[t * pairs + m], s = direction * sine[t * pairs + m];
@@ -60,10 +60,12 @@ static void rotate(int tokens, int heads, int head_width, const double *cosine, 
     }
 }
 
-void lh_ref_rotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x) {
-    rotate(tokens, heads, head_width, cosine, sine, 1, x);
+void lh_ref_rotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
+                   double *x) {
+    rotate(tokens, heads, rotated_heads, head_width, cosine, sine, 1, x);
 }
 
-void lh_ref_unrotate(int tokens, int heads, int head_width, const double *cosine, const double *sine, double *x) {
-    rotate(tokens, heads, head_width, cosine, sine, -1, x);
+void lh_ref_unrotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
+                     double *x) {
+    rotate(tokens, heads, rotated_heads, head_width, cosine, sine, -1, x);
 }

@@ -62,7 +62,9 @@ static double *copy_rotated(const lh_ref_stick *shape, const double *x) {
     size_t count = (size_t)shape->tokens * shape->heads * shape->head_width;
     double *copy = allocate(count);
     memcpy(copy, x, count * sizeof *copy);
-    if (shape->cosine) lh_ref_rotate(shape->tokens, shape->heads, shape->head_width, shape->cosine, shape->sine, copy);
+    if (shape->cosine)
+        lh_ref_rotate(shape->tokens, shape->heads, shape->rotated_heads, shape->head_width, shape->cosine, shape->sine,
+                      copy);
     return copy;
 }
 
@@ -128,8 +130,8 @@ void lh_ref_stick_attend_grad(const lh_ref_stick *shape, const double *q, const 
     for (int h = 0; h < shape->heads; h++)
         for (int i = 0; i < T; i++) add_query_grad(shape, rotated_q, rotated_k, v, h, i, dout, dq, dk, dv);
     if (shape->cosine) {
-        lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dq);
-        lh_ref_unrotate(T, shape->heads, D, shape->cosine, shape->sine, dk);
+        lh_ref_unrotate(T, shape->heads, shape->rotated_heads, D, shape->cosine, shape->sine, dq);
+        lh_ref_unrotate(T, shape->heads, shape->rotated_heads, D, shape->cosine, shape->sine, dk);
     }
     free(rotated_q);
     free(rotated_k);

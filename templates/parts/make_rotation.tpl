@@ -36,7 +36,8 @@ static void make_${prefix}rotation(int position, real *row) {
     const double interpolated = ${place} / ${f64(scaling.factor)}; % if scaling.kind == "linear"
     const double growth = ${f64(scaling.attention_factor)}; % elseif scaling.kind == "yarn" and scaling.attention_factor
     const double growth = 0.1 * lh_log(${f64(scaling.factor)}) + 1; % elseif scaling.kind == "yarn"
-    for (int c = 0; c < ${PREFIX}ROTATION_PERIOD; c++) {
+% local rotated_channels = rotation.heads and rotation.heads .. " * " .. PREFIX .. "HEAD_WIDTH" or PREFIX .. "ROTATION_PERIOD"
+    for (int c = 0; c < ${rotated_channels}; c++) {
         double sine, cosine;
 % if scaling.kind == "linear" then
         lh_sincos(interpolated * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
@@ -53,4 +54,8 @@ static void make_${prefix}rotation(int position, real *row) {
         row[${PREFIX}ROTATION_PERIOD + c] = (real)(c % 2 ? sine : -sine);
 % end
     }
+    for (int c = ${rotated_channels}; c < ${PREFIX}ROTATION_PERIOD; c++) { /* heads without rotation */ % if rotation.heads
+        row[c] = 1; % if rotation.heads
+        row[${PREFIX}ROTATION_PERIOD + c] = 0; % if rotation.heads
+    } % if rotation.heads
 }

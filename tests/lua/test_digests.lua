@@ -45,6 +45,8 @@ local FIELDS = {
   { "model.tied", false, true, true, { ["model.kind"] = "decoder", ["model.tied"] = "true" } },
   { "encoding.rotation.kind", "none", true, true },
   { "encoding.rotation.base", 500.0, true, true },
+  { "encoding.rotation.heads", 1, true, true, { ["encoding.rotation.kind"] = "rope",
+    ["encoding.rotation.heads"] = "2", ["model.heads"] = "4" } },
   { "encoding.rotation.scaling.kind", "linear", true, false },
   { "encoding.rotation.scaling.factor", 2.0, true, false },
   { "encoding.rotation.scaling.original_length", 42, true, false },

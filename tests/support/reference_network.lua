@@ -206,7 +206,8 @@ end
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
   local gate_sign, has_grape, scored = describe_score(family.score)
-  return { heads = family.heads, rotates = to_flag(family.rotation.kind ~= "none"),
+  return { heads = family.heads,
+    rotated_heads = family.rotation.kind == "none" and 0 or family.rotation.heads or family.heads,
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, divided = to_flag(not family.relative.factor), clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,

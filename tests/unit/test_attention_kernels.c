@@ -283,7 +283,7 @@ static void check_rotation(int heads, int head_width) {
         row[c] = (real)cosine[c % head_width / 2];
         row[period + c] = (real)(c % 2 ? sine[c % head_width / 2] : -sine[c % head_width / 2]);
     }
-    lh_ref_rotate(1, heads, head_width, cosine, sine, expected);
+    lh_ref_rotate(1, heads, 0, head_width, cosine, sine, expected);
     rotate_row(width, period, row, 1, x);
     check_close(x, expected, width, sum_tolerance(2));
     rotate_row(width, period, row, -1, x);

@@ -35,7 +35,7 @@ static void test_rotate_head_of_8_published_values(void **state) {
     const int32_t position = 3;
     double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
     lh_ref_rotation(1, 8, &ROPE, &position, cosine, sine);
-    lh_ref_rotate(1, 1, 8, cosine, sine, x);
+    lh_ref_rotate(1, 1, 0, 8, cosine, sine, x);
     lh_assert_close(x, expected, 8, 0, SIX_DIGITS);
 }
 
@@ -45,10 +45,10 @@ static void test_unrotate_after_rotate_gives_input_back(void **state) {
     lh_test_fill_values(1, 36, x);
     memcpy(original, x, sizeof x);
     lh_ref_rotation(3, 6, &ROPE, positions, cosine, sine);
-    lh_ref_rotate(3, 2, 6, cosine, sine, x);
+    lh_ref_rotate(3, 2, 0, 6, cosine, sine, x);
     lh_assert_close(x, original, 12, 0, 0); /* position 0 has no rotation */
     assert_true(fabs(x[12] - original[12]) > 1e-3);
-    lh_ref_unrotate(3, 2, 6, cosine, sine, x);
+    lh_ref_unrotate(3, 2, 0, 6, cosine, sine, x);
     lh_assert_close(x, original, 36, EXACT, EXACT);
 }
 

@@ -20,9 +20,11 @@ def ${names.rotate}(vectors, positions):
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     rotated = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
-    return ${f64(rope.scaling.attention_factor)} * rotated.flatten(-2) % if yarn and rope.scaling.attention_factor
-    return (0.1 * math.log(${f64(rope.scaling.factor)}) + 1) * rotated.flatten(-2) % elseif yarn
-    return rotated.flatten(-2) % else
+% local own_growth = yarn and rope.scaling.attention_factor and f64(rope.scaling.attention_factor) .. " * "
+% local growth = own_growth or yarn and ("(0.1 * math.log(%s) + 1) * "):format(f64(rope.scaling.factor)) or ""
+    rotated = ${growth}rotated.flatten(-2) % if rope.heads
+    return torch.cat([rotated[:, :${rope.heads}], vectors[:, ${rope.heads}:]], dim=1) % if rope.heads
+    return ${growth}rotated.flatten(-2) % else
 
 
 query, key = ${names.rotate}(query, positions), ${names.rotate}(key, ${memory_positions}) % section("rotate_rows")
