@@ -19,6 +19,17 @@ local function claim(title, task, models, lengths, bound)
     bound = bound, title = title }
 end
 
+local small = {
+  train = { batch = 32, shards = 2, steps = 10000, lengths = { 1, 20, per = "sequence" }, log_every = 200 },
+  eval = { lengths = { list = { 10, 20, 40, 60, 80, 100, 200 } } },
+}
+local small_models = { model = {
+  lstm = { model = { width = 64 } },
+  ["stack-rnn"] = { model = { width = 128 } },
+  sincos = small_encoder,
+  relative = small_encoder,
+} }
+
 return {
   title = "Recurrent models and transformers beyond the training lengths",
   prefix = "chomsky",
@@ -52,17 +63,7 @@ return {
     { kind = "curves", lines = "model", panels = "task" },
   },
   scales = {
-    small = {
-      base = {
-        train = { batch = 32, shards = 2, steps = 10000, lengths = { 1, 20, per = "sequence" }, log_every = 200 },
-        eval = { lengths = { list = { 10, 20, 40, 60, 80, 100, 200 } } },
-      },
-      values = { model = {
-        lstm = { model = { width = 64 } },
-        ["stack-rnn"] = { model = { width = 128 } },
-        sincos = small_encoder,
-        relative = small_encoder,
-      } },
-    },
+    small = { base = small, values = small_models, learning_rates = { 1e-3 } }, -- chosen on validation in small_rates
+    small_rates = { base = small, values = small_models, seeds = { 0, 0 }, learning_rates = { 3e-4, 1e-3 } },
   },
 }

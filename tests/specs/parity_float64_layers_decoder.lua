@@ -1,6 +1,6 @@
--- A decoder whose passes of seven layers end with a norm; the layers have gates, counted positions and a rotation of one
--- of two heads by sampled positions in turn, and the last one has gates again; compared with the reference network, also
--- at other numbers of passes and token by token.
+-- A decoder whose passes of seven layers end with a norm; the layers have gates, counted positions and a rotation of
+-- one of two heads by sampled positions in turn, and the last one has gates again; compared with the reference network,
+-- also at other numbers of passes and token by token.
 return {
   task = { kind = "reverse_string" },
   encoding = { layers = { "fox", "cope", { use = "rope", rotation = { heads = 1 } } },
