@@ -177,8 +177,9 @@ function items.classify(op, class)
     return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_output(op.other_parameters[1])) }
   end
   local rows = class:add_table(op.tied)
+  local range = op.other_parameters[1] and "" or "[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES]"
   return { reads = { op.x }, rank = PRIMARY, text = function(operand)
-    return ("F.linear(%s, %s.weight[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES])"):format(operand(1, ANY), rows)
+    return ("F.linear(%s, %s.weight%s)"):format(operand(1, ANY), rows, range)
   end }
 end
 

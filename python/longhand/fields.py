@@ -67,8 +67,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
           branch_activation: Literal["none", "relu", "gelu", "gelu_tanh", "silu"] | None = None,
           bias: Literal["feedforward", "all", "none"] | None = None,
           init: Literal["haiku", "torch", "xavier"] | None = None, embedding: Literal["table", "linear"] | None = None,
-          readout: Literal["outputs", "last", "in_place", "probe"] | None = None, tied: bool | None = None,
-          spare_token: bool | None = None) -> dict[str, Any]:
+          readout: Literal["outputs", "last", "in_place", "probe"] | None = None,
+          output: Literal["linear", "feedforward"] | None = None, output_bias: bool | None = None,
+          tied: bool | None = None, spare_token: bool | None = None) -> dict[str, Any]:
     """The network. A field that is None is left out.
 
     use: the name of a preset, or of a spec with this section
@@ -130,6 +131,10 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     embedding (kind encoder, decoder, encoder_decoder): the computation of a token's vector [table, linear; default:
         table]
     readout (kind encoder): the tokens at which answers are read [outputs, last, in_place, probe; default: outputs]
+    output (kind encoder, decoder, encoder_decoder): the operations from the last block, or the norm that follows it, to
+        the logits [linear, feedforward; default: linear]
+    output_bias (kind encoder, decoder, encoder_decoder): whether the linear maps of the output have biases; a tied
+        output has none [true or false; default: true]
     tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
         weights, instead of weights of its own [true or false; default: false]
     spare_token (kind encoder): whether the token embedding has one more row, which only computation tokens use, as in

@@ -1,7 +1,7 @@
 -- The looped decoder of McLeish et al. 2024: post-norm layers with gated hidden layers, without biases and dropout.
 -- Passes start from noise, and every pass adds the normalised embedding to its input; a step of training draws the
--- number of passes. Specs set the layers and passes: the paper has 1 layer and 16 passes for sums, and 4 and 4 for
--- products.
+-- number of passes. A feed-forward part and two linear maps follow the last pass. Specs set the layers and passes: the
+-- paper has 1 layer and 16 passes for sums, and 4 and 4 for products.
 return {
   kind = "decoder",
   layers = 1,
@@ -12,5 +12,7 @@ return {
   norm = { embedding = true },
   activation = "geglu",
   bias = "none",
+  output = "feedforward",
+  output_bias = false,
   loops = { times = 16, progressive = true, inject = true, start = "noise" },
 }

@@ -7,7 +7,8 @@ local mcleish = {
   task = { options = { order = "reversed", padding = "none", longest = 20, pairs = 2^24 } },
   encoding = { kind = "abacus" },
   model = { kind = "decoder", layers = 16, heads = 16, width = 1024, feedforward = 1024, activation = "geglu",
-    bias = "none", dropout = 0, norm = { place = "post", embedding = true } },
+    bias = "none", dropout = 0, norm = { place = "post", embedding = true }, output = "feedforward",
+    output_bias = false },
   train = { batch = 8192, steps = 20000, clip = { kind = "global_norm", max_norm = 0.5 },
     optimizer = { kind = "adamw", beta1 = 0.9, beta2 = 0.98, weight_decay = 0.01, decays = "matrices" } },
 }

@@ -66,6 +66,10 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(own_page,
     ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
   lu.assertStrContains(own_page, "logits by the tokens' vectors, loss")
+  local final_page = plan_page.format_page(make_plan({ ["model.output"] = "feedforward",
+    ["model.output_bias"] = "false" }))
+  lu.assertStrContains(final_page, ", a feed-forward part before the output layer, no bias in the output\n")
+  lu.assertStrContains(final_page, "logits, loss: final_map")
   local lst = plan_page.format_page(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, make_task(2, 2)))
   lu.assertStrContains(lst, "float32, linear embedding, gelu after the feed-forward part, "

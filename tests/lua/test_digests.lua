@@ -42,6 +42,8 @@ local FIELDS = {
   { "model.branch_activation", "silu", true, true, { ["model.branch_activation"] = "gelu" } },
   { "model.embedding", "table", true, true, { ["model.embedding"] = "linear" } },
   { "model.readout", "probe", true, true, { ["model.readout"] = "last", ["task.kind"] = "even_pairs" } },
+  { "model.output", "linear", true, true, { ["model.output"] = "feedforward" } },
+  { "model.output_bias", true, true, true, { ["model.output_bias"] = "false" } },
   { "model.tied", false, true, true, { ["model.kind"] = "decoder", ["model.tied"] = "true" } },
   { "encoding.rotation.kind", "none", true, true },
   { "encoding.rotation.base", 500.0, true, true },

@@ -291,4 +291,13 @@ function TestTorch.test_passes_by_the_length_are_an_argument()
     render_spec, fields:format(RANDOM:format('draw = "layer"') .. 'kind = "rope"', "false"))
 end
 
+-- An output layer without a bias is a table with a row for each class, as a checkpoint stores it.
+function TestTorch.test_a_feedforward_output_has_modules_of_its_own()
+  local text = exports.render_spec('{ task = { kind = "reverse_string" }, encoding = {}, model = { kind = "decoder", '
+    .. 'output = "feedforward", output_bias = false, activation = "geglu" } }')
+  exports.assert_has(text, "self.final_map = nn.Linear(WIDTH, WIDTH, bias=False)",
+    "self.output = nn.Embedding(2, WIDTH)", "self.final_norm = nn.LayerNorm(WIDTH)",
+    "F.linear(self.final_map(self.final_norm(", ", self.output.weight)")
+end
+
 os.exit(lu.LuaUnit.run())

@@ -254,12 +254,47 @@ function TestFields.test_an_encoder_decoder_learns_every_task()
   end)
 end
 
+-- A feed-forward output has a gate, a map from it, a norm and a square map; without biases, the output layer has a row
+-- for each class.
+function TestFields.test_a_feedforward_output_has_tensors_of_its_own()
+  local linear, full = list_shapes(), list_shapes({ ["model.output"] = "feedforward", ["model.activation"] = "geglu" })
+  local unbiased = list_shapes({ ["model.output"] = "feedforward", ["model.output_bias"] = "false",
+    ["model.bias"] = "none", ["model.kind"] = "decoder", ["model.norm.place"] = "pre" })
+  lu.assertNil(linear["final.down.weight"])
+  lu.assertEquals({ full["final.gate.weight"], full["final.up.bias"], full["final.down.weight"] },
+    { { 16, 32 }, { 32 }, { 32, 16 } })
+  lu.assertEquals({ full["final_norm.scale"], full["final_map.weight"], full["final_map.bias"] },
+    { { 16 }, { 16, 16 }, { 16 } })
+  lu.assertEquals({ full["output.weight"], full["output.bias"] }, { { 16, 5 }, { 5 } })
+  lu.assertEquals({ unbiased["final.up.weight"], unbiased["norm.scale"], unbiased["output.weight"] },
+    { { 16, 32 }, { 16 }, { 5, 16 } })
+  lu.assertEquals({ unbiased["final.up.bias"], unbiased["final_map.bias"], unbiased["output.bias"] }, {})
+  local pair = assert(project:plan("abc_addition_vanilla", { "model.output=feedforward", "model.output_bias=false" }))
+  local names = lists.to_set(lists.get_names(pair.plan.tensors))
+  lu.assertEquals({ names["final.up.bias"], names["final_map.bias"], names["output.weight"] }, { true, nil, true })
+end
+
+-- An output layer has the same initial weights with and without a bias.
+function TestFields.test_an_output_without_a_bias_starts_like_one_with_a_bias()
+  for _, scheme in ipairs({ "haiku", "torch", "xavier" }) do
+    local inits = {}
+    for i, has_bias in ipairs({ "true", "false" }) do
+      local tensors = plans.make_plan(plans.make_small_sets({ ["model.output_bias"] = has_bias,
+        ["model.init"] = scheme })).tensors
+      local output = lists.find(tensors, function(tensor) return tensor.name == "output.weight" end)
+      inits[i] = { output.init, output.value }
+    end
+    lu.assertEquals(inits[1], inits[2], scheme)
+  end
+end
+
 -- A table of 13 tokens and one of 2048 places, a layer of four square maps, a gate and a map from it, norms of the
--- embedding and of both branches, and 13 classes.
+-- embedding and of both branches; after the last pass a gate, a map from it, a norm and a square map; and 13 classes.
 function TestFields.test_the_looped_decoder()
   local plan = assert(project:plan("free_addition_looped", { "model.width=1024", "model.heads=16",
     "model.feedforward=1024" })).plan
-  lu.assertEquals(plan.parameters, (13 + 2048) * 1024 + (4 + 2 + 1) * 1024 ^ 2 + 3 * 2 * 1024 + 13 * 1025)
+  lu.assertEquals(plan.parameters, (13 + 2048) * 1024 + (4 + 2 + 1 + 2 + 1 + 1) * 1024 ^ 2 + 4 * 2 * 1024
+    + 13 * 1024)
   lu.assertEquals({ plan.cpu.passes, plan.cpu.gradient_passes, plan.draws_start }, { 16, 8, true })
 end
 

@@ -222,7 +222,7 @@ end
 -- A field that a description does not read is refused if it is set; if it is not set, it is not on the plan's page.
 function TestErrors.test_unused_fields_are_reported()
   for _, set in ipairs({ "tied=true", "activation=gelu", "branch_activation=relu", "bias=all", "norm.kind=rms",
-    "norm.place=pre", "norm.embedding=true" }) do
+    "norm.place=pre", "norm.embedding=true", "output=feedforward", "output_bias=false" }) do
     local name = set:match("^[^=]+")
     local result, message = plan_network(make_description(FULL), { "model." .. set, "model.kind=decoder" })
     lu.assertTrue(result == nil, set)

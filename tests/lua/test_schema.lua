@@ -70,6 +70,8 @@ local CASES = {
   { "model.branch_activation", "gelu", "swiglu", "expected: none, relu, gelu, gelu_tanh, silu" },
   { "model.embedding", "linear", "onehot", "expected: table, linear" },
   { "model.readout", "last", "first", "expected: outputs, last, in_place, probe", { "task.kind=even_pairs" } },
+  { "model.output", "feedforward", "deep", "expected: linear, feedforward" },
+  { "model.output_bias", "false", "none", "expected: true or false" },
   { "model.tied", "true", "yes", "expected: true or false", { "model.kind=decoder" } },
   { "model.layers", "64", "65", "65 is above 64" },
   { "model.encoder_layers", "0", "-1", "-1 is below 0", { ENCODER_DECODER } },

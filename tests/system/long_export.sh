@@ -110,6 +110,9 @@ try decoder_coupling_rope "$DECODER" "$COUPLED, elsewhere = \"index\" }, rotatio
 try decoder_double "$DECODER, $PRE, bias = \"none\"" 'kind = "rope"' \
     'precision = "float64", task = { kind = "bucket_sort" }'
 try encoder_geometric_bias "bias = \"all\", $PRE" 'kind = "geometric"'
+FINAL='output = "feedforward", activation = "geglu"'
+try decoder_final "$DECODER, $FINAL, output_bias = false" 'kind = "rope"'
+try encoder_final "$FINAL, $PRE" 'kind = "alibi"'
 for activation in gelu gelu_tanh silu swiglu geglu; do
     try "encoder_$activation" "activation = \"$activation\"" 'kind = "rope"' \
         'precision = "float64", task = { kind = "reverse_string" }'

@@ -110,8 +110,16 @@ function M:readout(x, choice)
   return { labelled = x, choice = choice }
 end
 
+-- The rows of an output layer without a bias, one for each class: like the table of token vectors of a tied output.
+local function make_class_rows(net, x)
+  local classes = net.classes.count
+  return { kind = "table", name = "output", tensor = "output.weight", columns = x.width,
+    rows = { count = classes, text = "CLASSES" }, table_init = net.initial.weight(x.width.count, classes) }
+end
+
 -- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that serves as
--- weight.
+-- weight; options.bias: whether the output layer has a bias, by default true; a tied one has none. The operation's
+-- field `tied` is the table whose rows are the weights of the classes; nil with a bias.
 function M:classify(readout, options)
   local net = self.net
   options = options or {}
@@ -122,9 +130,10 @@ function M:classify(readout, options)
       'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled
-  local op = { kind = "classify", x = x, readout = readout.choice, tied = options.tied }
-  op.other_parameters = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
-    columns = net.classes, init = net.initial, bias = true }) or nil }
+  local parameter = not options.tied and self:declare(options.bias == false and make_class_rows(net, x)
+    or { kind = "output", name = "output", rows = x.width, columns = net.classes, init = net.initial, bias = true })
+  local op = { kind = "classify", x = x, readout = readout.choice, other_parameters = { parameter or nil },
+    tied = options.tied or options.bias == false and parameter or nil }
   local padded = net.classes.padded
   net.classified = self:push(op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
 end

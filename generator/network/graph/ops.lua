@@ -148,8 +148,10 @@ end }
 
 M.classify = {
   roles = { "x" },
-  method = { owner = "network", { "readout", "readout" }, options = { tied = "table" } },
-  describe = function(op) return op.tied and "logits by the tokens' vectors, loss" or "logits, loss" end,
+  method = { owner = "network", { "readout", "readout" }, options = { tied = "table", bias = "flag" } },
+  describe = function(op)
+    return op.tied and not op.other_parameters[1] and "logits by the tokens' vectors, loss" or "logits, loss"
+  end,
   count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
 }
 

@@ -1,5 +1,6 @@
 -- A causal decoder: input, separator and target are one sequence, and each of its last tokens predicts the next.
 
+local classify = require("network.models.output")
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")
 
@@ -7,5 +8,5 @@ return function(net, model)
   local table = model.tied and net:table("token")
   local x = tokens(net, model, "embedding", net:stream("source"), table)
   local y = stack(net, model, x, { layers = model.layers, loops = model.loops })
-  net:classify(net:readout(y, "last"), { tied = table })
+  classify(net, model, y, "last", table)
 end

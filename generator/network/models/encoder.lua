@@ -2,6 +2,7 @@
 -- for each output; at the last token of the input (Ito et al. 2024); at every token of the input; or at the probe, the
 -- token of the input that the task asks about.
 
+local classify = require("network.models.output")
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")
 
@@ -9,5 +10,5 @@ return function(net, model)
   local x = tokens(net, model, "embedding", net:stream("source"))
   local y = stack(net, model, x, { layers = model.layers, loops = model.loops,
     source = "Ruoss et al. 2023, section 3" })
-  net:classify(net:readout(y, model.readout == "probe" and "probe" or "last"))
+  classify(net, model, y, model.readout == "probe" and "probe" or "last")
 end

@@ -1,6 +1,7 @@
 -- An encoder, and a causal decoder that attends to the encoder's output: Vaswani et al. 2017. Both streams share
 -- embeddings, and norms follow the last blocks: Duan and Shi 2024. An encoder without layers is the embedding alone.
 
+local classify = require("network.models.output")
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")
 
@@ -18,5 +19,5 @@ return function(net, model)
   local y = stack(net, model, tokens(net, model, "target_embedding", target, table), { name = "decoder_layer",
     layers = model.decoder_layers, path = "decoder.layers.%d.", attention = "decoder", memory = memory,
     norm = "decoder_norm", norm_path = "decoder.norm", kind = "decoder", source = SOURCE })
-  net:classify(net:readout(y, "last"), { tied = model.tied and table })
+  classify(net, model, y, "last", model.tied and table)
 end

@@ -45,8 +45,14 @@
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
 --   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
+<<<<<<< HEAD
 --   masks       whether any value has a mask of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
+=======
+--   masks       whether values have masks of dropout
+--   tied        the table whose rows are the output layer's weight, or false
+--   first_class, first_class_words   with tied, the row of the first class in this table, and the words for it
+>>>>>>> de6d33656 (model: follow the last block with a feed-forward output)
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary
 --               }, one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
@@ -253,7 +259,9 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     passes_by_length = lists.any(net.scopes, function(block) return block.by_length end) or false,
     gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
     has_losses = lists.any(net.scopes, function(block) return block.has_losses end) or false,
-    tied = tied and tied.name or false, max_dropouts = builder.find_max_dropouts(net),
+    tied = tied and tied.name or false, first_class = tied and tied.rows.output or 0,
+    first_class_words = net.classified.op.other_parameters[1] and "row of the output layer's weight for" or "token of",
+    max_dropouts = builder.find_max_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),
     decoding = stream and make_decoding(cpu, stream) or false,

@@ -40,7 +40,7 @@
 --   labelled_length    the T of the labelled stream
 --   phases       the names of a wide model's phases (launches.lua); false for a narrow model
 --   max_launches the number of launches of a step as C text; false for a narrow model
---   tied         the table of tokens that is the output layer's weight, or false
+--   tied         the table whose rows are the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
 --   rms          whether any norm is an RMS norm
 --   loops        whether any block has loops

@@ -59,8 +59,8 @@ local DESCRIPTIONS = {
 
 -- Defaults for fields of the model's section that a description reads and a spec may leave out.
 local SECTION_DEFAULTS = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
-  bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
-  hidden_dropout = 0 }
+  bias = "feedforward", output = "linear", output_bias = true, init = "haiku", tied = false, embedding = "table",
+  readout = "outputs", attention_dropout = 0, hidden_dropout = 0 }
 
 -- A copy of a section of the spec, with defaults for missing fields.
 local function complete(section_of_spec, defaults)
@@ -152,7 +152,7 @@ end
 
 -- Fields about the structure of the built-in networks. A spec that sets one needs a description that reads it.
 local DESCRIPTION_FIELDS = { "activation", "bias", "branch_activation", "norm.embedding", "norm.kind", "norm.place",
-  "tied" }
+  "output", "output_bias", "tied" }
 
 local function check_fields(model, fields, file)
   for _, name in ipairs(DESCRIPTION_FIELDS) do
@@ -169,7 +169,7 @@ local function check_tokens(plan, net, file)
       refuse(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the only stream')
     end
   end
-  if net.classified.op.tied and not plan.decoder then
+  if lists.has(net.tables, net.classified.op.tied) and not plan.decoder then
     refuse(net.classified.op, file, "the tokens of an encoder have no vectors of the output's symbols",
       'model.kind = "decoder", or classify() without tied')
   end

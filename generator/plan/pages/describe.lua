@@ -81,6 +81,8 @@ function M.describe_model(plan)
   add(model.branch_activation and model.branch_activation .. " after the feed-forward part")
   add(BIASES[model.bias])
   add(model.init and "initial values of " .. model.init)
+  add(model.output == "feedforward" and "a feed-forward part before the output layer")
+  add(model.output_bias == false and "no bias in the output")
   add(model.tied and "tied output")
   add(READOUTS[model.readout])
   return #words > 0 and ", " .. table.concat(words, ", ") or ""

@@ -140,6 +140,14 @@ return {
       { "last", "for tasks with one output, the last token of the input" },
       { "in_place", "for tasks with an output for each input token, this token" },
       { "probe", "for tasks with one output, the token that the task declares as its probe" } } },
+  { path = "model.output", is_rare = true, only = WITH_ATTENTION, type = "choice", default = "linear",
+    omitted_value = "linear", doc = "the operations from the last block, or the norm that follows it, to the logits",
+    choices = {
+      { "linear", "a linear map" },
+      { "feedforward", "a feed-forward part without a residual connection, a norm, a linear map with as many outputs "
+        .. "as inputs, and a linear map (McLeish et al. 2024)" } } },
+  { path = "model.output_bias", is_rare = true, only = WITH_ATTENTION, type = "boolean", default = true,
+    omitted_value = true, doc = "whether the linear maps of the output have biases; a tied output has none" },
   { path = "model.tied", is_rare = true, type = "boolean", default = false, omitted_value = false,
     only = { "decoder", "encoder_decoder" },
     doc = "whether the output layer has the embeddings of the output symbols as its weights, instead of weights of its "

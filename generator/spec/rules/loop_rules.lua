@@ -56,6 +56,11 @@ local function check_loops(context, report)
     report.refuse("model.loops.loss", "model.loops.norm", '"outside"', {
       what = '"every": the final norm follows the last pass alone', expected = 'norm = "inside", or loss = "last"' })
   end
+  if loops.loss == "every" and model.output == "feedforward" then
+    report.refuse("model.loops.loss", "model.output", '"feedforward"', {
+      what = '"every": the feed-forward part follows the last pass alone',
+      expected = 'output = "linear", or loss = "last"' })
+  end
   if loops.loss == "every" and loops.progressive then
     report.refuse("model.loops.loss", "model.loops.progressive", "true", {
       what = '"every": the progressive loss is the loss of one pass',
