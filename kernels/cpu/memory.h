@@ -100,7 +100,7 @@ INLINE int count_stack_cells(int t, int length, int capacity) {
     return cells < capacity ? cells : capacity;
 }
 
-/* How many numbers the stack of a sequence takes: those of its maximum of cells and of two empty cells. */
+/* The number of elements in a sequence's stack: its greatest number of cells and two empty cells, CELL_WIDTH each. */
 INLINE int count_stack_numbers(int length, int capacity) {
     return (count_stack_cells(length / 2, length, capacity) + 2) * CELL_WIDTH;
 }

@@ -45,7 +45,7 @@ static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_
 
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
 static lh_status add_item(collection_state *s, lh_set set, const lh_number_item *new_item, int by_chain) {
-    bool carries = s->o->operands != LH_ONE_NUMBER;
+    bool has_carries = s->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_set_width(s->o, s->c->options, s->width).frame;
     memset(s->x, 0, (size_t)f.width);
     memset(s->y, 0, (size_t)f.width);
@@ -53,8 +53,8 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
     uint64_t x = lh_compute_number(s->f.base, s->x, digits), y = lh_compute_number(s->f.base, s->y, digits);
     bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && s->trained.pair[find_slot(&s->trained, x << 32 | y)] != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
-    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
-    axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
+    if (has_carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
+    axes[has_carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
     axes[get_frame_axis(s->o)] = s->frame;
     if (s->items++ % PROGRESS == 0) s->c->progress(s->c, s->items < s->total ? (double)s->items / (double)s->total : 1);
     lh_number_item framed = *new_item;

@@ -31,7 +31,7 @@ typedef struct decoded_row {
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;            /* the step; step.shape counts all rows */
-    int n, sequences, labels;    /* n: task length; sequences: most in a block; labels: per sequence */
+    int n, sequences, labels;    /* n: task length; sequences: maximum in a block; labels: per sequence */
     size_t inputs;               /* input tokens of a sequence */
     void *memory, *logits;       /* memory: cached keys and values; logits: [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */

@@ -93,7 +93,7 @@ static void write_answers(lh_json *line, const lh_eval_result *result) {
     lh_json_number(line, "exact_match", result->exact_match);
     put_unless_nan(line, "exact_match_low", result->exact_match_low);
     put_unless_nan(line, "exact_match_high", result->exact_match_high);
-    if (!is_greedy || !result->ends) return;
+    if (!is_greedy || !result->has_end_symbol) return;
     lh_json_number(line, "ended_early", result->ended_early);
     lh_json_number(line, "not_ended", result->not_ended);
 }

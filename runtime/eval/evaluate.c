@@ -332,7 +332,7 @@ static void set_decoding(const lh_spec *spec, const lh_eval_request *request, lh
     if (!spec->format->teacher_forced) return;
     result->decoding = request->teacher_forced ? lh_teacher_forced : lh_greedy;
     result->greedy_examples = max_greedy > 0 && max_greedy < result->examples ? max_greedy : result->examples;
-    result->ends = spec->task->end != NULL;
+    result->has_end_symbol = spec->task->end != NULL;
 }
 
 /* Describes the condition of each result. */

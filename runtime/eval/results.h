@@ -28,7 +28,7 @@ typedef struct lh_eval_result {
     const char *decoding;    /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
     int greedy_examples;     /* lh_greedy: number of decoded examples */
     bool has_places;         /* the line also has accuracies by place (by_place.h) */
-    bool ends;               /* decoding is not NULL, and the task has an end symbol */
+    bool has_end_symbol;     /* decoding is not NULL, and the task has an end symbol */
     /* The values. Labels with mask 1 are counted. */
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
     int64_t counted; /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */

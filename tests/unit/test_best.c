@@ -95,7 +95,7 @@ static int64_t read_fact(void **state, const char *folder, const char *object, c
     return number;
 }
 
-static void test_best_checkpoint_is_that_of_its_step(void **state) {
+static void test_best_checkpoint_equals_the_checkpoint_of_its_step(void **state) {
     char command[128], line[64];
     keep_best();
     lh_run_result result = run_toy(state, 0, "train --out best --steps 40 --learning-rate 0.9");
@@ -146,7 +146,7 @@ int main(void) {
         RUN_TEST(test_best_score_is_the_mean_at_training_lengths),
         RUN_TEST(test_best_of_equal_scores),
         RUN_TEST(test_best_loss_is_the_lowest),
-        RUN_TEST(test_best_checkpoint_is_that_of_its_step),
+        RUN_TEST(test_best_checkpoint_equals_the_checkpoint_of_its_step),
         RUN_TEST(test_patience_ends_a_run_and_more_steps_go_on),
     };
     return cmocka_run_group_tests_name("best", tests, NULL, NULL);

@@ -177,9 +177,9 @@ static int evaluate(const toy_files *f, const lh_groups *groups, const char *pat
 }
 
 /* Sums the loss, or the accuracy, of every condition times its number of examples. */
-static double compute_weighted_sum(const lh_eval_result *results, int count, bool loss) {
+static double compute_weighted_sum(const lh_eval_result *results, int count, bool sums_loss) {
     double sum = 0;
-    for (int i = 0; i < count; i++) sum += results[i].examples * (loss ? results[i].loss : results[i].accuracy);
+    for (int i = 0; i < count; i++) sum += results[i].examples * (sums_loss ? results[i].loss : results[i].accuracy);
     return sum;
 }
 

@@ -244,7 +244,7 @@ local function make_picture(result)
   local by_vectors = lists.map(result.people_and_cells, draw_vectors)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.included),
     panel_height = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(by_puzzle, PANELS_PER_ROW,
-      "A point per puzzle; x: share of humans with the correct answer; y: share of seeds; lighter points: more vectors"),
+      "A point per puzzle; x: share of humans with the right answer; y: share of seeds; lighter points: more vectors"),
       panels.arrange(by_vectors, PANELS_PER_ROW, "Accuracy by vectors")) }
 end
 

@@ -15,7 +15,7 @@ typedef struct lh_train_flags {
     lh_option_numbers rates;
     const char *out, *init, *device;
     bool resume, overwrite, no_eval, missing;
-    bool group; /* whether flags request a group of runs: several runs, or --seeds even with a single seed */
+    bool is_group; /* whether flags request a group of runs: several runs, or --seeds even with a single seed */
 } lh_train_flags;
 
 typedef struct lh_train_run {

@@ -111,7 +111,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_prin
     if (!has_seeds) f->seeds = (lh_option_range){seed, seed};
     f->resume = f->resume || f->missing;
     status = check_flags(f, has_seed, has_seeds, error);
-    f->group = has_seeds || (status == LH_OK && count_runs(f) > 1);
+    f->is_group = has_seeds || (status == LH_OK && count_runs(f) > 1);
     return status;
 }
 
@@ -290,7 +290,7 @@ static lh_status open_engines(const lh_target *target, lh_train_run *train_runs,
         configs[i].threads = count > 1 && target->cpu != NULL ? 1 : threads;
     }
     if (status == LH_OK)
-        status = lh_target_open_engines(target, configs, count, train_runs[0].flags->group, engines, error);
+        status = lh_target_open_engines(target, configs, count, train_runs[0].flags->is_group, engines, error);
     for (int i = 0; status == LH_OK && i < count; i++) train_runs[i].engine = engines[i];
     free(configs);
     free(engines);

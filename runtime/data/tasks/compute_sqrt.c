@@ -20,7 +20,7 @@ enum { ROOT = 1, REMAINDER = 2 };
 static unsigned get_root(uint16_t cell) { return cell & ROOT; }
 static unsigned get_remainder(uint16_t cell) { return cell / REMAINDER; }
 
-/* remainder = 4 remainder + pair; returns the bits above cells 0 .. i. */
+/* remainder = 4 * remainder + pair; returns the bits above cells 0 .. i. */
 static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
     cells[i] = 0;
     unsigned high_bits = i > 0 ? 2 * high + get_remainder(cells[0]) : pair / 2;
@@ -32,7 +32,7 @@ static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
     return high_bits;
 }
 
-/* Whether remainder >= 4 root + 1. Bit j + 1 of the root is compared with cell j, and the 1 with the last cell. */
+/* Whether remainder >= 4 * root + 1. Bit j + 1 of the root is compared with cell j, and the 1 with the last cell. */
 static int is_at_least(const uint16_t *cells, int i, unsigned high) {
     if (high != get_root(cells[0])) return high > get_root(cells[0]);
     for (int j = 0; j < i; j++)
@@ -40,7 +40,7 @@ static int is_at_least(const uint16_t *cells, int i, unsigned high) {
     return get_remainder(cells[i]) == 1;
 }
 
-/* remainder -= 4 root + 1, root += 1; returns the bits above the cells. */
+/* remainder -= 4 * root + 1, root += 1; returns the bits above the cells. */
 static unsigned subtract(uint16_t *cells, int i, unsigned high) {
     unsigned borrow = 1; /* first the 1 to subtract, then the borrow from the next cell */
     for (int j = i; j >= 0; j--) {

@@ -114,13 +114,13 @@ static void write_running(lh_token_writer *w, const lh_addends *a) {
 
 /* Sets the lengths of an example and, if example->input is not NULL, writes it. */
 static void write_example(const lh_addends *a, const int *options, lh_example *example) {
-    const bool runs = options[FORMAT] == RUNNING;
+    const bool is_running = options[FORMAT] == RUNNING;
     lh_token_writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
     for (int i = 0; i < a->count; i++) {
         if (i > 0) lh_write_token(&input, PLUS);
-        write_places(&input, a, i, 0, runs ? a->digits[i] : lh_find_most_digits(a));
+        write_places(&input, a, i, 0, is_running ? a->digits[i] : lh_find_most_digits(a));
     }
-    (runs ? write_running : write_recursive)(&target, a);
+    (is_running ? write_running : write_recursive)(&target, a);
     lh_write_token(&target, END);
     example->input_length = input.count;
     example->output_length = target.count;
