@@ -11,7 +11,7 @@
 --   class         the class of an entry (expression/lower.lua), or "row": a vector that several pairs share
 --   title         the name of the class in comments
 --   reads_stored_pairs   whether the pass reads gradients that the pass over keys has stored; the entries are then the
---                 differences query - key
+--                 differences (query - key)
 --   sums_rows     whether the pass sums gradients of rows of pair vectors
 --   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda

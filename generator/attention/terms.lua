@@ -16,7 +16,7 @@
 --   pair vectors:
 --     pair_vectors     a pair has a vector, whose product with the query is added to the logit; the backward pass sums
 --                      gradients of the vectors
---     by_offset        pairs with an equal difference key - query share a vector; arrays of gradients of logits have
+--     by_offset        pairs with an equal offset (key - query) share a vector; arrays of gradients of logits have
 --                      zeros on both sides
 --     by_pair          the vector of each pair is looked up in a table
 --     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed

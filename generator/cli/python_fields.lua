@@ -8,7 +8,7 @@ local schema = require("spec.schema")
 
 local M = {}
 
-local COLUMNS = 120 -- of a line of the module
+local COLUMNS = 120 -- columns of a line of the module
 
 local HEAD = [["""The sections of a spec as functions, whose keywords are the fields.
 

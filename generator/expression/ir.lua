@@ -140,8 +140,8 @@ end
 
 symbols.query, symbols.key = make_position("query"), make_position("key")
 
--- Formulas simplify to offset, key_index - query_index, and to total, key_index + query_index. Specs have no names for
--- the two, except x.distance for offset if positions are the indices.
+-- Formulas simplify to the symbols offset (key_index - query_index) and total (key_index + query_index). Specs have no
+-- names for the two, except x.distance for offset if positions are the indices.
 function symbols.offset(b)
   return make_integer(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")

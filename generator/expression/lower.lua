@@ -34,20 +34,22 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local MAX_OPERANDS = 64 -- of a sum or product; in longer ones, operands that are used more than once stay whole
+local MAX_OPERANDS = 64 -- operands of a sum or product; further operands that are used more than once stay whole
 local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- by operation
 for name, row in next, functions.rows do
   IS_EXPENSIVE[name] = not row.cheap
 end
-local MAX_PAIR_OPERATIONS = 4 -- in the loop over pairs, to combine two classes; longer parts get a table of pairs
-local MAX_REPEATED_OPERATIONS = 2 -- of a part of a lower class that each entry computes; longer parts get a table
+-- Most operations with which the loop over pairs combines two classes; longer parts get a table of pairs.
+local MAX_PAIR_OPERATIONS = 4
+-- Most operations of a part of a lower class that each entry of a table computes itself; longer parts get a table.
+local MAX_REPEATED_OPERATIONS = 2
 
 -- The classes, ordered: a class is lower than another class if its rank is smaller.
 local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
--- Letters for the dependencies of leaves: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset, key - query) t(otal, key +
--- query) p(arameter that is learned). A node `gathered`, a sum over heads (nests.lua), also has the letter a(fter): its
--- value exists after the loop over heads.
+-- Letters for the dependencies of leaves: s score, h head, l layer, q query, k key, o offset (key - query), t total
+-- (key + query), p learned parameter. A node `gathered`, a sum over heads (nests.lua), also has the letter a (after):
+-- its value exists after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }

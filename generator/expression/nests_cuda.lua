@@ -56,7 +56,7 @@ local INTEGERS = {
   token = {},
 }
 local NAME_PRECEDENCE = 14
-local PRECEDENCES = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 } -- of the texts above that are not names
+local PRECEDENCES = { ["-o"] = 13, ["j - i"] = 11, ["i + j"] = 11 } -- precedences of the texts above
 local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",

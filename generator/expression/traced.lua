@@ -27,8 +27,8 @@ local session -- the state of the function that is being traced (M.begin); nil b
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads",
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }
 
-local MAX_TERMS = 1024 -- of a sum
-local MAX_NODES = 2048 -- of a formula in a spec; a single operation may exceed it, up to ir.NODES
+local MAX_TERMS = 1024 -- terms of a sum
+local MAX_NODES = 2048 -- nodes of a formula in a spec; a single operation may exceed it, up to ir.NODES
 
 -- Refuses a wrong number of arguments. expected: the right number; false: 2 or more.
 local function check_count(word, count, expected)

@@ -20,10 +20,10 @@
 --   causal      whether keys after a query stay hidden
 --   sees_all    true: a query for which the lines of its head make no key visible sees all keys
 --
--- Lines in the paper, which counts queries i and keys j from 1, with n keys: its line (n + 1) - (i + j) of direction -1
--- is (S - 1) - (i + j) in specs, which count i and j from 0; both are 0 for the anti-diagonal through the corner of the
--- first query and the last key. Its line l = j of direction 0 is line l - 1 if a spec counts from the left, and n - l
--- if it counts from the right.
+-- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
+-- direction -1 have the number (n + 1) - (i + j) in the paper, and (S - 1) - (i + j) in specs; both are 0 for the
+-- anti-diagonal through the corner of the first query and the last key. A line of direction 0 with the number l = j in
+-- the paper has in specs the number (l - 1) if a spec counts from the left, and (n - l) if it counts from the right.
 
 local expression_text = require("expression.text")
 local lists = require("base.lists")

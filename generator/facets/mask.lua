@@ -8,8 +8,8 @@
 -- Fields of causal and window masks:
 --   left             the number of visible keys before the query; nil: no limit
 --   right            the number of visible keys after the query
--- Fields of antidiagonal masks; with S keys, query i sees the keys from S + low - stride * i to S + high - stride * i
--- that exist:
+-- Fields of antidiagonal masks. With S keys, query i sees the existing keys from (S + low - stride * i) to
+-- (S + high - stride * i):
 --   low, high, stride   the numbers in these formulas
 --   width, left_only   the fields of the spec
 --   low_text         C text of S + low
@@ -119,7 +119,7 @@ function M.identify(encoding)
 end
 
 -- The condition in Python under which a pair is hidden, or false if no pair is hidden. The variable `offset` of the
--- text is key - query; for an anti-diagonal the variable is key - S + stride * query.
+-- text is (key - query); for an anti-diagonal it is (key - S + stride * query).
 local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

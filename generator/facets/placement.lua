@@ -1,7 +1,7 @@
 -- Predicates of a resolved encoding that depend on more than one facet.
 --
 -- Input: the resolved spec, or a view of it with the values that hold for one family. Defaults of fields call these
--- predicates during resolution, when a later facet may be missing. Output: a value for which only the truth counts.
+-- predicates during resolution, when a later facet may be missing. Output: a value that counts as true or false.
 -- M.pages is the list of pages, which pages.lua sets.
 
 local lists = require("base.lists")

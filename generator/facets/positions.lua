@@ -12,10 +12,12 @@
 -- et al.'s released code has a draw for rotation and distances in each block. With several streams, each stream has its
 -- own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
--- The kind is "index" for positions by index, and in four further cases: a grid (only tables of sinusoids read its
--- cells), positions with a `period` (only tables of positions contain it), positions that depend on tokens (only added
--- vectors have them: token_positions.lua), and sampled positions that the family does not read. Fields of sampled
--- positions:
+-- The kind is "index" for positions by index, and also for
+--   a grid, whose cells only tables of sinusoids read,
+--   positions with a `period`, which only tables of positions contain,
+--   positions that depend on tokens, which only added vectors have (token_positions.lua),
+--   sampled positions that the family does not read.
+-- Fields of sampled positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
 --   first          the least position to sample from, 0 or 1
@@ -39,8 +41,8 @@
 -- Draws of distances have sites of their own. With "drawn" and "clamped", `distance` has further fields:
 --   range, max_position, draws, site_offset, layer_index, per_layer, sharing   the fields of these names in the list
 --                  above, for draws of distances
---   independent    whether the left side has its own draws: the distance for o = key - query, from -(T - 1) to T - 1,
---                  is element max_position + o of the draw
+--   independent    whether the left side has its own draws: the distance for the offset o = (key - query), which is
+--                  between -(T - 1) and T - 1, is element (max_position + o) of the draw
 
 local lists = require("base.lists")
 local placement = require("facets.placement")

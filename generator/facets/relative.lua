@@ -4,7 +4,7 @@
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. The vector of a pair is
 -- called its row. Output:
 --   kind         "none", "transformer_xl", "shaw" or "cope"
---   toeplitz     whether the row of a pair depends only on key - query, so that consecutive queries have consecutive
+--   toeplitz     whether the row of a pair depends only on (key - query), so that consecutive queries have consecutive
 --                rows
 --   rotated      whether pairs have no rows, since queries are rotated by their positions instead: transformer_xl with
 --                differences of positions
@@ -37,7 +37,7 @@ local M = { name = "relative", excludes_cross = true, decoder_kinds = { cope = t
 
 M.fields = {
   { path = "encoding.relative", type = "table",
-    doc = "vectors of the signed distance, key - query, or of a distance that the query counts, in the logit" },
+    doc = "vectors in the logit, for the signed distance (key - query) or for a distance that the query counts" },
   { path = "encoding.relative.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
       { name = "none", doc = "no vectors" },

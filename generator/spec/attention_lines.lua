@@ -14,7 +14,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
-M.MAX_LINES = 4096 -- of one attention
+M.MAX_LINES = 4096 -- lines of one attention
 M.MAX_LINE_NUMBER = 1048576 -- the largest magnitude of `line`
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 

@@ -165,9 +165,10 @@ local function find_differing_facets(encoding, family_encoding)
 end
 
 -- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
--- facets. shared_encodings: for each family without such a table, an encoding with the family's form of the shared
--- score and, if the family reads positions in another way, its positions. stated_families: the nodes of families in the
--- spec, by name. The shared score becomes the score of the first family that has a score and no table in the spec.
+-- facets. shared_encodings: for each family without such a table, an encoding with the shared score in the form that it
+-- has for this family, and with the family's positions if the family reads positions in another way. stated_families:
+-- the nodes of families in the spec, by name. The shared score becomes the score of the first family that has a score
+-- and no table in the spec.
 function M.settle(encoding, names, shared_encodings, stated_families)
   local score_owner = lists.any(names, function(name)
     local family_encoding = shared_encodings[name] or not stated_families[name] and encoding[name]

@@ -48,7 +48,7 @@ local function find_origin(origins, path)
   return origins[path] or origins[shared_path] or "default"
 end
 
-local MAX_VALUE_WIDTH = 32 -- of the column of values; the origins after longer values are not aligned
+local MAX_VALUE_WIDTH = 32 -- widest aligned column of values; origins after longer values are not aligned
 
 function M.format(resolved, origins)
   local rows = {}

@@ -171,7 +171,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         between beta_slow and beta_fast have a speed in between [a number above 0, at most 1000000; default: 32]
     rotation.scaling.attention_factor (kind yarn): the factor by which queries and keys are multiplied [a number above
         0, at most 1000; default: 0.1 ln(factor) + 1]
-    relative: vectors of the signed distance, key - query, or of a distance that the query counts, in the logit
+    relative: vectors in the logit, for the signed distance (key - query) or for a distance that the query counts
     relative.kind: the kind of vectors [none, transformer_xl, shaw, cope; default: none]
     relative.clip (kind shaw): the longest distance with a vector of its own, which longer distances share [an integer
         from 1 to 1048576; default: 16]

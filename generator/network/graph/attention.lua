@@ -19,8 +19,8 @@ local M = {}
 --   shaw             one table for all heads, for keys only (Shaw et al. 2018, "Self-Attention with Relative Position
 --                    Representations"). The paper states no initial values; here they are normal with variance
 --                    2 / (rows + columns): Glorot and Bengio 2010, equation 12
---   cope             one table for all heads (Golovneva et al. 2024, "Contextual Position Encoding"), which is zero at
---                    first in their code
+--   cope             one table for all heads (Golovneva et al. 2024, "Contextual Position Encoding"); its initial
+--                    values are 0, as in their code
 local function add_relative(list, family, path, C)
   local relative, prefix, bias_init = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }

@@ -1,14 +1,17 @@
 -- Builds a graph from a model's description: files of models/ and users' own networks call these methods.
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
--- Output: the network `net`, a scope with the fields order (all scopes, the network first), scopes (the blocks and
--- groups), streams, tables, widths, dropouts, used_families, classified (the logits), by_step (whether rows lie step by
--- step instead of sequence by sequence), and cell_width (the count of numbers in a cell of a recurrence's memory; nil
--- without memory).
---
+-- Output: the network `net`, a scope with further fields:
+--   order           all scopes, the network first
+--   scopes          the blocks and groups
+--   streams, tables, widths, dropouts, used_families   lists of these objects
+--   classified      the logits, a value
+--   by_step         whether rows lie step by step instead of sequence by sequence
+--   cell_width      the count of numbers in a cell of a recurrence's memory; nil without memory
+-- The objects:
 --   width      { count, text }: a number of channels, and its expression in C. A multiple of a width also has `base`,
---              the width, and `factor`. The width of logits has `shown`, the number of columns without the columns that
---              only fill a vector.
+--              the width that is multiplied, and `factor`. The width of logits has `shown`, the number of columns
+--              without the columns that only fill a vector.
 --   value      rows of channels:
 --     name, width, stream, scope
 --     op              the operation that makes it, or nil
@@ -104,9 +107,9 @@ local function multiply_width(width, factor)
     or { count = factor * width.count, text = factor .. " * " .. width.text, base = width, factor = factor }
 end
 
--- The dropout of a use ("value", "branch", "weights", ...) at a rate; nil for rate 0. Dropouts of one use and rate are
--- one object. The constants of a dropout are named `name` if no other dropout has this name, else `other_name`,
--- possibly with a number.
+-- The dropout at a rate; nil for rate 0. use: the kind of numbers to which it applies, such as "value", "branch" or
+-- "weights"; dropouts with equal use and rate are one object. The constants of a dropout are named `name` if no other
+-- dropout has this name, else `other_name`, possibly with a number.
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
@@ -368,7 +371,7 @@ function Scope:block(name, count, comment, options)
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
-  -- The backward pass goes from the last use to the first: uses from first_use on store gradients.
+  -- The backward pass goes from the last use to the first: uses from first_use on store gradients, earlier uses add.
   if block.loops > 1 then
     block.index = "use" -- generated code counts uses with `use`, layers with `l`
     block.uses = ("%d * %s"):format(block.loops, block.count_name)

@@ -6,8 +6,8 @@
 --   1  its kind
 --   2  words that distinguish operations of the kind
 --   3  the names of its parameter
---   4  its operands, each with its role and its origin: the number within the scope of the operation that made the
---      value, "input", or "external" and a number
+--   4  its operands, each with its role and its origin: the number of the operation that made the value (counted within
+--      its scope), "input", or "external" and a number
 -- Dropout, which has no parameters, and names of values, which only name buffers, are left out.
 
 local lists = require("base.lists")

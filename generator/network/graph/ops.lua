@@ -4,7 +4,7 @@
 -- operation of the kind. Fields of an entry:
 --
 --   roles      the operands, in the order in which they are read
---   by_row     a row of the result depends only on the same row of each operand
+--   by_row     whether a row of the result depends only on the same row of each operand
 --   describe(op)      returns the description that `longhand plan` prints
 --   count_flops(op)   returns the floating-point operations of a forward pass, two per multiply-add:
 --     token, pair, label   for each token, pair of tokens, or label

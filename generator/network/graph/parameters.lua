@@ -16,9 +16,12 @@
 --     count           the constant for the block's count; false for the network
 --     repetitions     scope.count of builder.lua
 --     first_use       see builder.lua
---     panels          weights in the layout that products read: { name, rows, columns, elements_text, sizes,
---                     transposed, elements }; transposed: whether there is a second, transposed copy; elements: the
---                     number of elements of all copies; elements_text: the number of elements of one copy, as text
+--     panels          weights in the layout that products read:
+--       name, rows, columns   texts
+--       sizes                 the numbers of rows and columns
+--       transposed            whether there is a second, transposed copy
+--       elements              the number of elements of all copies
+--       elements_text         the number of elements of one copy, as text
 --     packed          the panels of weights of products, which are packed at the start of a step
 --     maps            the panels of maps of relative positions
 --     shard_sums      { lines, members { name, size, type } }: learned members whose gradients each shard (a part of

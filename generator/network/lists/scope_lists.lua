@@ -1,7 +1,7 @@
 -- The forward list, fused, and the backward list of every scope of a network, over named buffers.
 --
 -- Input: a network (builder.lua); a scope is the network itself or one of its blocks. Output: a table `lists_by_scope`
--- with order, the scopes, the network first, and scope -> { forward, backward, gradients, writes }:
+-- with the list of scopes, in which the network is the first, as field `order`; and from each scope to a table:
 --   forward     the operations of the forward pass (fuse.lua)
 --   backward    the entries of the backward pass (backward.lua)
 --   gradients   value -> the buffer of its gradient

@@ -1,9 +1,11 @@
 -- Memory of the network on the CPU, in three forms: members of structs, requests to the generated function lay_out,
 -- which divides memory among buffers, and data.
 --
--- Input: a network (builder.lua), a list of buffers (buffers.lua). Output of M.write_members: lines of C; of
--- M.list_requests: records for templates/cpu/buffer.tpl; of M.describe: { name, form, channels, stream,
--- is_read_backward, training, family }, where stream is a number from 0.
+-- Input: a network (builder.lua), a list of buffers (buffers.lua). Output:
+--   M.write_members   lines of C
+--   M.list_requests   records for templates/cpu/buffer.tpl
+--   M.describe        { name, form, channels, max_cells, stream, is_read_backward, training, family }; stream: a number
+--                     from 0
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")

@@ -24,7 +24,7 @@
 --   lines        { always, training }: these members as lines of C
 --   operands     if choices.by_team, { list, members, row_declarations }; list: the products whose operands shards
 --                store, each { name, rows, T, uses, count, loops, weight, bias, inner, columns } with texts of
---                weights.tpl (dweight, dbias, before, between); members: their parameters
+--                weights.tpl (dweight, dbias, first_row, use_rows); members: their parameters
 --   place_sums   sums of the rows of learned position tables, which are added over shards (list_place_sums)
 --   masks        groups of dropout sites of the model's width (cuda_masks.lua)
 --   site_count   the number of sites of all groups

@@ -18,9 +18,10 @@
 --   input_draw         the positions of the additive encoding if these are random or depend on tokens, or false
 --   drawn_text         { position_range, first_position, distance_range }, each a C list with a number for each stream
 --                      (settle_stream), or false if all numbers are 0
---   sequence_scratch   { name, count }, the number of integers that drawing positions for one sequence takes, or false
---   draws_distances    whether distances are drawn
---   any_draws          whether positions or distances are drawn
+--   sequence_scratch   { name, count }, the number of integers of workspace in which positions of one sequence are
+--                      sampled, or false
+--   draws_distances    whether distances are sampled
+--   any_draws          whether positions or distances are sampled
 --   by_length          whether sequences of each length of a batch have draws and tables of their own
 --   slices             with by_length, whether shorter sequences read parts of the tables of the longest sequences
 --   panels_member      the workspace's member with the packed weights
@@ -124,9 +125,11 @@ local function settle_sites(plan)
 end
 
 -- Sets these fields of a family:
---   sides           the draws of positions in begin_step, a list of { stream, member, site, count }; member: the member
---                   of the struct `shared`; site: C text that is added to a draw's index; count: C text, the number of
---                   positions
+--   sides           the draws of positions in begin_step, a list of tables:
+--     stream          the number of the stream
+--     member          the member of the struct `shared`
+--     site            C text that is added to the index of the draw
+--     count           C text, the number of positions
 --   first_drawn     C text, the least drawn position
 --   range_drawn     C text, the number of positions to draw from
 --   distance_site   C text that is added to a draw's index for distances

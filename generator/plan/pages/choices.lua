@@ -21,8 +21,8 @@ local PRODUCTS = {
 local KERNELS = {
   tiles = 'by default: products in tiles that a block stages in shared memory; device_products = "warps" issues fewer '
     .. "instructions, but no GPU has timed it yet",
-  warps = "as the spec asks: a warp computes a part of a result from operands that it loads itself; no GPU has timed "
-    .. "it yet",
+  warps = "by the spec: a warp computes a part of a result from operands that it loads itself; no GPU has timed it "
+    .. "yet",
 }
 
 -- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
@@ -63,8 +63,8 @@ local function add_block_choices(plan, add)
   add("gpu product kernel", kernel, KERNELS[kernel])
   if plan.cuts_by_warp then
     add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
-      and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"
-      or "sums over the batch would keep %.1f MB for each model that trains at a time, which is too much"):format(
+      and "all blocks sum over the tokens of all shards; shards store %.1f MB for each model that trains at a time"
+      or "sums over the batch would store %.1f MB for each model that trains at a time, which is too much"):format(
         cuda.operand_bytes / 1e6))
   end
 end

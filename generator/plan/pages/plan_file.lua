@@ -9,7 +9,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local PLAN_COLUMNS = 110 -- of a line of plan.lua
+local PLAN_COLUMNS = 110 -- columns of a line of plan.lua
 local MAX_LITERAL = 100 -- bytes of the longest reason that is one literal
 
 -- A string as Lua literals, joined, in lines of limited width.

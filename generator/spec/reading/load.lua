@@ -44,7 +44,7 @@ M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 -- The folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
-local MAX_BYTES = 512 * 1024 -- of a file
+local MAX_BYTES = 512 * 1024 -- largest file
 
 function M.is_id(text)
   return #text <= M.MAX_ID_LENGTH and text:find(ID) ~= nil

@@ -68,7 +68,7 @@ local function check_loops(context, report)
   end
   if resolved.eval.dropout then
     report.refuse("eval.dropout", "model.loops.times", loops.times, {
-      what = "masks of evaluation are numbered by the layers of training, and passes may be more",
+      what = "masks of dropout are numbered by the layers of training, and evaluation may have more passes",
       expected = "false, or no model.loops" })
   end
   if loops.times == "length" then
@@ -88,7 +88,7 @@ local function check_passes(resolved, report)
     report.add({ PASSES, "eval.by" }, { what = "cannot be used with eval.by.noise", expected = "one of the two" })
   elseif is_causal(resolved) and resolved.eval.decoding ~= "teacher_forced" then
     report.add({ PASSES, "eval.by" }, {
-      what = "answers one after another read the keys that each pass has cached, so their number cannot change",
+      what = "answers one after another read keys that each pass has cached, so the number of passes cannot change",
       expected = 'eval.decoding = "teacher_forced", or model.kind = "encoder"' })
   end
 end

@@ -20,7 +20,7 @@ local M = {}
 
 local show = diagnostics.show
 
-local MAX_SCORES = 64 -- of an encoding
+local MAX_SCORES = 64 -- scores of an encoding
 
 local ENTRY_TEXT = '{ use = "window", width = 8 } or { score = function(x) ... end, parameters = { ... } }'
 

@@ -39,8 +39,8 @@ local PER = { "model", "layer", "head", "layer_head", "token" }
 local FROM = { "input", "query", "key" } -- rows from which values of tokens are computed
 local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map of the block's input
 local MAX_NAME_LENGTH = 40
-local MAX_HEAD_VALUES = 16384 -- of one parameter, for one head
-M.MAX_VALUES = 1 << 20 -- of all parameters of a spec
+local MAX_HEAD_VALUES = 16384 -- values of one parameter, for one head
+M.MAX_VALUES = 1 << 20 -- values of all parameters of a spec
 
 M.NUMBER_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"

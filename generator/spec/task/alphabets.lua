@@ -7,8 +7,8 @@ local diagnostics = require("base.diagnostics")
 
 local M = {}
 
-M.MAX_SYMBOLS = 65000 -- of an alphabet; LH_NUMBER_NAMES of longhand/spec.h
-M.MAX_TOKENS = 65536 -- of a model, including tokens that are not symbols: a token has 16 bits
+M.MAX_SYMBOLS = 65000 -- symbols of an alphabet; LH_NUMBER_NAMES of longhand/spec.h
+M.MAX_TOKENS = 65536 -- tokens of a model, including tokens that are not symbols: a token has 16 bits
 M.MAX_LISTED = 4096 -- symbols of the longest alphabet of numbers that is listed
 
 -- Whether an alphabet consists of the numbers 0, 1, 2, ... and is too long to be listed.

@@ -117,7 +117,7 @@ function M.read_files(context, task_node, task)
       longest = task.longest } }
 end
 
-local MAX_BYTES = 1 << 20 -- of a validation file; runtime/data/datasets/collect.c has this limit, too
+local MAX_BYTES = 1 << 20 -- largest validation file; runtime/data/datasets/collect.c has this limit, too
 
 -- The digest of the validation file's bytes, on which the task's examples depend; nil without such a file.
 local function compute_digest(context, task_node)

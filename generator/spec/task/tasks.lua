@@ -27,8 +27,8 @@
 --   literal              an example of an input, as text
 --   positions            words about the positions that the task gives to tokens
 --   result               words about the final result in a target with intermediate results
---   options              a list of { name, choices, doc }, where choices are all strings or all integers, or of { name,
---                        first, last, default, doc }
+--   options              a list: an option with choices is { name, choices, doc }, and its choices are all strings or
+--                        all integers; an option with a range is { name, first, last, default, doc }
 --   sets                 the names of the sets of a task that generates a dataset
 --   axes                 the axes of such a dataset, a list of { name, first, last, doc }
 -- In the facts of a spec's task (M.settle), formulas have no options, chance and the ends of axes are numbers, and axes
@@ -52,7 +52,7 @@ local write = require("base.write")
 local M = {}
 
 local SHOWN_FOLDER = "runtime/data/tasks/"
-local MAX_LINE_BYTES = 500 -- of a header: several patterns are matched with each line
+local MAX_LINE_BYTES = 500 -- longest line of a header, since several patterns are matched with each line
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = task_lines.KEYS
