@@ -36,8 +36,8 @@ local POSITION_PAGES = { randomized = "placed_by_draw", sequence = "placed_by_se
 -- By kind of term: a function that lists the term's device pages, if they differ from its page and device_pages.
 local PAGE_LISTERS = {
   position_source = function(_, _, family) return { POSITION_PAGES[family.positions.kind] } end,
-  pair_vector = function(term)
-    return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
+  pair_vector = function(term, terms)
+    return terms.scans_logits and { term.page } or { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
       term.properties.biases and "rows_of_waves" or "rows_of_table" }
   end,
   pair_scalar = function(term)
@@ -46,7 +46,7 @@ local PAGE_LISTERS = {
   row_source = function() return {} end, -- the page of the pair vector finds rows itself
   row_function = function(term, terms)
     return terms.outwards and { term.page, term.properties.normalised and "normalised" or "unnormalised",
-      not terms.directional and "one_offset" or nil } or {}
+      not terms.directional and "one_offset" or nil } or term.properties.breaks_stick and { term.page } or {}
   end,
 }
 
@@ -66,6 +66,9 @@ function M.list_terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
+  if terms.scans_logits then -- the pass over a query's keys also computes their scores
+    terms.pair_vectors, terms.scaled = false, false
+  end
   terms.by_pair = terms.pair_vectors and not terms.by_offset -- also if the CPU rotates queries instead
   terms.samples_positions = family.positions.kind ~= "index"
   return terms
@@ -79,7 +82,7 @@ end
 
 -- The class of the rows of pair vectors; false if there are none.
 local function get_row_class(family)
-  return family.relative.kind ~= "none" and (family.relative.toeplitz and "distance" or "row")
+  return family.on_device.terms.pair_vectors and (family.relative.toeplitz and "distance" or "row")
 end
 
 -- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits.
@@ -89,11 +92,12 @@ function M.stores_pairs(family)
 end
 
 -- Whether a warp can compute a family's pairs in fragments (on matrix units): pairs have no vectors, no keys are
--- visited outwards, scores learn no numbers and read no values of tokens, and a query sees consecutive keys.
+-- visited by distance, scores learn no numbers and read no values of tokens, and a query sees consecutive keys.
 -- max_head_width: the largest number of channels of a head for which fragments are used.
 function M.fits_fragments(family, max_head_width)
   local terms = family.terms
-  return not (terms.outwards or terms.pair_vectors or terms.trains or terms.scattered or terms.reads_tokens)
+  return not (terms.outwards or terms.breaks_stick or terms.pair_vectors or terms.trains or terms.scattered
+    or terms.reads_tokens)
     and family.head_width <= max_head_width
 end
 

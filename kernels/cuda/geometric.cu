@@ -1,16 +1,5 @@
 /* Geometric attention: a query tries its keys outwards, i + 1, i - 1, i + 2, ..., until one matches. */
 
-/* match = P = sigmoid(logit), and miss = 1 - P, computed without cancellation. */
-typedef struct chances {
-    real match, miss;
-} chances;
-
-INLINE chances derive_chances(real logit) {
-    const real tail = exp_negative(-abs_real(logit)), larger = 1 / (1 + tail), smaller = tail * larger;
-    const chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
-    return c;
-}
-
 /* The key that query i tries at a step, from step 2 on; it may lie outside the sequence. */
 INLINE int find_key(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
 INLINE bool key_exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }

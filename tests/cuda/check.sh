@@ -49,14 +49,14 @@ if [ "$mode" = --all ]; then
     rm -rf "$texts" && mkdir -p "$texts" || exit 4
     for spec in tests/specs/*.lua; do # some of these have no device code
         case $spec in
-            */parity_mixed* | *_cope*.lua | *_stick*.lua) ;;
+            */parity_mixed*) ;;
             *_rnn.lua | *_lstm.lua | *_layers*.lua) ;;
             *) generate "$(basename "$spec" .lua)" "$spec" ;;
         esac
     done
     for preset in spec/encodings/*.lua; do
         name=$(basename "$preset" .lua)
-        case $name in cope | stick_breaking | *_cycle) continue ;; esac
+        case $name in *_cycle) continue ;; esac
         {
             echo "return { encoding = { use = \"$name\" },"
             case $name in

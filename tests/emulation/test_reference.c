@@ -22,7 +22,8 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
 extern const lh_spec longhand_spec_parity_lst_probe;
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder;
 extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cable,
-    longhand_spec_parity_float64_grape;
+    longhand_spec_parity_float64_grape, longhand_spec_parity_float64_cope, longhand_spec_parity_float64_cope_undivided,
+    longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -63,6 +64,10 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_fox},
     {NULL, &longhand_spec_parity_float64_cable},
     {NULL, &longhand_spec_parity_float64_grape},
+    {NULL, &longhand_spec_parity_float64_cope},
+    {NULL, &longhand_spec_parity_float64_cope_undivided},
+    {NULL, &longhand_spec_parity_float64_stick_breaking},
+    {NULL, &longhand_spec_parity_float64_stick_rests},
 };
 enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 

@@ -206,7 +206,7 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = %q }, precision = 
     return lists.get_names(lists.join(device.always, device.training)), lists.get_names(device.blocks[1].members)
   end
   local description, compared_count = "block:output(block:add(h, " .. ATTENDS .. "))", 0
-  for _, encoding in ipairs({ "none", "relative", "alibi_learned", "geometric" }) do
+  for _, encoding in ipairs({ "none", "relative", "alibi_learned", "geometric", "cope", "stick_breaking" }) do
     for _, name in ipairs(lists.join(plan_spec(description, encoding))) do
       local named = ('block:output(block:add(h, block:product(%q, %s, model.width)))'):format(name, ATTENDS)
       local is_free, workspace, state = pcall(plan_spec, named, encoding)
@@ -238,7 +238,7 @@ end
 
 -- In no variant of attention does one thread have all channels of a wide head.
 function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
-  for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw" }) do
+  for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw", "cope", "stick_breaking" }) do
     for width, heads in pairs({ [80] = 2, [256] = 4 }) do
       local _, device = render_device(encoding, width, "float32", heads)
       lu.assertStrContains(device, "HEAD_LANES = 4,", nil, nil, encoding)

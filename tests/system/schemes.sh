@@ -15,9 +15,9 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     rand_relative_onebased abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
-    sums_windows sums_left_only sums_all abacus coupling gates fox cable grape_key grape_query grape_both"
-HOST_SCHEMES="cope stick_breaking stick_rests local_global_cycle
-    rand_rope_nope_cycle"
+    sums_windows sums_left_only sums_all abacus coupling gates fox cable grape_key grape_query grape_both cope
+    stick_breaking stick_rests"
+HOST_SCHEMES="local_global_cycle rand_rope_nope_cycle"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'

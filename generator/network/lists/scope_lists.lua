@@ -33,8 +33,8 @@ local RESERVED_NAMES = lists.split_set([[step block parameters shared length seq
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
 -- Names of the arrays that device code has for each attention (cuda_buffers.lua).
-local ATTENTION_BUFFERS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
-  "log_sum", "pair_scores", "pairs", "query_sums", "starts", "weights" }
+local ATTENTION_BUFFERS = { "delta", "dproducts", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums",
+  "largest", "log_sum", "pair_scores", "pairs", "query_sums", "starts", "weights" }
 
 -- Marks the values of a network or a group that have no buffer of their own name.
 local function mark_in_scope(scope)

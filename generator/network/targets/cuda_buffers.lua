@@ -97,16 +97,31 @@ local function make_heads(variables, family, name, type, comment, number_count)
     (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
--- A member with a number for each query, key and head of a family; sides: the result of get_sides().
-local function make_pairs(sides, family, name, type, comment)
-  local per_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
-  local member = make_member(sides.keys, family.prefix .. name, type, per_key,
-    (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
+-- Sets the count at_a_time of a member with `per_key` numbers for each key of a family, and returns the member; sides:
+-- the result of get_sides().
+local function count_at_a_time(member, sides, family, per_key)
   if family.attends.pairs then
     member.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
       sides.keys.T, per_key)
   end
   return member
+end
+
+-- A member with a number for each query, key and head of a family; sides: the result of get_sides().
+local function make_pairs(sides, family, name, type, comment)
+  local per_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
+  local member = make_member(sides.keys, family.prefix .. name, type, per_key,
+    (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
+  return count_at_a_time(member, sides, family, per_key)
+end
+
+-- A member with the gradients of products of queries with the rows of a family's table of counts; sides: the result of
+-- get_sides().
+local function make_products(sides, family, at_a_time)
+  local member = make_heads(sides.queries, family, "dproducts", GLOBAL_TYPE,
+    ("[sequences%s][HEADS][%sCOUNT_ROWS][T] gradients of products of queries and rows of the table")
+      :format(at_a_time, family.PREFIX), family.PREFIX .. "COUNT_ROWS")
+  return count_at_a_time(member, sides, family, family.PREFIX .. "HEADS * " .. family.PREFIX .. "COUNT_ROWS")
 end
 
 -- The variables of the streams of an attention's queries and keys.
@@ -134,7 +149,7 @@ local function add_stored_members(sides, family, list)
     add(sides.queries, "inverse_total", GLOBAL_TYPE, "[sequences][HEADS][T] inverse sum of each query's weights")
   elseif family.attends.in_fragments then
     add(sides.queries, "log_sum", GLOBAL_TYPE, "[sequences][HEADS][T] log2 of the sum of each query's weights")
-  elseif family.normaliser.kind ~= "geometric" then
+  elseif not (family.terms.outwards or family.terms.breaks_stick) then
     add(sides.queries, "largest", PLAIN_TYPE, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
     add(sides.queries, "inverse_sum", PLAIN_TYPE, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
   end
@@ -161,18 +176,25 @@ local function add_workspace_members(sides, family, list)
   local function add(member)
     list[#list + 1] = member
   end
-  if normaliser.kind == "geometric" then
+  if attends.walks then
     local weights_text = normaliser.normalised and "weights, not yet divided by their sum" or "weights"
+    local offset = family.terms.outwards and "key - query modulo T" or "query - key"
+    local pairs_text = family.terms.scans_logits and "counts" or "1 - P"
     add(make_pairs(sides, family, "weights", GLOBAL_TYPE,
-      ("[sequences%s][HEADS][key - query modulo T][queries] %s"):format(at_a_time, weights_text)))
-    add(make_pairs(sides, family, "pairs", GLOBAL_TYPE, "in the layout of weights: 1 - P, then gradients of logits"))
+      ("[sequences%s][HEADS][%s][queries] %s"):format(at_a_time, offset, weights_text)))
+    add(make_pairs(sides, family, "pairs", GLOBAL_TYPE,
+      ("in the layout of weights: %s, then gradients of logits"):format(pairs_text)))
+  end
+  if family.terms.outwards then
     add(make_heads(sides.queries, family, "query_sums", GLOBAL_TYPE,
       "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))
+  elseif family.terms.scans_logits then
+    add(make_products(sides, family, at_a_time))
   elseif attends.in_fragments then
     add(make_heads(sides.queries, family, "starts", PLAIN_TYPE,
       "[sequences][HEADS][T][2] minus the log_sum, minus the product of each output with its gradient", "2"))
-  else
+  elseif not attends.walks then
     add(make_heads(sides.queries, family, "delta", PLAIN_TYPE,
       "[sequences][HEADS][T] product of each output with its gradient"))
     if attends.pairs then

@@ -87,12 +87,8 @@ local function check_network(net)
   for _, op in ipairs(attentions) do
     local scope, family = op.scope, op.family
     local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
-    local cpu_feature = family.relative.counts and "queries count their keys (cope)"
-      or family.normaliser.kind == "stick_breaking" and "keys break a stick (stick_breaking)"
     if not scope.input_value then
       records.refuse(op, "attention outside of a block")
-    elseif cpu_feature then
-      records.refuse(op, "attention %s, whose %s", family.name, cpu_feature)
     elseif scope.loops > 1 and is_learned then
       records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
         scope.name, scope.loops)

@@ -32,6 +32,8 @@
 -- Each attention family gets the table `attends`, which describes how device code computes the attention. It has the
 -- names of the family's values (cuda_names.lua), and these fields:
 --   template           the template of its attention
+--   forward            the template of the forward pass, which decoding renders again
+--   walks              a query visits its keys by distance, and the backward pass stores the weights of pairs
 --   in_fragments       warps compute attention on matrix units
 --   fragment_rows      the queries or keys that a warp has at a time, half as many if heads are few (then more warps
 --                      run) or wide (then registers would not be enough)
@@ -220,7 +222,8 @@ end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
 local function derive_attends(plan, family, library)
-  local terms, score = family.terms, family.terms.scaled and family.score.cuda
+  local terms = family.on_device.terms
+  local score, leftwards = terms.scaled and family.score.cuda, terms.scans_logits or terms.breaks_stick
   local stores_pairs = not library and device_terms.stores_pairs(family)
   local changes_gradient = score and score.logit_grad and true or false -- between score and logit
   local is_spread = library or family.head_width > WHOLE_HEAD
@@ -228,7 +231,8 @@ local function derive_attends(plan, family, library)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
-    attends.in_fragments and "fragments" or terms.outwards and "outwards" or "softmax")
+    attends.in_fragments and "fragments" or terms.outwards and "outwards" or leftwards and "leftwards" or "softmax")
+  attends.forward = ("attention/cuda/%s.tpl"):format(leftwards and "attend_leftwards" or "attend_loops")
   attends.has_begin_step = terms.pair_vectors or score and score.stages[1] ~= nil
   attends.has_table_sums = terms.pair_vectors or terms.trains
   attends.dscore = changes_gradient and "dscore" or "dlogit"
@@ -241,8 +245,9 @@ local function derive_attends(plan, family, library)
   attends.to_keys = family.cross and "" or " + WIDTH"
   attends.slice = library and terms.biases and choose_slice(family)
   attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
-  attends.layer_gradients = terms.biases or terms.outwards or terms.multiplies_rows
-  attends.pairs = stores_pairs or terms.outwards and not library
+  attends.layer_gradients = terms.biases or terms.outwards or terms.multiplies_rows or terms.scans_logits
+  attends.walks = terms.outwards or leftwards
+  attends.pairs = stores_pairs or attends.walks and not library
   attends.pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
   attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
   return attends
@@ -259,8 +264,8 @@ end
 local function derive_families(plan, net, library)
   local is_placing = find_placing_families(plan, net)
   for _, family in ipairs(plan.attentions) do
-    family.attends = derive_attends(plan, family, library)
     family.on_device = { terms = device_terms.list_terms(family) }
+    family.attends = derive_attends(plan, family, library)
     family.attends.sum_passes = device_terms.list_sum_passes(family)
     family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.biases
       or lists.any(family.attends.sum_passes, function(pass) return not pass.reads_stored_pairs end)) or false
@@ -313,7 +318,7 @@ local function describe_family_draw(family)
   local prefix, relative = family.prefix, family.relative
   local max_position = family.positions.max_position or family.positions.distance.max_position
   local scratch = { { family.PREFIX .. "MAX_POSITION", max_position } }
-  if relative.kind ~= "none" and not relative.toeplitz then
+  if family.on_device.terms.by_pair then
     scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1",
       relative.kind == "shaw" and relative.rows + 1 or 2 * max_position }
   end
@@ -383,7 +388,9 @@ function M.derive(plan, net, lists_by_scope)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)
   cuda.has_begin_step = lists.any(attends, function(a) return a.has_begin_step end)
   cuda.has_table_sums = learned_places or lists.any(attends, function(a) return a.has_table_sums end)
-  cuda.has_shared_tables = cuda.has_table_sums or has_any(plan, "scaled")
+  cuda.has_shared_tables = cuda.has_table_sums or lists.any(plan.attentions, function(family)
+    return family.on_device.terms.scaled
+  end)
   local device, obstacle = derive_network(net, lists_by_scope, { wide = library, by_team = by_team,
     eval_dropout = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),

@@ -47,6 +47,7 @@ function M.list(plan, device, multiplies, by_team)
     add(true, "cuda/product_forms.cu", "cuda/product.cu")
   end
   add(true, "cuda/sums.cu", "cuda/heads.cu")
+  add(has_any(plan, "outwards") or has_any(plan, "breaks_stick"), "cuda/chances.cu")
   add(has_any(plan, "outwards"), "cuda/geometric.cu")
   add(has_any(plan, "reads_tokens"), "cuda/running.cu")
   add(has_any(plan, "multiplies_rows"), "cuda/head_products.cu")

@@ -5,4 +5,4 @@
 % slot("before_forward")
 % end
 
-% include("attention/cuda/attend_loops.tpl")
+% include(attends.forward)

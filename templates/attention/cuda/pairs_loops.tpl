@@ -32,17 +32,5 @@ INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const rea
         score[u] = ${inline("score", invoke(pair_logit, "a", "query", "key", "i", "j + u"), key_names)};
         highest = score[u] > highest ? score[u] : highest;
     }
-    const real shrink = exp_negative(m->largest - highest);
-    m->largest = highest;
-    m->sum *= shrink;
-#pragma unroll
-    for (int d = 0; d < ${attends.head_part}; d++) m->out[d] *= shrink;
-#pragma unroll
-    for (int u = 0; u < count; u++) {
-        real value[${attends.head_part}];
-        ${prefix}load_head(value, a->value + (j + u) * ${attends.key_stride});
-        const real weight = exp_negative(score[u] - highest);
-        m->sum += weight;
-        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight", key_names)}, value);
-    }
+% include("attention/cuda/add_weights.tpl", { key = "j + u" })
 }

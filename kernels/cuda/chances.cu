@@ -1,0 +1,10 @@
+/* match = P = sigmoid(logit), and miss = 1 - P, computed without cancellation. */
+typedef struct chances {
+    real match, miss;
+} chances;
+
+INLINE chances derive_chances(real logit) {
+    const real tail = exp_negative(-abs_real(logit)), larger = 1 / (1 + tail), smaller = tail * larger;
+    const chances c = {logit < 0 ? smaller : larger, logit < 0 ? larger : smaller};
+    return c;
+}

@@ -1,0 +1,102 @@
+% local shares = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
+/* Self-attention of a shard. A thread has one query of one head and visits its keys leftwards, the nearest key first. In
+ * the backward pass the thread visits the keys again, stores the values of its pairs, and visits the keys a third time,
+ * rightwards; then a thread has one key. Every sum belongs to one thread and has a fixed order.${shares} */
+
+% slot("constants")
+% include("attention/cuda/head.tpl")
+% slot("dropout_factor")
+
+% include("attention/cuda/head_vectors.tpl")
+
+/* The scaled logit of a pair of the query and key j. */
+INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${attends.head_part}], int j) {
+    real key[${attends.head_part}];
+    ${prefix}load_head(key, a->key + j * ${PREFIX}QUERY_STRIDE);
+    return ${prefix}dot_head(query, key) * ${PREFIX}LOGIT_SCALE;
+}
+
+% slot("visit_keys")
+% include("attention/cuda/attend_leftwards.tpl")
+% slot("visit_back")
+
+/* Computes the gradients of the queries of `count` sequences, from `first` on, and of their pairs. A pair's weight and
+ * the gradient of its logit are stored at [query - key][query]. */
+NOINLINE void ${prefix}attend_queries(int first, int count) {
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T};
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
+        const size_t row = (size_t)sequence * T + i, offset_of_row = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const size_t head_index = (size_t)(sequence - first) * ${PREFIX}HEADS + h;
+        real *weights = w->${prefix}weights + head_index * T * T, *pairs = w->${prefix}pairs + head_index * T * T;
+        real query[${attends.head_part}], dout[${attends.head_part}], dquery[${attends.head_part}] = {};
+        ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+        ${prefix}load_head(dout, w->${attends.dout} + offset_of_row);
+        % slot("store_pairs")
+#pragma unroll ${attends.unroll} % if attends.unroll
+        for (int j = 0; ${inline("is_key", "j <= i")}; j++) {
+            const size_t place = (size_t)(i - j) * T + i;
+            real key[${attends.head_part}], value[${attends.head_part}];
+            ${prefix}load_head(key, a.key + j * ${PREFIX}QUERY_STRIDE);
+            ${prefix}load_head(value, a.value + j * ${PREFIX}QUERY_STRIDE);
+            % slot("visit_pair")
+            __syncwarp(${prefix}head_lanes()); /* all lanes have read the pair's values */ % if attends.head_lanes > 1
+            pairs[place] = dlogit;
+            % slot("keep_weight")
+            ${prefix}add_head(dquery, dlogit, key);
+        }
+        % slot("end_pairs")
+        ${prefix}store_head(dquery, ${PREFIX}LOGIT_SCALE,
+                w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
+    }
+    __syncthreads();
+}
+
+/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the stored values of their
+ * pairs. */
+NOINLINE void ${prefix}attend_keys(int first, int count) {
+    % include("attention/cuda/opening.tpl")
+    const int T = v->${attends.T};
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+        const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
+        const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
+        const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        const size_t head_index = (size_t)(sequence - first) * ${PREFIX}HEADS + h;
+        const real *weights = w->${prefix}weights + head_index * T * T, *pairs = w->${prefix}pairs + head_index * T * T;
+        real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {};
+#pragma unroll ${attends.unroll} % if attends.unroll
+        for (int i = ${inline("nearest_query", "j")}; i < T; i++) {
+            const size_t place = (size_t)(i - j) * T + i;
+            real query[${attends.head_part}], dout[${attends.head_part}];
+            ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
+            ${prefix}load_head(dout, dattended + i * WIDTH);
+            ${prefix}add_head(dkey, pairs[place], query);
+            ${prefix}add_head(dvalue, weights[place], dout);
+        }
+        real *to = w->${attends.dq} + (size_t)(sequence * T + j) * ${PREFIX}QUERY_STRIDE + WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
+        ${prefix}store_head(dkey, ${PREFIX}LOGIT_SCALE, to);
+        ${prefix}store_head(dvalue, 1, to + WIDTH);
+    }
+    __syncthreads();
+}
+% slot("row_gradients")
+
+/* Computes the gradients of queries, keys and values in the workspace${attends.layer_gradients and ", and of the layer's table" or ""}. */
+INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
+% if attends.pairs then
+    const int sequences = block()->sequences, most = ${prefix}pair_sequences(sequences, block()->view.${attends.T});
+    for (int first = 0; first < sequences; first += most) {
+        const int left = sequences - first, count = left < most ? left : most;
+        ${prefix}attend_queries(first, count);
+        ${prefix}attend_keys(first, count);
+        % slot("after_pairs")
+    }
+% else
+    const int first = 0, count = block()->sequences;
+    ${prefix}attend_queries(first, count);
+    ${prefix}attend_keys(first, count);
+    % slot("after_pairs")
+% end
+}

@@ -1,0 +1,152 @@
+% section("constants")
+% local real = precision == "float64" and f64 or f32
+#define ${PREFIX}COUNT_FACTOR ${real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
+% section("work")
+enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* vectors of a layer: of the counts 0 to COUNT_ROWS - 1 */
+
+% section("members")
+const real *count_table; /* [${PREFIX}COUNT_ROWS][${PREFIX}HEAD_WIDTH] */
+a.count_table = v->p->${attends.block}[l].${prefix}count_table${attends.channel}; % section("set_members")
+% section("visit_keys")
+% local scale = not rows.factor and " * " .. PREFIX .. "LOGIT_SCALE" or ""
+/* The scaled product of the query with a row of the table, or with the last row for the row after it. */
+INLINE real ${prefix}multiply_row(const ${prefix}head *a, const real query[${attends.head_part}], int row) {
+    real x[${attends.head_part}];
+    ${prefix}load_head(x, a->count_table + (row < ${PREFIX}COUNT_ROWS ? row : ${PREFIX}COUNT_ROWS - 1) * ${PREFIX}HEAD_WIDTH);
+    return ${prefix}dot_head(query, x)${scale};
+}
+
+/* A query's count of its keys so far, and its products with the rows of the table below and above the count. A key adds
+ * at most 1 to the count, so a query that visits its keys in order needs every row once. */
+typedef struct ${prefix}counter {
+    real count, low, high;
+    int row; /* of `low` */
+} ${prefix}counter;
+
+INLINE ${prefix}counter ${prefix}begin_count(const ${prefix}head *a, const real query[${attends.head_part}]) {
+    const ${prefix}counter c = {0, ${prefix}multiply_row(a, query, 0), ${prefix}multiply_row(a, query, 1), 0};
+    return c;
+}
+
+/* Adds a key's gate, the sigmoid of its logit, to the count, up to the last row; returns the key's score. */
+INLINE real ${prefix}count_key(const ${prefix}head *a, const real query[${attends.head_part}], real logit,
+        ${prefix}counter *c) {
+    c->count = minimum_real(c->count + sigmoid_real(logit), ${PREFIX}COUNT_ROWS - 1);
+    while (c->row + 1 <= c->count) {
+        c->row++;
+        c->low = c->high;
+        c->high = ${prefix}multiply_row(a, query, c->row + 1);
+    }
+    return logit + (c->low + (c->count - c->row) * (c->high - c->low));
+}
+
+enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* keys whose logits are computed interleaved */
+
+/* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
+typedef struct ${prefix}softmax {
+    real largest, sum, out[${attends.head_part}];
+} ${prefix}softmax;
+
+/* Adds `count` keys, from j on to the left: their logits are computed interleaved, and the sums run in the order of
+ * visits. */
+INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
+        ${prefix}counter *c, ${prefix}softmax *m) {
+    real score[${PREFIX}KEYS], highest = m->largest;
+#pragma unroll
+    for (int u = 0; u < count; u++) score[u] = ${prefix}pair_logit(a, query, j - u);
+#pragma unroll
+    for (int u = 0; u < count; u++) {
+        score[u] = ${prefix}count_key(a, query, score[u], c);
+        highest = score[u] > highest ? score[u] : highest;
+    }
+% include("attention/cuda/add_weights.tpl", { key = "j - u" })
+}
+
+% section("visit_leftwards")
+${prefix}counter c = ${prefix}begin_count(&a, query);
+${prefix}softmax m = {(real)-1e30, 0, {}};
+int j = i;
+for (; j + 1 >= ${PREFIX}KEYS; j -= ${PREFIX}KEYS) ${prefix}add_keys(${PREFIX}KEYS, &a, query, i, j, &c, &m);
+for (; j >= 0; j--) ${prefix}add_keys(1, &a, query, i, j, &c, &m);
+${prefix}store_head(m.out, 1 / m.sum, out);
+${attends.once}s->${prefix}largest[task] = m.largest; % if not decodes
+${attends.once}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not decodes
+, and stores the values of the softmax that the backward pass needs % section("stored_words")
+% section("visit_back")
+
+/* Completes the gradient of the query's product with a row: adds it to the query's gradient, and stores it for the
+ * row's gradient, which attend_rows computes. */
+INLINE void ${prefix}end_row(const ${prefix}head *a, int row, real dproduct, real *dproducts, real *dquery) {
+    real x[${attends.head_part}];
+    if (row == ${PREFIX}COUNT_ROWS) return;
+    dproduct *= ${PREFIX}COUNT_FACTOR; % if rows.factor
+    ${prefix}load_head(x, a->count_table + row * ${PREFIX}HEAD_WIDTH);
+    ${prefix}add_head(dquery, dproduct, x);
+    ${attends.once}dproducts[(size_t)row * a->T] = dproduct;
+}
+% section("store_pairs")
+real out[${attends.head_part}];
+${prefix}load_head(out, s->${attends.out} + offset_of_row);
+const real delta = ${prefix}dot_head(dout, out), largest = s->${prefix}largest[task], inverse = s->${prefix}inverse_sum[task];
+${prefix}counter c = ${prefix}begin_count(&a, query);
+for (int j = i; j >= 0; j--) {
+    const size_t place = (size_t)(i - j) * T + i;
+    const real score = ${prefix}count_key(&a, query, ${prefix}pair_logit(&a, query, j), &c);
+    weights[place] = exp_negative(score - largest) * inverse;
+    pairs[place] = c.count;
+}
+real *dproducts = w->${prefix}dproducts + head_index * ${PREFIX}COUNT_ROWS * T + i;
+for (int n = c.row + 2; n < ${PREFIX}COUNT_ROWS && n <= i + 1; n++) ${attends.once}dproducts[(size_t)n * T] = 0;
+real dlow = 0, dhigh = 0;
+real dgate = 0; /* the sum of the gradients of the counts that contain the key's gate */
+% section("visit_pair")
+% local dot_head = prefix .. "dot_head(dout, value)"
+const real weight = weights[place], count = pairs[place];
+for (; count < c.row; c.row--) {
+    ${prefix}end_row(&a, c.row + 1, dhigh, dproducts, dquery);
+    c.high = c.low;
+    c.low = ${prefix}multiply_row(&a, query, c.row - 1);
+    dhigh = dlow;
+    dlow = 0;
+}
+const real share = count - c.row, gate = sigmoid_real(${prefix}dot_head(query, key) * ${PREFIX}LOGIT_SCALE);
+% slot("keep")
+const real dscore = weight * (${inline("gradient_of_weight", dot_head)} - delta);
+dlow += (1 - share) * dscore;
+dhigh += share * dscore;
+if (share > 0) dgate += dscore * (c.high - c.low); /* no count is above the last row */
+const real dlogit = dscore + dgate * gate * (1 - gate);
+weights[place] = ${inline("weight_of_value", "weight")}; % section("keep_weight") % if terms.drops_weights
+% section("end_pairs")
+${prefix}end_row(&a, c.row + 1, dhigh, dproducts, dquery);
+${prefix}end_row(&a, c.row, dlow, dproducts, dquery);
+while (c.row-- > 0) ${attends.once}dproducts[(size_t)c.row * T] = 0;
+% section("row_gradients")
+
+/* Adds up the gradients of the rows of the table over the queries of `count` sequences, from `first` on. A thread owns
+ * four channels of a row. The count of query i is at most i + 1. */
+NOINLINE void ${prefix}attend_rows(int first, int count, ${attends.gradients_type} *g) {
+    % include("attention/cuda/opening.tpl")
+    assume_global(g);
+    const int T = v->${attends.T};
+    for (int e = 4 * threadIdx.x; e < ${PREFIX}COUNT_ROWS * ${PREFIX}HEAD_WIDTH; e += 4 * THREADS) {
+        const int row = e / ${PREFIX}HEAD_WIDTH, nearest = row > 0 ? row - 1 : 0;
+        quad sum = {{0, 0, 0, 0}};
+        if (first > 0) sum = *(const quad *)(g->${prefix}count_table + e);
+        for (int head = 0; head < count * ${PREFIX}HEADS; head++) {
+            const int sequence = first + head / ${PREFIX}HEADS;
+            const real *query = s->${attends.q} + (size_t)sequence * T * ${PREFIX}QUERY_STRIDE + head % ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH + e % ${PREFIX}HEAD_WIDTH;
+            const real *dproduct = w->${prefix}dproducts + ((size_t)head * ${PREFIX}COUNT_ROWS + row) * T;
+#pragma unroll 4
+            for (int i = nearest; i < T; i++) {
+                const quad x = *(const quad *)(query + i * ${PREFIX}QUERY_STRIDE);
+                const real factor = dproduct[i] * ${PREFIX}LOGIT_SCALE;
+#pragma unroll
+                for (int u = 0; u < 4; u++) sum.v[u] += factor * x.v[u];
+            }
+        }
+        *(quad *)(g->${prefix}count_table + e) = sum;
+    }
+    __syncthreads();
+}
+${prefix}attend_rows(first, count, g); % section("after_pairs")
