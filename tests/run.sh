@@ -210,29 +210,27 @@ layer_trainer() {
     check "one trainer is generated, compiled, trained and evaluated" make_trainer
 }
 
-# Writes sources for tests, once: those of test specs and of random specs (random_1), and formulas, which programs of
-# tests/expressions write.
+# Writes sources for tests, once: those of test specs and of random specs (random_1), a share by each of $jobs processes,
+# and formulas, which programs of tests/expressions write.
 write_sources() {
     [ -z "$written" ] || return 0
     written=yes
-    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua tests/facets/specs/*.lua \
-        $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
     formulas=$([ -n "$long" ] && echo 200 || echo 16)
-    export formulas
+    { ls tests/specs/*.lua && "$MAKE" -s print-random-specs; } >"$logs/specs"
+    set -- tests/expressions/generate.lua tests/expressions/library.lua tests/facets/specs $(seq "$jobs")
+    export formulas logs jobs
     printf '%s\n' "$@" | run_each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;
         tests/expressions/*) "$0" "$1" build/tests/expressions ;;
-        tests/facets/*) "$0" -l tests.facets.enter generator/main.lua gen "$1" \
-            --out "build/tests/specs/$(basename "$1" .lua)" ;;
-        random_*) "$0" tests/support/write_random.lua build/tests/specs "$1" ;;
-        *) ./longhand gen "$1" --out "build/tests/specs/$(basename "$1" .lua)" ;;
+        tests/facets/*) "$0" -l tests.facets.enter tests/support/write_sources.lua build/tests/specs "$1"/*.lua ;;
+        *) "$0" tests/support/write_sources.lua build/tests/specs $(awk "NR % $jobs + 1 == $1" "$logs/specs") ;;
     esac' "$LUA"
     for name in "$@"; do
         read_results "$name"
         [ "$status" -eq 0 ] && continue
         add_counts 0 1 0
-        echo "FAILED: the sources of $name"
+        echo "FAILED: sources of tests ($name)"
         cat "$file.out" "$file.errors"
     done
 }

@@ -10,7 +10,7 @@ enter_copy || exit 4
 
 # Writes the sources of random networks, and builds the tests: FOLDER of tests...
 build_tests() {
-    "${LUA:-lua5.4}" tests/support/write_random.lua build/tests/specs $(make -s $COUNT print-random-specs) &&
+    "${LUA:-lua5.4}" tests/support/write_sources.lua build/tests/specs $(make -s $COUNT print-random-specs) &&
         make -s -j2 $COUNT LEVELS=best VARIANT=release $(printf 'build/release/tests/%s/test_random ' "$@")
 }
 
