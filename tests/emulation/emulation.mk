@@ -54,8 +54,16 @@ $(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/
 	@awk -f $(WITHOUT_ASSEMBLY) $< >> $@
 	@printf 'EMULATED_KERNEL(%s)\n' $(call make_symbol,train,$*) $(call make_symbol,evaluate,$*) >> $@
 
-$(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
-	$(CXX) $(EMULATION_CXXFLAGS) $(call emulation_O,$(*F)) -g0 $(ALIGNED) $(CHECKS) -MMD -MP -c -o $@ $<
+# The header that device code includes first, precompiled for each level of optimisation: gcc looks for this folder before
+# the header, and takes the file that has the flags of the compilation.
+PRECOMPILED_EMULATION := $(if $(IS_CLANG),,$(addprefix $(B)/emulation/cuda_emulation.h.gch/,O0 Og O1))
+DEVICE_CXXFLAGS = $(EMULATION_CXXFLAGS) -g0 $(ALIGNED) $(CHECKS) -MMD -MP
+$(PRECOMPILED_EMULATION): $(B)/emulation/cuda_emulation.h.gch/%: tests/emulation/cuda_emulation.h $(EMULATION_DEPENDS)
+	@mkdir -p $(@D)
+	$(CXX) $(DEVICE_CXXFLAGS) -$* -MF $(B)/emulation/precompiled.$*.d -x c++-header -o $@ $<
+
+$(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(PRECOMPILED_EMULATION) $(EMULATION_DEPENDS)
+	$(CXX) $(DEVICE_CXXFLAGS) $(call emulation_O,$(*F)) -c -o $@ $<
 
 $(B)/emulation/emulated.so: $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.o) $(EMULATION_OBJECTS)
 	$(CXX) -shared $(CHECKS) -o $@ $^ -pthread
@@ -126,4 +134,5 @@ print-emulated-specs:
 
 -include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODEL_TESTS:.o=.d) \
 	$(EMULATION_GRADCHECKS:=.d) \
+	$(PRECOMPILED_EMULATION:$(B)/emulation/cuda_emulation.h.gch/%=$(B)/emulation/precompiled.%.d) \
 	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(DEVICE_PARITY:.o=.d) $(EMULATION_REFERENCE:=.d) $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)
