@@ -73,7 +73,7 @@ function Builder:make(op, arguments, payload, fields)
   if self.nodes[key] then
     return self.nodes[key]
   elseif self.trusted and self.count >= M.DERIVED then
-    error({ problem = true, what = ("the formula and its gradients come to more than %d operations"):format(M.DERIVED),
+    error({ problem = true, what = ("the formula and its gradients have more than %d operations"):format(M.DERIVED),
       expected = "a smaller formula" })
   elseif not self.trusted and self.count >= M.NODES then
     return refuse(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
@@ -310,7 +310,7 @@ local function find_type_problem(op, arguments)
       return { what = op .. " of a number", expected = "a truth value: less, less_equal, equal, all, any, negate" }
     elseif not wants_truth and argument.type == "truth" then
       return { what = op .. " of a truth value", expected = "a number",
-        hint = "select(truth, a, b) makes numbers of it" }
+        hint = "select(truth, a, b) turns it into a number" }
     end
   end
 end

@@ -81,7 +81,7 @@ function M.read_number(word, value)
   elseif roots[value] then
     M.refuse(word, ("%s takes x itself, which holds all symbols"):format(word), "one of them, such as x.score")
   elseif type(value) == "boolean" then
-    M.refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) makes a number of one")
+    M.refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) turns it into a number")
   end
   M.refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
     or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")

@@ -77,7 +77,8 @@ local function check_rate(model, additive, report)
   if rate and own_rate and rate ~= own_rate and additive.at ~= "block" then
     local text = diagnostics.show(rate)
     report.refuse("encoding.additive.dropout", "model.embedding_dropout", text, {
-      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.show(own_rate)),
+      what = ("%s differs from model.embedding_dropout, and the embedding has one rate"):format(
+        diagnostics.show(own_rate)),
       expected = ("one of the two fields, or %s in both"):format(text) })
   end
 end

@@ -138,7 +138,8 @@ end
 -- Refuses facets that cannot use cells of a grid: a cell has two positions, and only sums of vectors can use both.
 local function check_grid(view, report)
   local encoding, facts, refuse = view.resolved.encoding, view.task, make_refusal(report, "grid")
-  refuse(KIND, facts and not facts.grid, '"grid" is for a task whose input is a grid, and this one\'s is a line',
+  refuse(KIND, facts and not facts.grid,
+    '"grid" is for a task whose input is a grid, and the input of this task is a line',
     '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
   refuse(KIND, view.resolved.model.kind == "encoder_decoder",
     '"grid" does not work with a target stream, which is not a grid',
@@ -211,8 +212,8 @@ local function warn_range(view, report)
   local max_tokens = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
   if max_tokens > 0 and max_position > MANY_POSITIONS * max_tokens then
     report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
-      .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), max_position,
-      MANY_POSITIONS, max_tokens))
+      .. "positions together; usual ranges have about 2 to 16 times the tokens"):format(report.get_path(path),
+      max_position, MANY_POSITIONS, max_tokens))
   end
 end
 

@@ -376,7 +376,7 @@ function M.request_value(family)
     local p = value.parameter
     if canonical.format(p.init) ~= canonical.format(first_parameter.init) then
       error({ problem = true, field = "encoding.parameters." .. p.name,
-        what = ("the initial values differ from those of x.%s"):format(first_parameter.name),
+        what = ("the initial values differ from the initial values of x.%s"):format(first_parameter.name),
         expected = "equal initial values, since one map computes all values of tokens" })
     end
   end

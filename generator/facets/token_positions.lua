@@ -46,7 +46,7 @@ end
 local function check_digits(view, report)
   local facts, positions = view.task, view.resolved.encoding.positions
   if facts and not lists.any(facts.input_symbols, M.is_digit) then
-    report.refuse(KIND, "task.kind", facts.kind, { what = ('"%s" needs digits, and no symbol of inputs is one'):format(
+    report.refuse(KIND, "task.kind", facts.kind, { what = ('"%s" needs digits, and no input symbol is a digit'):format(
       positions.kind), expected = "a task with some of the symbols 0 to 9" })
   end
 end
@@ -79,7 +79,7 @@ function M.check(view, report)
       what = "tokens without a position need a learned vector", expected = '"learned", or positions by index' })
   elseif additive and additive.at == "block" then
     report.refuse("encoding.additive.at", KIND, ('"%s"'):format(positions.kind), {
-      what = "positions that depend on tokens are for vectors that are added to those of tokens",
+      what = "positions that depend on tokens are only for vectors that are added to the vectors of tokens",
       expected = '"input", or positions by index' })
   end
   if positions.kind == "by_task" then

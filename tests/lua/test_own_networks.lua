@@ -187,7 +187,7 @@ end
 function TestOwn.test_two_streams_are_refused()
   local result, message = plan_network(PLAIN, { "model.kind=encoder_decoder" })
   lu.assertNil(result)
-  lu.assertStrContains(message, "model.kind: a network of one's own reads one stream of tokens")
+  lu.assertStrContains(message, "model.kind: a network of your own reads one stream of tokens")
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()

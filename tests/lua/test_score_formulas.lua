@@ -176,8 +176,8 @@ function TestTracing.test_other_uses_of_traced_values_are_refused()
     ["return x.score + 1 / 0"] = "+ takes inf", ["return x.score + nil"] = "+ takes nothing (nil)",
     ["return x"] = "the function returns x itself", ["return 'x'"] = "the function does not return a number",
     ["return 5"] = "the score does not use x.score", ["return x.score * 0"] = "the score does not use x.score",
-    ["return x.score"] = "the formula comes out as x.score itself",
-    ["for i = 1, x.distance do end return x.score"] = "x.heads and x.layers are such",
+    ["return x.score"] = "the formula simplifies to x.score itself",
+    ["for i = 1, x.distance do end return x.score"] = "such as x.heads and x.layers",
     ["return x.score + log(x.distance)"] = "log", ["return x.score / x.distance"] = "divisor",
     ["return x.score + pow(10, 400)"] = "pow(10, 400) is not a finite number",
   }) do
@@ -289,7 +289,7 @@ function TestGraphs.test_gradients_have_a_limit_too()
   end)
   lu.assertNil(plan)
   lu.assertEquals({ problem.field, problem.what },
-    { "encoding.score", "the formula and its gradients come to more than 300 operations" })
+    { "encoding.score", "the formula and its gradients have more than 300 operations" })
 end
 
 function TestGraphs.test_parameters_have_a_limit_together()

@@ -209,7 +209,7 @@ end
 -- The network that a file describes, and the options and fields that the description has read.
 local function run_own(plan, model, file, families, additive)
   if plan.streams[2] then
-    error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
+    error({ problem = true, field = "model.kind", what = "a network of your own reads one stream of tokens",
       expected = "encoder, decoder" }, 0)
   end
   local read_options, fields

@@ -43,7 +43,7 @@ function M.settle(plan)
     local obstacle = find_obstacle(plan, family)
     if keeps_weights == false and obstacle then
       error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. obstacle,
-        expected = "true, or nothing" }, 0)
+        expected = "true, or no such field" }, 0)
     end
     family.recomputed = not obstacle and (keeps_weights == false or keeps_weights == nil and tokens * tokens > pairs)
       and { pairs = pairs, queries = QUERIES, always = keeps_weights == false } or false

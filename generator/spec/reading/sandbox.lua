@@ -107,14 +107,14 @@ local function describe_failure(err, co, dialect)
   end
   local message = tostring(err):match("^" .. CHUNK .. ":%d+: (.*)$")
   if tostring(err):find("stack overflow", 1, true) then
-    return { what = "a function calls itself without end", expected = "calls at most some thousand deep" }
+    return { what = "a function calls itself without end", expected = "at most some thousand nested calls" }
   elseif not message then
     error(debug.traceback(co, tostring(err)), 0)
   end
   local is_in_loop = dialect == SPEC and message:find("'for'", 1, true)
   return { what = "the spec failed while it ran: " .. message,
     word = is_in_loop and "for" or message:match("%(%a+ '([%a_][%w_]*)'%)$"),
-    expected = is_in_loop and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
+    expected = is_in_loop and "plain numbers that are known before the run, such as x.heads and x.layers" or nil }
 end
 
 -- The message for the limit on memory; string methods are missing while the limits are active.

@@ -64,7 +64,7 @@ local function check_shards(context, report)
   local train = context.resolved.train
   if train.shards and train.batch and train.shards > train.batch then
     report.refuse("train.shards", "train.batch", train.batch, {
-      what = ("%d shards for a batch of %d leave some empty"):format(train.shards, train.batch),
+      what = ("%d shards for a batch of %d leave some shards empty"):format(train.shards, train.batch),
       expected = ("at most train.batch = %d; a shard is one sequence or more"):format(train.batch) })
   end
 end
@@ -77,7 +77,8 @@ local function check_products(context, report)
   local width = resolved.model.width
   if width and width >= schema.LIBRARY_WIDTH then
     report.refuse("device_products", "model.width", width, {
-      what = ('"warps" is for narrower models; from width %d on a library multiplies'):format(schema.LIBRARY_WIDTH),
+      what = ('"warps" is for narrower models; from width %d on, a library computes products'):format(
+        schema.LIBRARY_WIDTH),
       expected = ('model.width up to %d, or device_products = "tiles"'):format(schema.LIBRARY_WIDTH - 1) })
   end
 end
@@ -89,7 +90,7 @@ local function check_cross_reading(context, report)
     report.refuse(reading.path, "model.kind", '"encoder_decoder"', {
       what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
         :format(reading.value),
-      expected = '"difference", of the positions of both; or no reading, which gives cross-attention "difference"',
+      expected = '"difference" (of the positions of query and key); or no reading, so that it is "difference"',
       hint = reading.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
   end
@@ -179,7 +180,7 @@ local function check_end_symbol(context, report)
   local kind = resolved.model.kind
   if resolved.task.end_symbol and (kind == "encoder" or kind == "recurrent") then
     report.refuse("task.end_symbol", "model.kind", ("%q"):format(kind), {
-      what = "the model has as many answers as the target, so no symbol ends them",
+      what = "the model gives as many answers as the target has symbols, so no symbol ends them",
       expected = 'no such field, or model.kind = "decoder" or "encoder_decoder"' })
   end
 end

@@ -271,7 +271,7 @@ function M.resolve(context, texts, owner)
   if not list or not apply_entries(state, list) or context.diagnostics:count() > earlier_errors then
     return nil
   elseif state.root == state.builder:symbol("score") then
-    return report(score, owner.path .. ".score", "the formula comes out as x.score itself",
+    return report(score, owner.path .. ".score", "the formula simplifies to x.score itself",
       "one that changes it, or no score")
   end
   return finish(state, owner)

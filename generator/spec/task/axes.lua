@@ -185,7 +185,7 @@ function M.check(context, report)
         expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. other_words })
     end
     if not facts.data and M.remove_levels(section.by) then
-      refuse(".by", ", a sampler only noise and passes")
+      refuse(".by", "; a sampler has only noise and passes")
     end
     if not facts.data and section.splits then
       refuse(".splits", "")
