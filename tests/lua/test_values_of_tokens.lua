@@ -179,8 +179,8 @@ function TestValues.test_fields_of_other_parameters_are_refused()
     assert_refused('a value with per = "token" has no such field', sum, ('gate = { per = "token", %s }'):format(field))
   end
   assert_refused("does not fit here", sum, 'gate = { per = "token", init = "alibi_slopes" }')
-  assert_refused("the initial values differ from the initial values of x.gate", "x.score + sum_between(x.gate + x.other)",
-    'gate = { per = "token" }, other = { per = "token", init = 0 }')
+  assert_refused("the initial values differ from the initial values of x.gate",
+    "x.score + sum_between(x.gate + x.other)", 'gate = { per = "token" }, other = { per = "token", init = 0 }')
 end
 
 support.run()
