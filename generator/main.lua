@@ -55,7 +55,8 @@ local function fail(code, text)
   return code
 end
 
--- Returns the planned spec that a SPEC argument names, or the cell of a study; or nil, a message, and errors as data.
+-- Returns the planned spec that a SPEC argument names, or the cell (one spec) of a study; or nil, a message, and errors
+-- as data.
 local function find(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("lab.study.grid.grid").plan_cell(project, arguments.spec, arguments.set, arguments.runs)

@@ -8,8 +8,8 @@
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
 --   sure        whether the range follows from positions and constants alone, not from learned numbers or logits
---   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
---               sequences; nil for other nodes
+--   row         { q, k, c } of a number q * query_index + k * key_index + c, in which the indices are the places of the
+--               query and the key in their sequences; nil for other nodes
 --   value       the value of a number or truth
 --   name        the name of a symbol, or of a node `gathered`
 --   shown       the text of a symbol in a spec, if the text is not x.<name>

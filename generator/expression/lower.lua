@@ -39,9 +39,11 @@ local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } --
 for name, row in next, functions.rows do
   IS_EXPENSIVE[name] = not row.cheap
 end
--- Most operations with which the loop over pairs combines two classes; longer parts get a table of pairs.
+-- The largest number of operations with which the loop over pairs combines two classes; longer parts get a table of
+-- pairs.
 local MAX_PAIR_OPERATIONS = 4
--- Most operations of a part of a lower class that each entry of a table computes itself; longer parts get a table.
+-- The largest number of operations of a part of a lower class that each entry of a table computes itself; longer parts
+-- get a table.
 local MAX_REPEATED_OPERATIONS = 2
 
 -- The classes, ordered: a class is lower than another class if its rank is smaller.
@@ -308,10 +310,10 @@ local function lower_without_logit(state, node)
   return tabulate(state, node)
 end
 
--- Adds an entry to a list of numbers of tokens, and returns loads of the numbers of a pair's query, of its key, or of
--- both, by the classes in the last arguments. Each sequence has its own numbers, which attention computes before
--- scores. They are in one array, which generated code reads like a table by query and like a table by key; the entry
--- has a description of each of the two tables.
+-- Adds an entry to a list of numbers of tokens. The last arguments are "query", "key" or both: for each of them, the
+-- function returns a load of the number of the pair's query or key. Each sequence has its own numbers, which attention
+-- computes before scores. They are in one array, which generated code reads like a table by query and like a table by
+-- key; the entry has a description of each of the two tables.
 local function load_running(state, list, name, value, ...)
   local entry = { name = make_name(state, name), value = value }
   list[#list + 1] = entry

@@ -18,13 +18,16 @@
 --                       needs_logit; running sums have the classes query_token and key_token
 --   lists               the values of `gathers` in a fixed order
 --   running             false, or terms of tokens and their running sums: fields of nests.make_running, and
---     words                 their name in comments
+--     words                 the name of these numbers in comments
 --     rows                  texts of the rows of running sums for head h
---     products              { name, vector, unit, start, by_norm, place, from }, in the order of nests.make_running;
---                           vector: the name of the parameter; by_norm: text that divides by its norm; place, from: of
---                           the gradients of products by token and head
---     stores_of_query, stores_of_key   { target, operator, value }, with which a query and a key store gradients after
---                           their loop over pairs; a query stores 0 for numbers that no pair reads
+--     products              the products of nests.make_running, in the same order:
+--       name, unit, start     fields of nests.make_running
+--       vector                the name of the parameter
+--       by_norm               text that divides by the norm of the parameter
+--       place                 text of the index of an entry's gradient in the array of gradients of products
+--       from                  text to append to this array: the offset of the gradients of this product
+--     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
+--                           pairs of a query, or of a key; a query stores 0 for numbers that no pair reads
 --   uniform_count       the number of gathered tables of class uniform
 --   stages              lists of loop nests that fill tables, with barriers between the lists
 --   stage_count         the number of these lists

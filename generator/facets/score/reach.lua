@@ -2,9 +2,9 @@
 --
 -- Input: view and report (facets/pages.lua, warn_unreached). M.warn_unreached warns about each unreached parameter and
 -- names its numbers and the reason: no pair of tokens reads the numbers; the mask hides all pairs that read them; only
--- functions without a gradient, such as floor, read them; or they add one number to the scores of all keys of a query,
--- which softmax cancels. Pairs of the first TOKENS tokens are tested. If an index depends on more than the indices of
--- query and key, its whole range counts as read.
+-- functions without a gradient, such as floor, read them; or they add the same number to the scores of all keys of a
+-- query, which softmax cancels. Pairs of the first TOKENS tokens are tested. If an index depends on more than the
+-- indices of query and key, its whole range counts as read.
 
 local lists = require("base.lists")
 local plain = require("expression.functions").plain

@@ -56,7 +56,7 @@ local describers = {
   block = function(op) return "all repetitions of " .. op.block.name end,
 }
 
--- An operation of the output, with zero learned numbers and floating-point operations.
+-- An operation without learned numbers and floating-point operations, for the list.
 local function make_entry(kind, name, text, reads, shape)
   return { kind = kind, name = name, description = text, reads = reads, shape = shape, parameters = 0, per_token = 0,
     per_pair = 0, stream = 0, keys = 0, buffers = {} }

@@ -89,8 +89,8 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Raises a conflict, an error whose field `conflict` is the value that must get a buffer of its own name or be renamed:
--- `value`, which cannot have its buffer, or, if `value` cannot be changed, `holder`, the value that is in the buffer.
+-- Raises a conflict: `value` cannot have its buffer. The field `conflict` of the error is the value that must get a
+-- buffer of its own name or be renamed: `value`, or, if `value` cannot be changed, `holder`, the value in the buffer.
 -- holder: nil if no value is in the buffer.
 local function raise_conflict(value, holder)
   for _, candidate in ipairs({ value, holder }) do

@@ -93,7 +93,8 @@ return function(net, model, x, options)
   local function add_block(scope, h, entry)
     local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)
     local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
-      -- the layer's number in the whole stack: cycle number repetition // times, layer repetition % times of the entry
+      -- the layer's number in the whole stack; repetition // times is the number of the cycle, and repetition % times
+      -- is the number of the layer within the entry
       number = is_by_layer and function(repetition) -- counts the layers of all passes
         local pass, i = repetition // pass_repetitions, repetition % pass_repetitions
         return pass * options.layers + i // entry.times * entry.period + entry.first + i % entry.times

@@ -13,7 +13,8 @@
 --     operation   the operation between the products; nil if relu is a part of the first product
 --     last        the second product
 --     x           the input of the first product
---     sum         the result of the first product; false if no gradient reads it: the gradient of relu reads `hidden`
+--     sum         the result of the first product; false if no gradient reads this result: the gradient of relu reads
+--                 `hidden` instead
 --     hidden      the values after the operation
 --     out         the result of the second product
 --     kernel      the activation: "relu", or a name K with K_real and K_slope in kernels/cuda/activations.cu

@@ -2,8 +2,8 @@
 --
 -- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files;
 -- least_architecture, a compute capability such as 80; and for templates/cuda the tables cuda and device, the network
--- in device code (cuda_network.lua). no_device_code is false; for a network without device code, device is false and
--- no_device_code { what, line }. A draw is a sample of random positions or distances. Fields of cuda:
+-- in device code (cuda_network.lua). no_device_code is false if device code exists; otherwise device is false, and
+-- no_device_code is { what, line }. A draw is a sample of random positions or distances. Fields of cuda:
 --   threads            the number of threads of a thread block
 --   by_team            the thread blocks of a model sum gradients of products' weights over all tokens of the batch
 --   operand_bytes      bytes of the operands that shards would store for these sums, or false
@@ -19,9 +19,11 @@
 --   staging_name       the name of the constant with this number
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
---   step_draws         random numbers that come with a step, in order: { template, names, prefix } for the host, {
---                      member, address, count, shape } for the device; if every sequence of a stream has its own
---                      positions, also sequences, the name of the function that finds them, and T, the length's name
+--   step_draws         random numbers that come with a step, in order; fields of an item:
+--     template, names, prefix   for the host
+--     member, address, count, shape   for the device
+--     sequences        the name of the function that finds positions, if every sequence of a stream has its own
+--     T                with `sequences`: the name of the length
 --   draw_scratch       ints of workspace that sampling needs, as C text
 --   has_begin_step     tables are made at the start of a step
 --   has_shared_tables  blocks share memory
@@ -57,7 +59,8 @@
 --   end_by_layer       each layer has its own set of all learned numbers of the score
 --   draws              random numbers are sampled for the family, in draw_rows rows of T numbers: positions, then
 --                      distances; in cross-attention, as many rows of S numbers follow
---   position_draws, distance_draws   their numbers of draws; a distance draw has distance_rows rows
+--   position_draws, distance_draws   the numbers of draws of positions and of distances; a draw of distances has
+--                      distance_rows rows
 --   draws_follow       other sampled numbers follow
 --   position_row, distance_row   the row of layer l as a factor, false for row 0
 --   reads_positions    layers read sampled positions

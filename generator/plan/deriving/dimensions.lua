@@ -9,13 +9,13 @@
 --   block_sequences the number of sequences of a shard
 --   block_tokens    the number of tokens that pass through all layers together on the CPU
 --   classes         the number of output symbols
---   class_columns   this number rounded up to whole vectors
+--   class_columns   `classes`, rounded up to whole vectors
 --   real_bytes      the bytes of a number
 --   dropout         the dropout of branches (M.plan_dropout)
 --   cuts_by_warp    whether device code divides matrix products among warps (device_products = "warps")
 --   part_start      the text of the call that returns where the computed part of a sequence begins
 --   tokens          the number of tokens of the vocabulary
---   tokens_text     the words for them
+--   tokens_text     words for the tokens of the vocabulary
 --   computation, empty_token, decoder, reading, token_constants   see `tokens` below
 -- M.attentions gives, for each kind of model, the families that a description of a network may name (a description is a
 -- function that builds the network: model_network.lua). A family consists of the attentions at one place in the block,

@@ -4,7 +4,7 @@
 -- the additive encoding (M.derive_added_vectors, which is known before the families).
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
 --   <facet>        the plan of the facet, which the facet's module (its page, facets/pages.lua) makes
---   tempered       text about the temperature, for the comment on the scale of its logits, or ""
+--   tempered       text about the temperature, for the comment on the scale of the family's logits, or ""
 --   request        the value that the network computes for the family (facets/pages.lua), or false
 --   request_name   the name of this value in C
 --   slices         see the field `slices` of the plan, below

@@ -138,7 +138,8 @@ local function check_encoding(plan, net, file)
   end
 end
 
--- Refuses rates of hidden values and of embeddings that the network does not read; it may leave model.dropout unread.
+-- Refuses dropout rates of hidden values and of embeddings that the network does not read. The network may leave
+-- model.dropout unread.
 local function check_dropouts(plan, net, file)
   local model = plan.resolved.model
   local uses = lists.to_set(lists.map(net.dropouts, function(dropout) return dropout.use end))

@@ -36,7 +36,7 @@ local function replace(text, old, new)
 end
 
 -- Returns a file's text for the digests of a build, without the name of the study in its banner, since several studies
--- may share a cell.
+-- may contain the same spec.
 local function remove_study(text, plan)
   return not plan.source:find("%.lua:[%w_:-]+$") and text
     or replace(replace(text, plan.command, "./longhand gen " .. plan.id), plan.source, plan.id)

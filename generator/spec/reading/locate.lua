@@ -176,7 +176,8 @@ end
 
 -- The positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position
 -- of a field is the position of its key; the position of a list item is the position of its value. The path "" has the
--- position of the returned table, or of `return` if the file returns no table, or of the first byte without `return`.
+-- position of the returned table, or of `return` if the file returns no table, or of the first byte if there is no
+-- `return`.
 function M.find_fields(text)
   local tokens, depth, last_return = M.tokenise(text), 0, nil
   for i, token in ipairs(tokens) do

@@ -19,7 +19,7 @@ local function check_numbers(encoding, report)
   end
 end
 
--- Refuses a score that depends on the numbers of layers, or shares learned numbers between layers, if its entry has
+-- Refuses a score that depends on the index of the layer, or shares learned numbers between layers, if its entry has
 -- layers in an incomplete last repetition of encoding.layers: these layers are compiled as an attention of their own.
 local function check_last_layers(encoding, model, report)
   for _, entry in ipairs(families.list_last_layers(encoding, model.layers)) do

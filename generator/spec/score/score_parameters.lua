@@ -9,8 +9,8 @@
 -- Output: the parameter, or nil after errors:
 --   name      a name that is unique in a score
 --   per       "model", "layer", "head", "layer_head" or "token"
---   from      with per = "token", "query" or "key": the value of a token is the product of this row and a learned
---             vector; nil: a learned map of the block's input gives each token a value for each head
+--   from      "query" or "key", for a parameter with per = "token": the value of a token is the product of this row and
+--             a learned vector; nil: a learned map of the block's input gives each token a value for each head
 --   unit      with `from`: whether the vector is divided by its norm
 --   size      the number of values; nil: the parameter is a single number
 --   first     the first index of the values
