@@ -21,8 +21,9 @@
 --   per_layer    whether each layer has a set
 --   trains       whether a table has a gradient
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
---   learned      learned parameters: { name, member, count, padded_count, shape, shape_text, per_layer, init, values,
---                values_text }; padded_count is count, rounded up to whole vectors
+--   learned      learned parameters: { name, member, count, padded_count, shape, shape_text, per_layer, by_token, init,
+--                values, values_text }; padded_count is count, rounded up to whole vectors; by_token: whether it is a
+--                vector whose products with rows are values of tokens
 --   filling_nests    loop nests (expression/nests.lua) that fill the tables, in order
 --   gradient_nests   loop nests that propagate gradients to parameters, in order
 --   filling_uses     the samples that filling_nests read: { position, key_position, distance }, booleans
@@ -129,7 +130,7 @@ local function list_learned(family, parameters)
     local shape = heads and { heads, size } or { size or 1 }
     return p.learned and (p.per ~= "token" or p.from) and { name = p.name,
       member = family.prefix .. "score_" .. p.name, count = count, padded_count = vector_width.round_up(count),
-      shape = shape, per_layer = p.from ~= nil or leaves.has_layer(p), init = p.init,
+      shape = shape, per_layer = p.from ~= nil or leaves.has_layer(p), by_token = p.per == "token", init = p.init,
       values = p.values, values_text = write_values(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end

@@ -35,7 +35,8 @@ INLINE void add_row_grad(const int count, real dproduct, const real *vector, rea
     }
 }
 
-/* Converts gradients of vectors that are divided by their norms to gradients of the vectors, in place. */
+/* Converts gradients of vectors that are divided by their norms to gradients of the vectors, in place. Begins with a
+ * barrier, since other threads have computed these gradients, and ends without one. */
 INLINE void divide_by_norms_grad(const int heads, const int count, const real *vectors, real *dvectors) {
     assume_global(dvectors);
     __syncthreads();
@@ -46,5 +47,4 @@ INLINE void divide_by_norms_grad(const int heads, const int count, const real *v
         const real along = divisor > LEAST_NORM ? multiply_rows(count, vector, dvector) / (divisor * divisor) : 0;
         for (int d = 0; d < count; d++) dvector[d] = (dvector[d] - along * vector[d]) / divisor;
     }
-    __syncthreads();
 }

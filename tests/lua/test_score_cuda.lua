@@ -34,7 +34,7 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
     positions = positions_facet.plan(resolved.resolved.encoding, { layers = LAYERS }, {}) }
   plan.score = score_facet.derive(resolved.score, plan, plan.precision)
   plan.scalar = plan.score
-  if plan.score.kind == "none" or plan.score.running then -- running sums have no device code
+  if plan.score.kind == "none" then
     return nil
   end
   local signature_set = signatures.new()
@@ -113,8 +113,8 @@ function TestText.test_features_that_are_off_are_absent()
     lu.assertEquals(layout:find("} score_work;", 1, true) ~= nil, #cuda.work > 0, name)
     lu.assertEquals(code:find("score_logit_grad", 1, true) ~= nil, cuda.logit_grad and true, name)
     lu.assertEquals(code:find("make_score(", 1, true) ~= nil, cuda.stages[1] ~= nil, name)
-    for _, class in ipairs({ "uniform", "query", "key", "distance", "sum", "pair" }) do
-      lu.assertEquals(code:find("score_grad_" .. class, 1, true) ~= nil, cuda.gathers[class] ~= nil, name)
+    for _, class in ipairs({ "uniform", "query", "key", "distance", "sum", "pair", "query_token", "key_token" }) do
+      lu.assertEquals(code:find("score_grad_" .. class .. "(", 1, true) ~= nil, cuda.gathers[class] ~= nil, name)
     end
   end)
 end

@@ -5,7 +5,7 @@ return {
   encoding = {
     mask = { kind = "causal" },
     score = function(x)
-      local penalty = sum_between(log_sigmoid(x.gate)) * exp(x.of_query) - sum_between(x.summed)
+      local penalty = tanh(sum_between(log_sigmoid(x.gate))) * exp(x.of_query) - sum_between(x.summed)
       return x.score + penalty + x.distance * x.strength * sigmoid(x.of_key)
     end,
     parameters = {

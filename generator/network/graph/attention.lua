@@ -81,7 +81,7 @@ local function list_score_parameters(family, path, per_layer)
         or learned.values and { kind = "values", parameter = learned } or { kind = "constant", value = learned.init }
       list[#list + 1] = { kind = "facet", name = learned.member, size = learned.padded_count,
         elements = learned.padded_count,
-        from_tables = true, comment = ("[%s], padded to whole vectors"):format(learned.shape_text),
+        from_tables = not learned.by_token, comment = ("[%s], padded to whole vectors"):format(learned.shape_text),
         tensors = { { path .. "score." .. learned.name, learned.shape, init } } }
     end
   end

@@ -34,4 +34,5 @@ INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
     content_bias_grad(${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE, sequences * T, s->${attends.q}${product.start}, w->${prefix}dproducts${product.from}, 1, g->${vector});
     divide_by_norms_grad(${PREFIX}HEADS, ${PREFIX}HEAD_WIDTH, v->p->${attends.block}[l].${vector}, g->${vector}); % if product.unit
 % end
+    __syncthreads(); % if products[1]
 }

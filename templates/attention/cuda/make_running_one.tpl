@@ -5,7 +5,6 @@ INLINE void ${prefix}make_running_one(void) {
     const int T = v->${attends.T}, j = block()->current;
     for (int e = threadIdx.x; e < sequences * ${PREFIX}HEADS; e += THREADS) {
         const int h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS, token = sequence * T + j;
-        if (j < block()->cached.begin[sequence]) continue; /* the pass over whole sequences has cached its ${running.words} */
         const real *values = s->${attends.contribution} + sequence * ${row_width}; % if row_width
         real *r = s->${prefix}running + (size_t)sequence * ${running.heads} * T;
         % include("attention/cuda/token_values.tpl")
