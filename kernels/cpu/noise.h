@@ -16,10 +16,10 @@
 
 INLINE real noise_uniform(uint32_t word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* Adds deviation * a standard normal number to each element of row[width]. example: b; t: index of the token in the
- * example; width: C, a multiple of 4. */
-static void add_normal(const lh_draw *draw, uint32_t site, uint32_t example, int t, int width, real deviation,
-                       real *row) {
+/* Writes deviation * a standard normal number to each element of row[width], or with `adds`, a constant in every call,
+ * adds it. example: b; t: index of the token in the example; width: C, a multiple of 4. */
+INLINE void draw_normal(const bool adds, const lh_draw *draw, uint32_t site, uint32_t example, int t, int width,
+                        real deviation, real *row) {
     const real turn = (real)6.283185307179586477; /* 2 pi */
     for (int c = 0; c < width; c += 4) {
         const uint32_t counter[4] = {(uint32_t)((t * width + c) / 4), site, example, draw->step};
@@ -28,8 +28,8 @@ static void add_normal(const lh_draw *draw, uint32_t site, uint32_t example, int
         for (int i = 0; i < 4; i += 2) {
             real size = deviation * sqrt_real(-2 * log_real(noise_uniform(word[i])));
             real angle = turn * noise_uniform(word[i + 1]);
-            row[c + i] += size * cos_real(angle);
-            row[c + i + 1] += size * sin_real(angle);
+            row[c + i] = (adds ? row[c + i] : 0) + size * cos_real(angle);
+            row[c + i + 1] = (adds ? row[c + i + 1] : 0) + size * sin_real(angle);
         }
     }
 }
@@ -37,7 +37,7 @@ static void add_normal(const lh_draw *draw, uint32_t site, uint32_t example, int
 /* Adds noise to a row of an embedding. place: see lh_site. */
 INLINE void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
                       real *row) {
-    add_normal(draw, lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place), example, t, width, deviation, row);
+    draw_normal(true, draw, lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place), example, t, width, deviation, row);
 }
 
 #endif

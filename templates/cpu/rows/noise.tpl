@@ -4,8 +4,7 @@ static void draw_start(const workspace *w, real *x) {
     const lh_draw *draw = &w->step->draw;
     const uint32_t train_site = lh_site(LH_DOMAIN_START, 0, 0);
     const uint32_t site = w->step->mode == LH_MODE_TRAIN ? train_site : lh_site(LH_DOMAIN_EVAL_START, draw->example, 0);
-    memset(x, 0, (size_t)w->tokens * WIDTH * sizeof(real));
     for (int m = 0; m < w->tokens; m++)
-        add_normal(draw, site, w->block->first_example + (uint32_t)(m / w->length), m % w->length, WIDTH,
+        draw_normal(false, draw, site, w->block->first_example + (uint32_t)(m / w->length), m % w->length, WIDTH,
                 ${real(deviation)}, x + m * WIDTH);
 }
