@@ -46,6 +46,13 @@ checks() {
     done
 }
 
+# With as many passes as the task length, the default lengths are those for which training has memory.
+checks_passes_by_length() {
+    ./longhand build tests/specs/parity_float64_passes_by_length.lua --levels best --out "$work/passes" &&
+        "$work/passes/trainer" gradcheck
+}
+
+expect gradcheck_passes_by_length checks_passes_by_length
 expect gradcheck_every_preset every_preset_has_a_check
 expect gradcheck_trainers_build build_all $SCHEMES
 if [ "$failures" -eq 0 ]; then

@@ -45,12 +45,29 @@ static lh_status check_lengths(const lh_target *target, const lh_lengths *length
     return status;
 }
 
+enum { DEFAULT_LENGTHS = 3 };
+
+/* Writes the lengths that are checked by default; returns their number. With as many passes as the task length, the
+ * longest one has no more passes than training. */
+static int choose_default_lengths(const lh_spec *spec, int32_t lengths[DEFAULT_LENGTHS]) {
+    static const int32_t usual[DEFAULT_LENGTHS] = {1, 5, 9};
+    int count = 0;
+    while (count < DEFAULT_LENGTHS) {
+        bool has_memory = !spec->passes_by_length || usual[count] < spec->passes;
+        lengths[count] = has_memory ? usual[count] : spec->passes;
+        count++;
+        if (!has_memory) break;
+    }
+    return count;
+}
+
 lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     int64_t seed = 0;
     const char *device = "cpu";
     bool has_lengths = false, has_printed_help;
-    static const int32_t default_lengths[] = {1, 5, 9};
-    lh_option_lengths lengths = {.lengths = {default_lengths, 3, 0, 0, 0}};
+    int32_t default_lengths[DEFAULT_LENGTHS];
+    int count = choose_default_lengths(cli->spec, default_lengths);
+    lh_option_lengths lengths = {.lengths = {default_lengths, count, 0, 0, 0}};
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &has_lengths, "A,B,...", "task lengths (1,5,9)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of parameters, data, dropout (0)"},
