@@ -43,6 +43,23 @@ function TestStopping.test_confidence_chooses_passes_by_length()
     make_line(41, 3, 1)), "test"))
 end
 
+-- The chosen evaluation of a generative model has all measures of the evaluations of single numbers of passes.
+function TestStopping.test_confidence_keeps_teacher_forced_measures()
+  local function make_decoded(passes, teacher_forced, uncertainty)
+    return make_line(41, passes, 0.25, (',"decoding":"teacher_forced","accuracy_teacher_forced":%g,"uncertainty":%g')
+      :format(teacher_forced, uncertainty))
+  end
+  local run = read_passes("confident_decoder", make_decoded(2, 0.5, 0.25), make_decoded(3, 0.75, 0.125))
+  local stopped = stopping.choose_by_confidence(run, "test")
+  lu.assertEquals({ stopped.accuracy_teacher_forced, stopped.loss }, { { 0.75 }, { "0.5" } })
+  for _, value in ipairs({ 2, 3 }) do
+    local level = runs.get_level_evaluation(run, "passes", value, "test")
+    level.weighted, level.totals, level.uncounted = true, { 7 }, { false }
+  end
+  stopped = stopping.choose_by_confidence(run, "test")
+  lu.assertEquals({ stopped.weighted, stopped.totals, stopped.uncounted }, { true, { 7 }, { false } })
+end
+
 -- A line with results of single examples: texts of lists.
 local function make_listed(length, passes, uncertainty, correct, counted)
   return make_line(length, passes, 0.125, (',"by_example":{"uncertainty":[%s],"correct":[%s],"counted":[%s]}'):format(

@@ -47,11 +47,15 @@ function M.choose_by_confidence(run, split)
     end
     return best
   end)
-  local function list(name)
-    return lists.map(chosen_levels, function(level, i) return level[name][i] end)
+  if not chosen_levels then
+    return nil
   end
-  return chosen_levels and { split = split, lengths = lengths, counts = list("counts"), accuracy = list("accuracy"),
-    exact_match = list("exact_match"), loss = list("loss") } or nil
+  local chosen = { split = split, lengths = lengths, totals = levels[1].totals, weighted = levels[1].weighted,
+    uncounted = levels[1].uncounted }
+  for _, name in ipairs({ "counts", "accuracy", "accuracy_teacher_forced", "exact_match", "loss" }) do
+    chosen[name] = levels[1][name] and lists.map(chosen_levels, function(level, i) return level[name][i] end)
+  end
+  return chosen
 end
 
 -- Reads the rows with results of single examples: { [passes] = { [number on the run's first axis] = row } }, without
