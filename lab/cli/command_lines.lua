@@ -36,7 +36,7 @@ end
 -- Checks only the characters of task lengths, a list such as 20,40 or a range such as 20:40:5; the trainer, which gets
 -- the text in its flag --lengths, parses it.
 local function read_lengths(text)
-  return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
+  return text:find("^%d[%d,:]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end
 
 local function add_tune(parser)

@@ -205,6 +205,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["bundle a --arch sm_80"] = "--arch is for the CUDA half: add --device cuda",
     ["bundle a --jit"] = "unknown option '--jit'",
     ["analyze pac a"] = "Did you mean 'pca'?",
+    ["tune a --lengths 4x8"] = "4x8: expected lengths, as in 20,40",
     ["analyze pca a --lengths 40"] = "expected the length to fit on",
     ["analyze pca a --lengths 40,x"] = "expected different lengths",
     ["analyze pca a --part middle"] = "must be one of 'input', 'output'",
