@@ -353,4 +353,15 @@ function TestViews.test_lines_of_csv_are_numbered_as_in_the_file()
   lu.assertEquals({ published.parse("a,b\n1,2\n3\n") }, { nil, "line 3: 1 fields\n  expected: 2" })
 end
 
+-- A caution of all columns of a row is given once, without their titles.
+function TestViews.test_equal_notes_of_a_row_are_joined()
+  local columns = { { title = "3" }, { title = "4" }, { title = "5" } }
+  local rows = { { title = "all", cells = { { note = "a" }, { note = "a" }, { note = "a" } } },
+    { title = "some", cells = { { note = "b" }, {}, { note = "b" } } },
+    { title = "one", cells = { {}, { note = "c" }, {} } } }
+  lu.assertEquals(entries.collect_notes(rows, columns), { "all: a", "some, 3, 5: b", "one, 4: c" })
+  lu.assertEquals(entries.collect_notes({ { title = "single", cells = { { note = "d" } } } }, { { title = "x" } }),
+    { "single: d" })
+end
+
 support.run()

@@ -266,16 +266,20 @@ function M.mark_best(entries, metric)
   end
 end
 
--- Returns the cautions of all entries, each after the titles of its row and column.
+-- Returns the cautions of a row's entries, each once, after the titles of the row and of the columns with this caution.
+-- A caution of all columns follows the row's title alone.
+local function collect_row_notes(row, columns)
+  local noted_columns = lists.filter(lists.map(row.cells, function(entry, i)
+    return { note = entry.note, title = columns[i].title }
+  end), function(column) return column.note end)
+  return lists.map(lists.group(noted_columns, function(column) return column.note end), function(group)
+    local titles = #group < #columns and lists.map(group, function(column) return column.title end) or {}
+    return ("%s: %s"):format(table.concat({ row.title, table.unpack(titles) }, ", "), group.key)
+  end)
+end
+
 function M.collect_notes(rows, columns)
-  local notes = {}
-  for _, row in ipairs(rows) do
-    lists.append(notes, lists.map(row.cells, function(entry, i)
-      local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
-      return entry.note and ("%s: %s"):format(title, entry.note) or nil
-    end))
-  end
-  return notes
+  return lists.collect(rows, function(row) return collect_row_notes(row, columns) end)
 end
 
 return M
