@@ -351,11 +351,11 @@ function M.make_statements(state, environment, effects)
   for _, group in ipairs(emitter:group_effects(effects)) do
     emitter:emit_group(group)
   end
-  local flat = {}
+  local statements = {}
   for name in next, RANK do
-    flat[name] = flatten(levels[name].list, "", {})
+    statements[name] = flatten(levels[name].list, "", {})
   end
-  return flat
+  return statements
 end
 
 return M

@@ -231,20 +231,22 @@ end
 local function warn_draws(view, report)
   local resolved, path = view.resolved, report.get_path("encoding.positions")
   local positions, users = resolved.encoding.positions, report.list_users(KIND)
-  local distances, reads = lists.any(users, placement.reads_distances), lists.any(users, placement.reads_positions)
+  local reads_distances = lists.any(users, placement.reads_distances)
+  local reads_positions = lists.any(users, placement.reads_positions)
   local rotates = lists.any(users, function(user) return user.encoding.rotation.kind ~= "none" end)
-  if not distances and not reads then
+  if not reads_distances and not reads_positions then
     report.warn(path .. ": nothing reads the random positions: additive, rotation and relative are none, and no score "
       .. "reads x.distance, x.query or x.key")
-  elseif positions.draw == "layer" and not rotates and not distances and resolved.encoding.additive.at ~= "block" then
+  elseif positions.draw == "layer" and not rotates and not reads_distances
+    and resolved.encoding.additive.at ~= "block" then
     report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score sample "
       .. "positions for a layer")
   end
-  if positions.sorted == false and distances and positions.reading ~= "difference"
-    and not reads then
+  if positions.sorted == false and reads_distances and not reads_positions
+    and positions.reading ~= "difference" then
     report.warn(path .. ".sorted: false has no effect: sampled distances always ascend, and nothing reads positions")
   end
-  if positions.reading ~= "drawn" and not distances then
+  if positions.reading ~= "drawn" and not reads_distances then
     report.warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
   end
 end
@@ -262,8 +264,8 @@ end
 function M.explain_length(resolved, sides)
   if (sides.query or sides.key) and placement.is_randomized(resolved) then
     local positions = resolved.encoding.positions
-    local distances = positions.reading ~= "difference" and placement.reads_distances(resolved)
-    return (distances or positions.sorted ~= false and placement.draws_positions(resolved))
+    local samples_distances = positions.reading ~= "difference" and placement.reads_distances(resolved)
+    return (samples_distances or positions.sorted ~= false and placement.draws_positions(resolved))
       and "samples as many random positions as a sequence has tokens"
   end
 end

@@ -158,11 +158,11 @@ end
 
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
-    return context.report(node, path, show(node.value) .. " names no values", INIT_TEXT,
+    return context.report(node, path, show(node.value) .. " is not a name of initial values", INIT_TEXT,
       similar_names.make_hint(node.value, { "alibi_slopes" }))
   elseif not has_head(p) or p.size then
-    return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
-      or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
+    return context.report(node, path, p.size and "alibi_slopes are single numbers, and the parameter has a shape"
+      or ("alibi_slopes are one number per head, and the parameter is per %s"):format(p.per),
       'per = "head" or "layer_head", without shape or index')
   end
   return M.compute_alibi_slopes(context.heads)
