@@ -6,6 +6,7 @@ local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
+local repetitions = require("network.targets.repetitions")
 local scope_lists = require("network.lists.scope_lists")
 local cpu_buffers = require("network.targets.cpu_buffers")
 
@@ -54,37 +55,15 @@ function M.make_scope_text(cpu, scope, mode)
   return text
 end
 
--- The number of repetitions of a block or a group in a step, as text. passes: the text of the number of passes.
-function M.write_uses(block, passes)
-  return not block.has_passes and block.uses or block.is_group and block.count == 1 and passes
-    or ("%s * %s"):format(passes, block.count_name)
-end
-
--- The number of a block's first use in repetition number `index` of an enclosing scope, as text; "0" in the network.
-function M.write_first_use(block, scope, index)
-  if scope == scope.net then
-    return "0"
-  end
-  while block ~= scope do
-    index = block.times == 1 and index
-      or ("%s * %s"):format(index, block.times == block.count and block.count_name or block.times)
-    block = block.parent
-  end
-  return index
-end
-
 -- The number of the first repetition of a block or a group within its parent, the number after the last, and the number
 -- of the current repetition, as text. A block that a group repeats once has no variable of its own. is_backward: only
 -- repetitions with a gradient.
 function M.write_range(block, is_backward)
-  local parent = block.parent
-  if not parent.is_group then
-    return is_backward and block.is_progressive and M.write_uses(block, "w.free_passes") or "0",
-      M.write_uses(block, "w.passes"), "l"
+  local first, past = repetitions.write_range(block, "w.passes")
+  if not block.parent.is_group then
+    return is_backward and block.is_progressive and repetitions.write_uses(block, "w.free_passes") or first, past, "l"
   end
-  local first_use = M.write_first_use(block, parent, parent.index)
-  return first_use, M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index)),
-    block.times == 1 and first_use or "l"
+  return first, past, block.times == 1 and first or "l"
 end
 
 -- The record of all repetitions of the group op.block; each group has a template. losses: in a forward list, whether
@@ -130,7 +109,7 @@ end
 local function place_input(cpu, block, scope, index, value, mode)
   local reader = scope_lists.find_reading_block(block)
   return M.keeps_input(cpu, reader, mode)
-    and ("w.%s[%s].input"):format(reader.name, M.write_first_use(reader, scope, index))
+    and ("w.%s[%s].input"):format(reader.name, repetitions.write_first_use(reader, scope, index))
     or "w." .. buffers.name_for_stream("output", value)
 end
 
@@ -150,7 +129,7 @@ local function place_group_output(cpu, group, mode)
   local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
   local last_place = place_outside(cpu, group.parent, group.result, mode)
   return place == last_place and place
-    or ("%s + 1 < %s ? %s : %s"):format(group.index, M.write_uses(group, "w.passes"), place, last_place)
+    or ("%s + 1 < %s ? %s : %s"):format(group.index, repetitions.write_uses(group, "w.passes"), place, last_place)
 end
 
 -- The place of a value of the network or of a group, as text. A value whose only reader is a block, as its input, is in

@@ -76,6 +76,7 @@ local lists = require("base.lists")
 local names = require("network.targets.cpu_names")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cpu_records")
+local repetitions = require("network.targets.repetitions")
 local cpu_buffers = require("network.targets.cpu_buffers")
 local rows = require("network.targets.cpu_rows")
 
@@ -112,9 +113,9 @@ end
 local function make_state(cpu, scope)
   local state_buffers = cpu.buffers.scopes[scope].state_buffers
   return {
-    name = scope.name, is_group = scope.is_group, uses = names.write_uses(scope, "w->passes"),
-    max_uses = names.write_uses(scope, "PASSES"), own_input = false,
-    free_uses = scope.is_progressive and names.write_uses(scope, "free_passes"),
+    name = scope.name, is_group = scope.is_group, uses = repetitions.write_uses(scope, "w->passes"),
+    max_uses = repetitions.write_uses(scope, "PASSES"), own_input = false,
+    free_uses = scope.is_progressive and repetitions.write_uses(scope, "free_passes"),
     stored = scope.count * scope.stored_loops,
     members = cpu_buffers.write_members(cpu.net, state_buffers), buffers = cpu_buffers.describe(state_buffers),
     requests = cpu_buffers.list_requests(cpu.net, state_buffers, "s->", "used"),

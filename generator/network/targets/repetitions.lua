@@ -1,0 +1,38 @@
+-- The numbers of repetitions of blocks and groups, as text in C, for both targets. Repetitions are counted over all
+-- passes: repetition 1 of a group that repeats a block twice has the repetitions 2 and 3 of the block.
+--
+-- Input: a block or a group (builder.lua). Output: text.
+
+local M = {}
+
+-- The number of repetitions of a block or a group in a step. passes: the text of the number of passes.
+function M.write_uses(block, passes)
+  return not block.has_passes and block.uses or block.is_group and block.count == 1 and passes
+    or ("%s * %s"):format(passes, block.count_name)
+end
+
+-- The number of a block's first use in repetition number `index` of an enclosing scope; "0" in the network.
+function M.write_first_use(block, scope, index)
+  if scope == scope.net then
+    return "0"
+  end
+  while block ~= scope do
+    index = block.times == 1 and index
+      or ("%s * %s"):format(index, block.times == block.count and block.count_name or block.times)
+    block = block.parent
+  end
+  return index
+end
+
+-- The number of the first repetition of a block or a group in a repetition of its parent, and the number after the
+-- last. passes: the text of the number of passes.
+function M.write_range(block, passes)
+  local parent = block.parent
+  if not parent.is_group then
+    return "0", M.write_uses(block, passes)
+  end
+  return M.write_first_use(block, parent, parent.index),
+    M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index))
+end
+
+return M
