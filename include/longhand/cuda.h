@@ -46,6 +46,13 @@ typedef struct lh_cuda_launch {
     int bias_phase; /* phase that adds the bias and applies max(x, 0) if the library computes only the product */
 } lh_cuda_launch;
 
+/* The passes of a step or an evaluation through the layers of a model with loops. On the device, lh_cuda_step.draws of
+ * such a model begins with these two numbers. */
+typedef struct lh_cuda_passes {
+    int count;
+    int free; /* training: number of first passes without gradient (lh_spec.progressive) */
+} lh_cuda_passes;
+
 typedef struct lh_cuda_program {
     const char *source_digest; /* digest of the device code, 16 hexadecimal digits */
     const char *precision;     /* "float32", "tf32", "bf16", "float64" */
@@ -84,13 +91,14 @@ typedef struct lh_cuda_program {
     size_t (*decode_bytes)(const lh_shape *group);
 
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
-     * evaluation of one group, to launch [most_launches] in order, and returns their number. workspace holds the
+     * evaluation of one group, to launch in order, and returns their number: at most most_launches, and launches_of_pass
+     * more for each pass beyond those of training. memory holds the
      * activations of all sequences of `shape`; pointers are device addresses; gradient is zero before a step. In
      * evaluation only the first group runs LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one
      * launch of evaluate_kernel runs a whole evaluation. */
-    int most_launches;
-    int (*launches)(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
-                    lh_cuda_launch *launch);
+    int most_launches, launches_of_pass;
+    int (*launches)(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *memory, const void *parameters,
+                    void *gradient, lh_cuda_launch *launch);
 } lh_cuda_program;
 
 #endif

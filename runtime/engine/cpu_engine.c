@@ -53,13 +53,8 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *memory_ne
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
     const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
     int max_length[LH_MAX_STREAMS] = {0};
-    lh_status status = lh_check_limit(spec, lengths, error);
+    lh_status status = lh_check_training_lengths(spec, lengths, error);
     if (status != LH_OK) return status;
-    if (lh_count_passes(spec, lh_lengths_find_longest(lengths)) > spec->passes)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "--length, --overfit: length %d has %d passes, and training has memory for %d\n"
-                       "  expected: a length of train.lengths",
-                       lh_lengths_find_longest(lengths), lh_lengths_find_longest(lengths), spec->passes);
     memory_needs->shard_sequences = get_largest_shard(spec);
     for (int i = 0; i < lh_lengths_count(lengths); i++)
         raise_needs(cpu, lh_lengths_get(lengths, i), memory_needs, max_length);
@@ -226,7 +221,7 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
         .compiler = lh_get_compiler(),
         .variant = "cpu",
         .decodes = program->decode_step != NULL,
-        .varies_passes = true,
+        .measures_uncertainty = true,
     };
     cpu->config = *config;
     cpu->program = program;

@@ -174,3 +174,13 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
     }
     return check_positions(spec, lengths, error);
 }
+
+lh_status lh_check_training_lengths(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
+    int max_n = lh_lengths_find_longest(lengths);
+    lh_status status = lh_check_limit(spec, lengths, error);
+    if (status != LH_OK || lh_count_passes(spec, max_n) <= spec->passes) return status;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "--length, --overfit: length %d has %d passes, and training has memory for %d\n"
+                   "  expected: a length of train.lengths",
+                   max_n, max_n, spec->passes);
+}

@@ -46,7 +46,7 @@ typedef struct lh_condition {
     lh_source source;
     lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
-    int passes;        /* passes of a model with loops, only on the CPU, not in decoding; 0: training's passes */
+    int passes;        /* passes of a model with loops, not in decoding; 0: training's passes */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
     /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
      * mask) instead; 0 unless lh_decodes_condition. Sums belong to the pass over the targets. */
@@ -147,7 +147,7 @@ struct lh_engine {
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */
-    bool varies_passes;                /* evaluate takes any number of passes (lh_condition.passes) */
+    bool measures_uncertainty;         /* evaluate sums the uncertainty of answers (lh_sums) */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
@@ -199,6 +199,9 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool is_up
 
 /* LH_ERR_INPUT with the reason if a sequence at any of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
+
+/* Does so for task lengths of training. LH_ERR_INPUT also if a length has more passes than training has memory for. */
+lh_status lh_check_training_lengths(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
 
 /* Whether a signal has requested a stop. */
 static inline bool lh_is_stopped(const lh_engine *engine) { return engine->stop != NULL && *engine->stop; }

@@ -191,7 +191,7 @@ static void add_draw(condition_sums *sums, const draw_sums *draw, bool by_batch)
 }
 
 static void set_means(const lh_engine *engine, lh_eval_result *result, const condition_sums *sums) {
-    bool has_uncertainty = engine->spec->passes > 0 && engine->varies_passes;
+    bool has_uncertainty = engine->spec->passes > 0 && engine->measures_uncertainty;
     const lh_sums *pass = &sums->pass;
     const lh_greedy_sums *greedy = &sums->greedy;
     bool by_batch = result->batch > 0, is_decoded = result->decoding == lh_greedy;
@@ -374,15 +374,16 @@ lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_err
 
 /* Allocates results by example for a batch of any of `lengths`; rows->places is NULL if places are not requested. The
  * caller closes them also after an error. */
-static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
+static lh_status open_rows(const lh_engine *engine, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
+    const lh_spec *spec = engine->spec;
     size_t examples = (size_t)find_max_examples(request), labels = find_max_labels(spec, lengths);
     bool has_wrong_file = request->wrong != NULL, decodes = spec->format->teacher_forced && !request->teacher_forced;
     rows->sums = lh_engine_allocate(examples * sizeof *rows->sums, "the evaluation", error);
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
     rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
     if (rows->shares.share == NULL) return LH_ERR_ENVIRONMENT;
-    if (lh_lengths_find_longest(&request->passes) > 0) {
+    if (lh_lengths_find_longest(&request->passes) > 0 && engine->measures_uncertainty) {
         rows->list.sums = lh_engine_allocate(LH_MAX_LISTED_EXAMPLES * sizeof *rows->sums, "the evaluation", error);
         if (rows->list.sums == NULL) return LH_ERR_ENVIRONMENT;
     }
@@ -415,7 +416,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     lh_by_place places = {0};
     per_example rows = {.places = request->places ? &places : NULL};
     bool *is_found = lh_engine_allocate((size_t)count * sizeof *is_found, "the evaluation", error);
-    status = is_found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
+    status = is_found != NULL ? open_rows(engine, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) set_conditions(engine->spec, request, results, count);
     if (status == LH_OK && request->only_missing && request->path != NULL)
         status = lh_eval_find(request->path, request->step, request->seed, results, is_found, count, error);

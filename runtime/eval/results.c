@@ -75,11 +75,6 @@ lh_status lh_check_passes(const lh_engine *engine, const lh_lengths *passes, boo
     if (lh_lengths_find_longest(passes) == 0) return LH_OK;
     if (spec->passes == 0)
         return lh_fail(error, LH_ERR_INPUT, "--passes: the model of this trainer has no loops; leave out the flag");
-    if (!engine->varies_passes)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "--passes, eval.by.passes: a GPU runs as many passes as training, %d\n"
-                       "  expected: an evaluation on the CPU",
-                       spec->passes);
     if (spec->format->teacher_forced && !teacher_forced)
         return lh_fail(error, LH_ERR_INPUT,
                        "--passes: decoding reads keys that each of the %d passes of training has cached\n"

@@ -1,4 +1,8 @@
 % local depends_on_mode = forward_reads.training
+% local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
+% local range = in_group and "int first, int past" or "void"
+% local all = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
+% local evaluated_input = follows and ("%s ? b->%s.output : %s"):format(follows, name, input) or input
 % local flag = depends_on_mode and "const bool training" or "void"
 % include("cuda/block_names.tpl")
 
@@ -27,7 +31,8 @@ INLINE void enter_${name}(int ${index}) {
         b->l = ${layer};
         b->use = use; % if loops > 1
         lay_out_${name}(&b->${name}, b->work.${name}s, ${index} * step, b->sequences, b->view.T);
-        b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${input};
+        b->input = ${follows} ? b->${name}.output - step / sizeof(real) : ${input}; % if follows
+        b->input = ${input}; % else
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local rows_before = stream.T:gsub("^T", "rows_before")
         b->${rows_before} = (int)count_rows_before(${index}, b->view.${stream.T});
@@ -45,22 +50,22 @@ INLINE void find_${name}_caches(block_state *b, int ${index}) {
 }
 
 % end
-/* Runs all ${name}s in evaluation with one state${in_place and ", in place" or ""}. */
-INLINE void evaluate_${name}s(void) {
+/* Runs ${all} in evaluation with one state${in_place and ", in place" or ""}. */
+INLINE void evaluate_${name}s(${range}) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
         b->input = b->${name}.output = ${input}; % if in_place
     }
 #pragma unroll 1
-    for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
+    for (int ${index} = ${bounds.first}; ${index} < ${bounds.past}; ${index}++) {
 % if in_place and loops == 1 and not decoding then
         if (threadIdx.x == 0) b->l = l;
 % else
         if (threadIdx.x == 0) {
             b->l = ${layer};
             b->use = use; % if loops > 1
-            b->input = ${index} > 0 ? b->${name}.output : ${input}; % if not in_place
+            b->input = ${evaluated_input}; % if not in_place
             if (b->decodes) find_${name}_caches(b, ${index}); % if decoding
         }
 % end
@@ -78,17 +83,17 @@ INLINE void ${name}_decode(void) {
     % include(op.template, op) % for _, op in ipairs(decoding.list)
 }
 
-/* Runs all ${name}s on one token of each sequence. */
-INLINE void decode_${name}s(void) {
+/* Runs ${all} on one token of each sequence. */
+INLINE void decode_${name}s(${range}) {
     block_state *b = block();
 #pragma unroll 1
-    for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
+    for (int ${index} = ${bounds.first}; ${index} < ${bounds.past}; ${index}++) {
         if (threadIdx.x == 0) {
             lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
             b->l = ${layer};
             b->use = use; % if loops > 1
             b->input = b->${name}.output = ${input}; % if in_place
-            b->input = ${index} > 0 ? b->${name}.output : ${input}; % if not in_place
+            b->input = ${evaluated_input}; % if not in_place
 % for _, cache in ipairs(decoding.caches) do
             b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index}); % if not cache.is_self_attention
 % end

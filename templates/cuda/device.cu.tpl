@@ -70,6 +70,7 @@ enum {
 % else
 % include("cuda/bias.tpl")
 
+% paragraph("cuda/add_numbers.tpl") % if device.adds_in_groups
 % include("cuda/phase_names.tpl")
 
 % end
@@ -81,6 +82,19 @@ INLINE int ${stream.all_rows}(void) { return block()->sequences * block()->view.
 
 % for _, block in ipairs(device.blocks) do
 % include(cuda.products == "generated" and "cuda/block.tpl" or "cuda/phases_of_block.tpl", block)
+
+% end
+% for _, group in ipairs(cuda.products == "library" and device.groups or {}) do
+% include("cuda/phases_of_group.tpl", group)
+% end
+% for _, state in ipairs(cuda.products == "generated" and device.states or {}) do
+% if state.is_group or state.in_group then
+% include("cuda/find_state.tpl", state)
+
+% end
+% end
+% for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
+% include("cuda/group.tpl", group)
 
 % end
 % include("cuda/examples.tpl")

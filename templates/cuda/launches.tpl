@@ -2,7 +2,11 @@
 
 % include("cuda/phase_names.tpl")
 
+% if device.passes then
+enum { MOST_LAUNCHES = ${device.max_launches}, LAUNCHES_OF_PASS = ${device.launches_of_pass} };
+% else
 enum { MOST_LAUNCHES = ${device.max_launches} };
+% end
 
 % local rows_argument, list_rows = streams[2] and "int rows" or false, streams[2] and "rows" or "list->rows"
 % if streams[2] then
@@ -10,6 +14,12 @@ enum { MOST_LAUNCHES = ${device.max_launches} };
 typedef struct launch_list {
     lh_cuda_launch *next;
     int ${stream.rows}; % for _, stream in ipairs(device.streams)
+} launch_list;
+% elseif device.passes then
+/* A list of launches under construction, the number of rows in products, and the number of passes. */
+typedef struct launch_list {
+    lh_cuda_launch *next;
+    int rows, passes;
 } launch_list;
 % else
 /* A list of launches under construction, and the number of rows in products. */
@@ -78,8 +88,9 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int ph
 
 % end
 /* Implements lh_cuda_program.launches. */
-static int launches(const lh_shape *shape, lh_mode mode, void *memory, const void *from, void *to,
+static int launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *memory, const void *from, void *to,
         lh_cuda_launch *first) {
+    (void)passes; % if not device.passes
     const bool training = mode == LH_MODE_TRAIN;
 % if streams[2] then
     const int sequences = shape->sequences;
@@ -89,15 +100,16 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
 % end
     const parameters *p = from;
     parameters *g = to;
-    launch_list all = {first, ${device.row_declarations.in_call}}, *list = &all;
+    launch_list all = {first, ${device.row_declarations.in_call}, passes.count}, *list = &all; % if device.passes
+    launch_list all = {first, ${device.row_declarations.in_call}}, *list = &all; % else
     workspace w = {0};
     lay_out(&w, memory, sequences, T, shape->labels, training);
-% for _, block in ipairs(device.blocks) do
-    ${block.state} ${block.name}[${block.uses}];
+% for _, block in ipairs(device.states) do
+    ${block.state} ${block.on_host.states}[${block.uses}];
     size_t ${block.name}_used = 0;
     for (int l = 0; l < ${block.uses}; l++) {
-        ${block.name}_used = lay_out_${block.name}(&${block.name}[l], w.${block.name}s, training ? ${block.name}_used : 0, sequences, T);
-        if (!training) ${block.name}[l].output = ${block.host_input}; % if block.in_place
+        ${block.name}_used = lay_out_${block.name}(&${block.on_host.states}[l], w.${block.plural}, training ? ${block.name}_used : 0, sequences, T);
+        if (!training) ${block.name}[l].output = ${block.on_host.input}; % if block.in_place
     }
 % end
     list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.has_begin_step

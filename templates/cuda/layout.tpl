@@ -9,7 +9,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
     return (real *)reserve(memory, used, count * sizeof(real));
 }
 
-% for i, block in ipairs(device.blocks) do
+% for i, block in ipairs(device.states) do
 % if i == 1 then
 /* Values that ${block.article} ${block.name} stores for the backward pass; rows are tokens, sequence after sequence. In evaluation
  * all ${block.name}s share one state.
@@ -17,7 +17,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
  * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 % else
-/* Values that ${block.article} ${block.name} stores for the backward pass; in evaluation all ${block.name}s share one state. */
+/* Values that ${block.article} ${block.name} stores for the backward pass; in evaluation all ${block.plural} share one state. */
 % end
 typedef struct ${block.state} {
     ${line} % for _, line in ipairs(block.lines)
@@ -38,15 +38,18 @@ typedef struct workspace {
     masks keep; /* [sites][${device.max_rows.description}][WIDTH / 8] one bit per element */ % if device.masks[1]
     masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.comment} */ % for _, m in ipairs(device.bits)
     ${line} % for _, line in ipairs(device.lines.training)
-% for _, block in ipairs(device.blocks) do
-% if block.loops > 1 and cuda.products == "generated" then
+% for _, block in ipairs(device.states) do
+% if not block.is_group and block.loops > 1 and cuda.products == "generated" then
     reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters, of one use before the last */
 % end
-    char *${block.name}s;
+    char *${block.plural};
+% end
+% for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
+    reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.more)
 % end
 } workspace;
 
-% for _, block in ipairs(device.blocks) do
+% for _, block in ipairs(device.states) do
 /* Lays out the state of one ${block.name} after the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_${block.name}(${block.state} *s, char *memory, size_t used, int sequences, ${device.lengths} T) {
     size_t ${block.row_declarations.all};
@@ -86,9 +89,12 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
         w->${block.name}_more = reserve_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
 % end
 % end
+% for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
+        w->${m.name}_more = reserve_reals(memory, &used, ${m.size}); % for _, m in ipairs(group.more)
+% end
     }
-% for _, block in ipairs(device.blocks) do
-    w->${block.name}s = (char *)reserve(memory, &used, (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T));
+% for _, block in ipairs(device.states) do
+    w->${block.plural} = (char *)reserve(memory, &used, (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T));
 % end
     return used;
 }
@@ -121,6 +127,9 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 % if struct.shard_sums.lines[1] then
 typedef struct ${struct.gradients_type} {
     ${line} % for _, line in ipairs(struct.shard_sums.lines)
+% for _, group in ipairs(struct.block and {} or device.groups) do
+    real ${m.name}_more[${m.size}]; /* of one ${group.name} before the last */ % for _, m in ipairs(group.more)
+% end
 } ${struct.gradients_type};
 
 % end

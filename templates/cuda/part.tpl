@@ -1,5 +1,5 @@
 /* Advances the arrays of a state of all sequences to sequence `first`. */
-% for _, block in ipairs(device.blocks) do
+% for _, block in ipairs(device.states) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_declarations.before_first};
     s->${m.name} += ${m.count}; % for _, m in ipairs(block.members)
@@ -22,24 +22,52 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.training)
 }
 
+% for _, block in ipairs(device.groups[1] and device.states or {}) do
+/* Sets the addresses of ${block.name} number `${block.index}`, from sequence `first` of `all` on. Called by one thread. */
+INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
+    const size_t before = training ? ${block.index} * ${block.name}_bytes(all, b->view.T) : 0;
+    lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, before, all, b->view.T);
+    shift_${block.name}(&b->${block.name}, first, b->view.T);
+}
+
+% end
+% for _, group in ipairs(device.groups) do
+/* Sets the addresses of ${group.name} number `${group.index}` and its input, from sequence `first` of `all` on. Called by one
+ * thread. */
+INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
+    const bool follows = ${group.follows};
+    if (follows) find_${group.previous.name}(b, ${group.previous.use}, first, all, training);
+    b->${group.name}_input = follows ? b->${group.previous.name}.output : ${group.input};
+    find_${group.name}(b, ${group.index}, first, all, training); % if group.members[1]
+}
+
+% end
 % for _, block in ipairs(device.blocks) do
 /* Sets the block's state to ${block.name} number `${block.index}`, from sequence `first` of `all` on; returns the ${block.name}'s input.
  * Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
-    lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, training ? ${block.index} * step : 0, all, b->view.T);
+    lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.index} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
 % if block.in_place then
     if (!training) return b->${block.name}.output = ${block.input};
     return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input};
 % else
+% if not block.follows then
+    return ${block.input};
+% elseif block.in_group then
+    if (!(${block.follows})) return ${block.input};
+    return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+% else
     if (${block.index} == 0) return ${block.input};
     return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+% end
 % end
 }
 
 % end
-% local others = #device.blocks > 1 and ", and to the last layers of other blocks" or ""
+% local several = #device.blocks > 1 or device.groups[1] ~= nil
+% local others = several and ", and to the last layers of other blocks" or ""
 /* Assigns part `index` of `parts` parts of `all` sequences to the thread block, and sets its state to the layer of
  * `at`${others}. group: the first of all sequences in the batch. Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
@@ -62,14 +90,22 @@ INLINE void assign_part(block_state *b, int group, int all, int parts, int index
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
     b->use = at.layer; % if device.loops
-    real *input; % if #device.blocks > 1
+    real *input; % if several
+% for _, scope in ipairs(device.groups[1] and device.scopes or {}) do
+    const bool in_${scope.name} = at.phase >= ${scope.first_phase} && at.phase <= ${scope.last_phase}; % if scope.first_phase
+% end
+% for i = #device.groups, 1, -1 do
+% local group = device.groups[i]
+    const int ${group.index} = ${group.number};
+    enter_${group.name}(b, ${group.index}, first, all, training);
+% end
 % for _, block in ipairs(device.blocks) do
 % local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
 % if not block.first_phase then
-    enter_${block.name}(b, ${block.uses} - 1, first, all, training); /* all its operations are products */
-% elseif #device.blocks > 1 then
-    const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase};
-    input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.uses} - 1, first, all, training);
+    enter_${block.name}(b, ${block.last}, first, all, training); /* all its operations are products */
+% elseif several then
+    const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase}; % if not device.groups[1]
+    input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.last}, first, all, training);
     if (in_${block.name}) {
         b->input = input;
         b->l = ${layer};

@@ -10,6 +10,10 @@ INLINE void train_phase(int phase, int shard) {
 % end
     ${block.name}_backward_phase(phase); % if block.backward.phases[1]
 % end
+% for _, group in ipairs(device.groups) do
+    ${group.name}_forward_phase(phase); % if group.forward.phases[1]
+    ${group.name}_backward_phase(phase); % if group.backward.phases[1]
+% end
 }
 
 /* Ends a step: folds the gradients of shards, clips, updates and reports. */
@@ -79,5 +83,8 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
 % if block.forward.phases[1] then
     % call(block.name .. "_forward_phase", "phase", block.has_dropout and not eval_dropout and "false")
 % end
+% end
+% for _, group in ipairs(device.groups) do
+    ${group.name}_forward_phase(phase); % if group.forward.phases[1]
 % end
 }

@@ -12,6 +12,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
+    global<const int> pass_counts; /* [2] passes through the layers; the first of them, without gradient */ % if device.passes
     global<const int> ${draw.member}; /* ${draw.shape} */ % for _, draw in ipairs(cuda.step_draws)
     shared_tables shared; % if cuda.has_shared_tables
 % if streams[2] then
@@ -28,7 +29,8 @@ typedef struct step_view {
 typedef struct block_state {
     step_view view;
     workspace work;
-    ${block.state} ${block.name}; % for _, block in ipairs(device.blocks)
+    ${block.state} ${block.name}; % for _, block in ipairs(device.states)
+    global<const real> ${group.name}_input; % for _, group in ipairs(device.groups)
     int l;             /* current layer */
     int use;           /* current use of a layer, counted over all uses */ % if device.loops
     global<const real> input; /* input of the layer */
@@ -63,6 +65,11 @@ static_assert(${cuda.staging_name} == ${cuda.staging}, "plan.cuda.staging is the
 % end
 
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staging_name}); }
+% if device.passes then
+
+/* The number of passes through the layers in the step or evaluation. */
+INLINE int count_passes(void) { return block()->view.pass_counts[0]; }
+% end
 % for _, c in ipairs(device.decoding and device.decoding.caches or {}) do
 
 /* The cached values of use number `use` of ${c.block}: for each sequence, ${c.width} numbers per token. */

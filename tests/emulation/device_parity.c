@@ -17,7 +17,8 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q,
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
     inputs in = {.tables = lh_model_make_tables(m->spec, &shape),
-                 .draws = lh_model_make_draws(m->spec, NULL, &shape, batch->positions, q->distances)};
+                 .draws = lh_model_make_draws(m->spec, (lh_cuda_passes){batch->passes, batch->free_passes}, NULL,
+                                              &shape, batch->positions, q->distances)};
     if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
     in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
@@ -104,11 +105,20 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
     double loss = lh_parity_run(m->reference, data, logits);
     data->batch.loss_scale = shard_scale;
     lh_device_question q = {data->batch, data->sampled_distances, data->mask, logits, loss};
-    lh_device_check_training(m, &q, cut, m->tolerance->gradient);
+    bool has_memory = data->batch.passes <= m->spec->passes; /* training has no memory for more passes */
+    if (has_memory) lh_device_check_training(m, &q, cut, m->tolerance->gradient);
     lh_parity_make_evaluation(m->spec, &q.batch);
     q.loss = lh_ref_run(m->reference, &q.batch, logits);
     lh_device_check_evaluation(m, &q, cut);
     free(logits);
+}
+
+void lh_device_check_passes(lh_device_model *m, lh_parity_size size, int passes, lh_model_cut cut) {
+    lh_parity_batch data;
+    lh_parity_make_batch(m->parity_case, size, 0, &data);
+    data.batch.passes = passes;
+    if (m->spec->progressive && passes > 1) data.batch.free_passes = passes - 1 - passes % 2;
+    lh_device_check_batch(m, &data, cut);
 }
 
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut) {

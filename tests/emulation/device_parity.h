@@ -33,8 +33,10 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
 void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
                               double tolerance);
 
-/* Check a step with dropout and an evaluation against kernels/ref, for a given batch or for a random one. */
+/* Check a step with dropout and an evaluation against kernels/ref, for a given batch or for a random one, which a model
+ * with loops runs through a number of passes; a step only if training has so many. */
 void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_cut cut);
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
+void lh_device_check_passes(lh_device_model *m, lh_parity_size size, int passes, lh_model_cut cut);
 
 #endif

@@ -25,16 +25,18 @@ void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape) {
     return tables;
 }
 
-int *lh_model_make_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
-                         const int32_t *distances) {
+int *lh_model_make_draws(const lh_spec *spec, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
+                         const int32_t *positions, const int32_t *distances) {
     const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const distance_streams[LH_MAX_STREAMS] = {
                                                                              distances};
     const lh_cuda_program *cuda = spec->cuda;
-    if (!cuda->draw_count) return NULL;
+    size_t first = spec->passes > 0 ? sizeof passes / sizeof(int) : 0;
+    if (!cuda->draw_count && first == 0) return NULL;
     int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
-    size_t count = cuda->draw_count(shape);
-    int *draws = lh_model_reserve(count * sizeof *draws);
-    cuda->draw(draw, shape, position_streams, distance_streams, scratch, draws);
+    size_t count = cuda->draw_count ? cuda->draw_count(shape) : 0;
+    int *draws = lh_model_reserve((first + count) * sizeof *draws);
+    memcpy(draws, &passes, first * sizeof *draws);
+    if (cuda->draw_count) cuda->draw(draw, shape, position_streams, distance_streams, scratch, draws + first);
     free(scratch);
     return draws;
 }
@@ -89,6 +91,7 @@ static void multiply(const lh_cuda_product *p, int real_bytes, bool without_epil
 /* A step of a wide model, or its evaluation of the sequences of `shape`, the first of which is number `first`. */
 typedef struct model_pass {
     lh_shape shape;
+    lh_cuda_passes passes;
     lh_mode mode;
     int first, blocks;
     bool without_epilogue; /* the library adds no bias */
@@ -100,10 +103,13 @@ typedef struct model_pass {
 
 static void run_launches(const lh_spec *spec, const model_pass *pass) {
     const lh_cuda_program *cuda = spec->cuda;
+    int more_passes = pass->passes.count > spec->passes ? pass->passes.count - spec->passes : 0;
+    int most_launches = cuda->most_launches + more_passes * cuda->launches_of_pass;
     assert_true(cuda->most_launches > 0);
-    lh_cuda_launch *list = lh_model_reserve((size_t)cuda->most_launches * sizeof *list);
-    int count = cuda->launches(&pass->shape, pass->mode, pass->workspace, pass->parameters, pass->gradient, list);
-    assert_in_range(count, 1, cuda->most_launches);
+    lh_cuda_launch *list = lh_model_reserve((size_t)most_launches * sizeof *list);
+    int count =
+        cuda->launches(&pass->shape, pass->passes, pass->mode, pass->workspace, pass->parameters, pass->gradient, list);
+    assert_in_range(count, 1, most_launches);
     for (int i = 0; i < count; i++) {
         *pass->arrivals = 0;
         bool multiplies = list[i].phase == LH_CUDA_PRODUCT,
@@ -122,6 +128,11 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
 /* Returns the shape of a step with this number of sequences. */
 static lh_shape make_shape(const lh_cuda_step *step, int sequences) {
     return (lh_shape){sequences, {step->T[0], step->T[1]}, step->label_count};
+}
+
+/* Returns the passes of a step of a model with loops. */
+static lh_cuda_passes read_passes(const lh_spec *spec, const lh_cuda_step *step) {
+    return spec->passes > 0 ? (lh_cuda_passes){step->draws[0], step->draws[1]} : (lh_cuda_passes){0, 0};
 }
 
 /* Makes the gradient that a wide model has before a step: NaN in every learned element, which a step must overwrite,
@@ -169,6 +180,7 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
     const model_pass pass = {.shape = batch_shape,
+                             .passes = read_passes(spec, step),
                              .mode = LH_MODE_TRAIN,
                              .blocks = cut.team,
                              .without_epilogue = cut.order % 2 == 1,
@@ -204,6 +216,7 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
     for (int first = 0; first < step->sequences; first += arguments->group) {
         int left = step->sequences - first;
         const model_pass pass = {.shape = make_shape(step, left < arguments->group ? left : arguments->group),
+                                 .passes = read_passes(spec, step),
                                  .mode = LH_MODE_EVALUATE,
                                  .first = first,
                                  .blocks = arguments->team,

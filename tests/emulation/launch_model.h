@@ -9,11 +9,11 @@
 /* Allocates zeroed memory on a cache line; for free(). */
 void *lh_model_reserve(size_t bytes);
 
-/* Return the position tables and the random numbers of a shape, or NULL if the model has none; for free(). positions
- * and distances replace random ones of the first stream unless they are NULL. */
+/* Return the position tables, and the passes and random numbers of a shape, or NULL if the model has none; for free().
+ * positions and distances replace random ones of the first stream unless they are NULL. */
 void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape);
-int *lh_model_make_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
-                         const int32_t *distances);
+int *lh_model_make_draws(const lh_spec *spec, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
+                         const int32_t *positions, const int32_t *distances);
 
 /* The division of a step or an evaluation, and the order of threads (emulation.h). In an odd order, products of a wide
  * model are made without their biases, which then have phases of their own. */

@@ -90,7 +90,7 @@ problem open_problem(int n, lh_mode mode) {
     p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * get_real_bytes());
     lh_initialise(SPEC, SEED, (int)get_real_bytes(), p.parameters);
     p.tables = lh_model_make_tables(SPEC, &p.shape);
-    p.draws = lh_model_make_draws(SPEC, &p.draw, &p.shape, NULL, NULL);
+    p.draws = lh_model_make_draws(SPEC, (lh_cuda_passes){lh_count_passes(SPEC, n), 0}, &p.draw, &p.shape, NULL, NULL);
     return p;
 }
 
@@ -110,6 +110,7 @@ cpu_side open_cpu_side(const problem *p, lh_mode mode) {
                            .key = lh_key_of_seed(SEED),
                            .step = STEP,
                            .draw = p->draw,
+                           .passes = lh_count_passes(SPEC, p->n),
                            .noise = p->noise}};
     c.step.parameters = p->parameters;
     if (program->tables_bytes != NULL) {

@@ -24,6 +24,7 @@ extern const lh_spec longhand_spec_parity_float64_encoder_decoder;
 extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cable,
     longhand_spec_parity_float64_grape, longhand_spec_parity_float64_cope, longhand_spec_parity_float64_cope_undivided,
     longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
+extern const lh_spec longhand_spec_parity_float64_passes, longhand_spec_parity_float64_passes_by_length;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -68,6 +69,8 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_cope_undivided},
     {NULL, &longhand_spec_parity_float64_stick_breaking},
     {NULL, &longhand_spec_parity_float64_stick_rests},
+    {NULL, &longhand_spec_parity_float64_passes},
+    {NULL, &longhand_spec_parity_float64_passes_by_length},
 };
 enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 
@@ -208,6 +211,7 @@ static void check_limits(model *m) {
 
 static void test_geometric_limits_match_reference(void **state) { for_each_model(check_limits); }
 
+/* Models with loops are compared at several numbers of passes, up to two more than in training. */
 static void check_without_vectors(const lh_spec *spec) {
     lh_parity_case random_case = lh_parity_make_random_case(spec);
     model m = {.parity_case = &random_case,
@@ -220,6 +224,8 @@ static void check_without_vectors(const lh_spec *spec) {
     lh_device_check_size(&m, (lh_parity_size){1, 1, 1}, (lh_model_cut){1, 1, 0});
     lh_device_check_size(&m, (lh_parity_size){10, 5, 7}, (lh_model_cut){4, 3, 2});
     lh_device_check_size(&m, (lh_parity_size){LH_PARITY_LONGEST, 18, 19}, (lh_model_cut){2, 1, 4});
+    for (int passes = 1; spec->passes > 0 && passes <= spec->passes + 2; passes++)
+        lh_device_check_passes(&m, (lh_parity_size){12, 5, 0}, passes, (lh_model_cut){passes, 2, (unsigned)passes % 4});
     close_model(&m);
 }
 
@@ -239,7 +245,7 @@ static void test_every_layer_reads_its_own_draws(void **state) {
     lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &data);
     lh_draw draw = {data.batch.key, data.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
-    int *draws = lh_model_make_draws(m.spec, &draw, &shape, NULL, NULL);
+    int *draws = lh_model_make_draws(m.spec, (lh_cuda_passes){0, 0}, &draw, &shape, NULL, NULL);
     assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);
     assert_memory_not_equal(draws, draws + TOKENS, TOKENS * sizeof *draws);
     data.batch.positions = draws;

@@ -236,9 +236,6 @@ static void test_passes_that_an_engine_cannot_run_refused(void **state) {
     l.spec.passes = 0;
     check_refusal(&l, "has no loops");
     l.spec.passes = TRAINED;
-    l.engine->varies_passes = false;
-    check_refusal(&l, "a GPU runs as many passes as training, 2");
-    l.engine->varies_passes = true;
     format.teacher_forced = true;
     l.spec.format = &format;
     check_refusal(&l, "expected: --decoding teacher_forced");

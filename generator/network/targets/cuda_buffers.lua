@@ -13,6 +13,7 @@
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
+local scope_lists = require("network.lists.scope_lists")
 local ops = require("network.graph.ops")
 
 local M = {}
@@ -222,6 +223,45 @@ local function convert_to_member(device, buffer, pair_names)
   return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.comment)
 end
 
+-- Whether the backward pass reads the input of the repetitions of a block, or of the first block of a group.
+local function reads_input(device, block)
+  local reader = scope_lists.find_reading_block(block)
+  return device.buffers.scopes[reader].read_backward[reader.input_value] or false
+end
+
+-- Whether each repetition of a group stores a value: its output, if an operation of the group makes it, the input of
+-- its first block, and values that the backward pass reads.
+function M.is_in_group(device, value)
+  local group = value.scope
+  return group.is_group and value.op and value.op.kind ~= "block" and (value == group.output_value or value.carried
+    or device.buffers.scopes[group].read_backward[value] or lists.any(group.ops, function(op)
+      return op.kind == "block" and op.x == value and reads_input(device, op.block)
+    end)) and true or false
+end
+
+-- The block or group whose state has the output of a block or a group.
+function M.find_holder(block)
+  local maker = block.output_value.op
+  return block.is_group and maker.kind == "block" and M.find_holder(maker.block) or block
+end
+
+-- The members of a group's state, its output last.
+function M.list_kept_in_group(device, group)
+  local list, stored = {}, {}
+  for _, buffer in ipairs(device.buffers.scopes[group].state_buffers) do
+    list[#list + 1] = convert_to_member(device, buffer, {})
+    stored[buffer.name] = true
+  end
+  for _, value in ipairs(lists.collect(device.lists[group].forward, ops.list_results)) do
+    if M.is_in_group(device, value) and not stored[value.name] then
+      list[#list + 1] = make_rows(device.variables[value.stream], value.name, GLOBAL_TYPE, value.width,
+        value == group.output_value and "input of the next " .. group.name
+          or value.carried and "input of its first layer" or nil)
+    end
+  end
+  return list
+end
+
 -- The members of a layer's state, its output last. Members of an attention lie together, with the attention's result
 -- after them: one instruction can load several members that lie next to each other in the struct, and in another order
 -- attention over pairs has more instructions.
@@ -263,10 +303,13 @@ end
 function M.list_workspace(device)
   local always, training, pair_names = {}, {}, find_names_of_pair_loops(device)
   local block_results = {} -- the set of the names of the results of blocks, which layers store
-  for _, op in ipairs(device.lists[device.net].forward) do
+  local outer_lists = lists.map(device.net.order, function(scope)
+    return (scope == device.net or scope.is_group) and device.lists[scope] or nil
+  end)
+  for _, op in lists.iterate_nested(outer_lists, "forward") do
     if op.kind == "block" then
       block_results[op.out.name], block_results[buffers.name_for_stream("output", op.out)] = true, true
-    elseif op.out.carried then
+    elseif op.out.carried and not M.is_in_group(device, op.out) then
       always[#always + 1] = make_rows(device.variables[op.out.stream], op.out.name, GLOBAL_TYPE, op.out.width,
         "input of the first layer")
     end

@@ -8,16 +8,48 @@
 --   reads_in_phases   the arguments that the phases read
 
 local calls = require("network.targets.calls")
+local cuda_buffers = require("network.targets.cuda_buffers")
 local launches = require("network.targets.launches")
 local lists = require("base.lists")
 local records = require("network.targets.cuda_records")
+local repetitions = require("network.targets.repetitions")
 
 local M = {}
 
--- Texts (cuda_records.lua) for the host's list of launches, of a block and of the network. In the list of a block the
--- variable x is the layer's input.
+-- The text of the number of passes in the host's list of launches.
+M.HOST_PASSES = "list->passes"
+
+-- Texts (cuda_records.lua) for the host's list of launches: for a block, with the variable x for a layer's input.
 local BLOCK_TEXT = { w = "w->", state_prefix = "s->", p = "p->", g = "g->", input = "x" }
-M.NETWORK_TEXT = { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
+
+-- The name of the array of the states of a block or a group in the host's list of launches.
+function M.name_host_states(block)
+  return block.is_group and block.name .. "_states" or block.name
+end
+
+-- The state of repetition `index` of a block or a group in the host's list of launches, as text. If the number of
+-- passes may vary, only training has a state for each repetition.
+function M.write_host_state(block, index)
+  return ("%s[%s]"):format(M.name_host_states(block), block.has_passes and ("training ? %s : 0"):format(index) or index)
+end
+
+-- The state with the output of the repetition before a repetition of a block or a group, as text.
+local function write_previous_state(block)
+  local holder = cuda_buffers.find_holder(block)
+  return M.write_host_state(holder, repetitions.write_first_use(holder, block, block.index) .. " - 1")
+end
+
+-- Texts for the host's list of launches, for the network or a group.
+function M.make_host_text(device, scope)
+  return { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = function(block)
+    local past = scope.is_group and repetitions.write_first_use(block, scope, ("(%s + 1)"):format(scope.index))
+      or repetitions.write_uses(block, M.HOST_PASSES)
+    return M.write_host_state(block, block == scope and scope.index or past .. " - 1")
+  end, write_input = function(group)
+    local first_input = records.place_outside(device, M.make_host_text(device, group.parent), group.outer_input)
+    return ("(%s ? %s.output : %s)"):format(repetitions.write_follows(group), write_previous_state(group), first_input)
+  end }
+end
 
 -- The kinds of operations that apply dropout in their own records.
 local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true }
@@ -44,7 +76,8 @@ end
 -- The records of a scope that process one token of each sequence of the decoded stream.
 function M.make_decoding_records(device, scope, entries)
   local decoded = lists.filter(entries, function(entry) return entry.item.out.stream == device.choices.decoded end)
-  return lists.map(M.make_records(device, scope, scope ~= device.net, decoded, true), function(record)
+  local is_block = scope ~= device.net and not scope.is_group
+  return lists.map(M.make_records(device, scope, is_block, decoded, true), function(record)
     return record.condition ~= "training" and lists.merge(record, { condition = false }) or nil
   end)
 end
@@ -64,13 +97,15 @@ function M.find_read(list)
   return reads
 end
 
--- The record in the host's list for all launches of a block.
+-- The record in the host's list for all launches of a block or a group.
 local function make_block_launches(device, launch)
-  local block = device.block_records[launch.block]
+  local block, record = launch.block, device.block_records[launch.block]
   local direction = launch.entry.kind == "block" and "forward" or "backward"
-  return calls.fill("cuda", { kind = "list_block", block = true, name = block.name, uses = block.uses,
-    direction = direction, index = block.index, layer = block.layer, input = block.host_input,
-    reads = block[direction].reads })
+  return calls.fill("cuda", lists.merge(record.on_host, { kind = block.is_group and "list_group" or "list_block",
+    block = true, name = block.name, direction = direction, index = block.index, layer = record.layer,
+    follows = record.follows, reads = record[direction].reads, list = record[direction].list,
+    state = M.write_host_state(block, block.index),
+    previous = write_previous_state(block) }))
 end
 
 -- The calls of backward products in the host's list; forward products have their own template.
@@ -81,9 +116,10 @@ local CALLS = {
 
 -- The record in the host's list for a product. phase: the phase that adds its bias, or nil; layer: the phase's layer.
 local function make_product_launch(device, scope, training, launch, phase, layer)
-  local scope_text = scope == device.net and M.NETWORK_TEXT or BLOCK_TEXT
+  local scope_text = (scope == device.net or scope.is_group) and M.make_host_text(device, scope) or BLOCK_TEXT
   local text, record = records.make_records(device, scope, training, scope_text, launch.entry)
-  local x, first_use = (launch.entry.item.op or launch.entry.item).x, scope.first_use
+  local x = (launch.entry.item.op or launch.entry.item).x
+  local first_use = repetitions.write_last_pass(scope, M.HOST_PASSES)
   record.kind, record.product, record.call = "list_" .. launch.product, launch.product, CALLS[launch.product]
   record.row_count = device.net.streams[2] and "list->" .. device.variables[x.stream].rows or false
   if launch.product == "weight" then
@@ -109,7 +145,8 @@ function M.make_launches(device, scope, training, entries)
       device.biased = device.biased or phase ~= nil
     elseif launch.block then
       host_list[i] = make_block_launches(device, launch)
-      layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
+      local last = repetitions.write_uses(launch.block, M.HOST_PASSES) .. " - 1"
+      layer = scope.is_group and scope.index or launch.entry.kind == "block" and last or "0"
     else
       host_list[i] = calls.fill("cuda", { call = "list_phase('list', phase, layer)", phase = phase.name,
         layer = layer })
@@ -119,13 +156,23 @@ function M.make_launches(device, scope, training, entries)
     reads_in_phases = M.find_read(phase_records) }
 end
 
--- The number of launches of a step, as C text: a constant, and a count for each use of a block.
-function M.count_launches(blocks, train)
-  local outside_count = 2 + lists.count(train.list, function(launch) return not launch.block end) -- 2: begin, end
-  local terms = lists.map(blocks, function(block)
-    return ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
+local function count_own(list)
+  return lists.count(list, function(launch) return not launch.block end)
+end
+
+-- The number of launches of a step, as C text: a constant, and a count for each use of a block or a group.
+function M.count_launches(scopes, train)
+  local terms = lists.map(scopes, function(scope)
+    return ("%d * %s"):format(count_own(scope.forward.list) + count_own(scope.backward.list), scope.uses)
   end)
-  return ("%d + %s"):format(outside_count, table.concat(terms, " + "))
+  return ("%d + %s"):format(2 + count_own(train.list), table.concat(terms, " + ")) -- 2: begin and end
+end
+
+-- The number of launches of an evaluation for each pass, as C text.
+function M.count_launches_of_pass(scopes)
+  return table.concat(lists.map(scopes, function(scope)
+    return ("%d * %s"):format(count_own(scope.forward.list), scope.count)
+  end), " + ")
 end
 
 -- The names of all phases, each once: the names of phases outside of blocks, then block by block.

@@ -68,11 +68,17 @@ local decoding = require("network.lists.decoding")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 local records = require("network.targets.cuda_records")
+local repetitions = require("network.targets.repetitions")
 local cuda_buffers = require("network.targets.cuda_buffers")
+local cuda_states = require("network.targets.cuda_states")
 local warp_products = require("network.targets.warp_products")
-local wording = require("base.wording")
 
 local M = {}
+
+-- The operations of all groups.
+local function list_group_operations(net)
+  return lists.collect(net.scopes, function(scope) return scope.is_group and scope.ops or {} end)
+end
 
 -- Refuses a network for which there is no device code.
 local function check_network(net)
@@ -82,6 +88,11 @@ local function check_network(net)
     if scope.loops > 1 and op.p and not op.p.frozen then
       records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
         scope.loops)
+    end
+  end
+  for _, op in ipairs(list_group_operations(net)) do
+    if op.kind ~= "block" and op.kind ~= "add" and op.kind ~= "norm" or op.dropout then
+      records.refuse(op, "passes of several layers with other operations than sums and norms")
     end
   end
   for _, op in ipairs(attentions) do
@@ -95,12 +106,9 @@ local function check_network(net)
     end
   end
   local reason = net.layer_families[1] and "whose layers have different encodings"
-    or lists.any(net.scopes, function(scope) return scope.is_group end)
-      and "whose passes have several layers and other operations"
-    or lists.any(net.scopes, function(block) return block.by_length end) and "with as many passes as n"
+    or lists.any(net.scopes, function(scope) return scope.has_losses end) and "with a loss after every pass"
     or lists.any(net.scopes, function(block) return block.is_progressive end) and "that draws its passes"
-    or ops.find_all(net, "zeros")[1] and "whose passes start from zeros"
-    or ops.find_all(net, "noise")[1] and "whose passes start from noise" or net.by_step and "with a recurrence"
+    or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then
     records.refuse(nil, "a network %s", reason)
@@ -128,12 +136,6 @@ local function find_kind(list, kind)
   return lists.find(list, function(entry) return entry.kind == kind end)
 end
 
--- The variables of the streams whose rows are in one of the members, which may also be operands of products.
-local function find_streams(device, members)
-  local has_member = lists.to_set(lists.map(members, function(member) return member.variables end))
-  return lists.filter(device.streams, function(variables) return has_member[variables] end)
-end
-
 -- The entry of `blocks` for an operation of kind "block".
 local function make_block(device, op)
   local block, lists_by_scope = op.block, device.lists[op.block]
@@ -143,20 +145,14 @@ local function make_block(device, op)
   if device.choices.chains then
     forward, backward, device.unused[block] = chains.chain(forward, backward, device.choices.by_team)
   end
-  local members = cuda_buffers.list_kept(device, block)
-  local record = {
-    name = block.name, article = wording.choose_article(block.name), comment = block.comment,
-    state = block.name .. "_state", count = block.count_name, loops = block.loops, uses = block.uses,
-    index = block.index, layer = block.loops > 1 and "use % " .. block.count_name or "l", first_use = block.first_use,
+  local record = lists.merge(cuda_states.describe(device, op, cuda_buffers.list_kept(device, block)), {
+    comment = block.comment, layer = block.loops > 1 and "use % " .. block.count_name or "l",
+    first_use = repetitions.write_last_pass(block, repetitions.PASSES), loops = block.loops,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    members = members, lines = cuda_buffers.write_lines(members),
-    row_declarations = cuda_buffers.declare_rows(find_streams(device, members)),
     mask = device.scope_masks[block] or false,
     has_dropout = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
-    in_place = op.x.carried and op.x.carried.block == block or false,
-    input = records.place_in_network(records.make_scope_text(device, device.net), op.x),
-    host_input = records.place_in_network(cuda_lists.NETWORK_TEXT, op.x),
-  }
+    in_place = not block.parent.is_group and op.x.carried and op.x.carried.block == block or false,
+  })
   device.block_records[block] = record
   record.has_chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
   record.forward = device.make_list(device, block, true, forward)
@@ -167,8 +163,7 @@ local function make_block(device, op)
   record.decode_reads = record.decoding and cuda_lists.find_read(record.decoding.list) or false
   record.backward_reads = wide and record.backward.reads_in_phases or cuda_lists.find_read(record.backward)
   if wide then
-    local phases = lists.get_names(lists.join(record.forward.phases, record.backward.phases))
-    record.first_phase, record.last_phase = phases[1], phases[#phases] -- the block's phases lie between these
+    cuda_states.find_phases(record)
   end
   return record
 end
@@ -258,7 +253,7 @@ end
 -- The field `operands` of the output: the products whose gradients the team (all thread blocks of a model) sums over
 -- all tokens, and their parameters.
 local function list_operands(device)
-  local streams, members = find_streams(device, device.operands), list_product_parameters(device)
+  local streams, members = cuda_states.find_streams(device, device.operands), list_product_parameters(device)
   for _, product in ipairs(device.operands) do
     product.variables, product.scope = nil, nil -- only for this module
   end
@@ -280,7 +275,10 @@ function M.derive(net, lists_by_scope, choices)
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)
   end
-  local blocks = lists.map(ops.find_all(net, "block"), function(op) return make_block(device, op) end)
+  local block_ops = ops.find_all(net, "block")
+  local blocks = lists.map(block_ops, function(op) return not op.block.is_group and make_block(device, op) or nil end)
+  local groups = cuda_states.make_groups(device, block_ops)
+  local scopes = lists.join(blocks, groups)
   local forward = cuda_lists.list_entries(net_lists.forward, false)
   local backward = cuda_lists.list_entries(net_lists.backward, true)
   local pass = { train = device.make_list(device, net, true, lists.join(forward, backward)),
@@ -292,7 +290,9 @@ function M.derive(net, lists_by_scope, choices)
       caches = lists.collect(blocks, function(block)
         return block.decoding and block.decoding.caches or {}
       end) } or false,
-    blocks = blocks, pass = pass, rows = device.rows.list, always = always, training = training,
+    blocks = blocks, groups = groups, scopes = scopes,
+    states = lists.filter(scopes, function(scope) return scope.members[1] ~= nil end), pass = pass,
+    rows = device.rows.list, always = always, training = training,
     lines = { always = cuda_buffers.write_lines(always), training = cuda_buffers.write_lines(training) },
     masks = device.masks, site_count = device.site_count, bits = device.bits,
     max_dropouts = builder.find_max_dropouts(net),
@@ -307,10 +307,14 @@ function M.derive(net, lists_by_scope, choices)
     readout_gradient = find_kind(net_lists.backward, "classify_grad").to.name,
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
-    loops = device.loops, rounds = device.rounds,
+    loops = device.loops, passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
+    first_uses = cuda_states.collect_first_uses(blocks),
+    adds_in_groups = lists.any(groups, function(group) return group.more[1] ~= nil end), rounds = device.rounds,
     chained = lists.any(blocks, function(block) return block.has_chains end),
-    phases = choices.wide and cuda_lists.list_phases(pass, blocks) or false, biased = device.biased or false,
-    max_launches = choices.wide and cuda_lists.count_launches(blocks, pass.train) or false,
+    phases = choices.wide and cuda_lists.list_phases(pass, scopes) or false,
+    biased = device.biased or false,
+    max_launches = choices.wide and cuda_lists.count_launches(scopes, pass.train) or false,
+    launches_of_pass = choices.wide and cuda_lists.count_launches_of_pass(scopes) or false,
   }
 end
 

@@ -7,9 +7,12 @@
 -- channels.
 
 local calls = require("network.targets.calls")
+local cuda_buffers = require("network.targets.cuda_buffers")
 local embeddings = require("network.targets.embeddings")
 local lists = require("base.lists")
 local names = require("network.targets.cuda_names")
+local repetitions = require("network.targets.repetitions")
+local scope_lists = require("network.lists.scope_lists")
 local warp_products = require("network.targets.warp_products")
 
 local M = {}
@@ -17,13 +20,16 @@ local M = {}
 -- Texts for the records of a scope. decodes: records process one token of each sequence, by functions NAME_one.
 --   w, state_prefix, p, g   prefixes of members of the workspace, the state, the parameters and the gradients
 --   gradients               the gradients as an argument
---   state                   a format for the place of a block's result
+--   state                   a function that returns the state of a block or a group
+--   write_input             a function that returns the input of a group's repetition
 --   ending                  the ending of names of functions
 function M.make_scope_text(device, scope, decodes)
   local ending = decodes and "_one" or ""
-  if scope == device.net then
-    return { w = "b->work.", state_prefix = "b->work.", p = "b->view.p->", g = "b->gradient->",
-      gradients = "b->gradient", state = "b->%s.output", decodes = decodes, ending = ending }
+  if scope == device.net or scope.is_group then
+    return { w = "b->work.", state_prefix = scope.is_group and ("b->%s."):format(scope.name) or "b->work.",
+      p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
+      write_input = function(group) return ("b->%s_input"):format(group.name) end,
+      state = function(inner) return "b->" .. inner.name end, decodes = decodes, ending = ending }
   end
   return { w = "w->", state_prefix = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
     gradients = scope.name .. "_dweights()", decodes = decodes, ending = ending }
@@ -32,7 +38,7 @@ end
 -- The place of a block's value, as text in C.
 local function place_in_block(device, scope, text, value)
   if value.external then
-    local op = value.external.op
+    local op = scope_lists.find_origin(value).op
     if op.kind == "block" and text.input then -- the host's list has no names for other blocks' layers
       M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
         scope.name)
@@ -46,10 +52,20 @@ local function place_in_block(device, scope, text, value)
   return (device.buffers.scopes[scope].read_backward[value] and text.state_prefix or text.w) .. value.name
 end
 
--- The place of a value of the network, as text in C. A block's output is in the state of its last repetition.
-function M.place_in_network(text, value)
-  local block = value.op.kind == "block" and value.op.block
-  return block and text.state:format(block.name, block.uses) or text.w .. value.name
+-- The place of a value of the network or of a group, as text in C. A block's output is in the state of its last
+-- repetition, and a group's output is in its own state or in the state of its last block.
+function M.place_outside(device, text, value)
+  local block, scope = value.op and value.op.kind == "block" and value.op.block, value.scope
+  if value.external then
+    return M.place_outside(device, text, value.external)
+  elseif value == scope.input_value then
+    return text.write_input(scope)
+  elseif block and block.is_group then
+    return M.place_outside(device, text, block.output_value)
+  elseif block then
+    return text.state(block) .. ".output"
+  end
+  return (cuda_buffers.is_in_group(device, value) and text.state(scope) .. "." or text.w) .. value.name
 end
 
 -- Refuses an operation without device code: an error { problem = true, what, line } of the description.
@@ -108,8 +124,21 @@ end
 local forward = {
   chain = warp_products.make_chain,
   block = function(device, text, op, training)
-    return training and lists.merge(device.block_records[op.block], { template = "cuda/op/block_forward.tpl" })
-      or { call = "routine()", routine = ("%s_%ss"):format(text.decodes and "decode" or "evaluate", op.block.name) }
+    local record, mode = device.block_records[op.block], text.decodes and "decode" or "evaluate"
+    if op.block.is_group then
+      return lists.merge(record, { template = "cuda/op/group_forward.tpl", training = training,
+        list = training and record.forward or text.decodes and record.decoding or record.evaluation })
+    end
+    return training and lists.merge(record, { template = "cuda/op/block_forward.tpl" })
+      or { call = record.in_group and "routine(first, past)" or "routine()", first = record.first, past = record.past,
+        routine = ("%s_%ss"):format(mode, op.block.name) }
+  end,
+  -- The values from which passes start.
+  zeros = function(_, text) return { template = "cuda/op/clear.tpl", to = text.out, rows = text.rows } end,
+  noise = function(device, _, op, training)
+    return { call = "routine(rows, training, out)", training = tostring(training), routine = find_function(device,
+      "draw_start", { template = "cuda/rows/start.tpl", deviation = op.deviation,
+        T = device.variables[op.out.stream].T }) }
   end,
   classify = function(_, text, _, training)
     return { call = text.decodes and "make_logits_one(x, rows)", x = text.x, training = training }
@@ -251,7 +280,9 @@ local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
   block_grad = function(device, _, entry)
-    return lists.merge(device.block_records[entry.op.block], { template = "cuda/op/block_backward.tpl" })
+    local block, record = entry.op.block, device.block_records[entry.op.block]
+    return lists.merge(record, block.is_group and { template = "cuda/op/group_backward.tpl",
+      list = record.backward } or { template = "cuda/op/block_backward.tpl" })
   end,
   embed_grad = function(device, _, entry)
     return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, entry.op) .. "_backward" }
@@ -261,14 +292,36 @@ local backward = {
   end,
 }
 
+-- The place of the gradient of a norm's parameter, as text; in a group also the record that adds the gradients of its
+-- repetitions: the last one stores to the gradient, and each other one to a place of its own, from which it is added.
+local function make_gradient(device, text, op, name)
+  local group, gradient = op.scope, text.g .. name
+  if not group.is_group then
+    return gradient, false
+  end
+  local other_gradient = (device.choices.wide and text.g or text.w) .. name .. "_more"
+  local condition = ("%s + 1 < %s"):format(group.index, repetitions.write_uses(group, repetitions.PASSES))
+  return ("%s ? (real *)%s : %s"):format(condition, other_gradient, gradient), { call = "add_numbers(count, from, to)",
+    count = op.out.width.text, condition = condition, from = other_gradient, to = gradient }
+end
+
+-- The parameters of an entry of a group's backward list whose gradients are sums over repetitions: { name, size }.
+function M.list_shared_gradients(entry)
+  local op = entry.op
+  return entry.kind ~= "norm_grad" and {} or lists.map({ "_scale", op.norm == "layer" and "_offset" or nil },
+    function(ending) return { name = op.p.name .. ending, size = op.out.width.text } end)
+end
+
 function backward.norm_grad(device, text, entry)
   local op, drop = entry.op, entry.dbranch and describe_dropout(device, entry.op, true) or {}
   local record = make_norm(text, op, calls.name_norm_grad(entry),
     "routine(rows, dy, xhat, rstd, scale, mask, keep_scale, to, dbranch, dscale, doffset)")
   record.mask, record.keep_scale = drop.mask or false, drop.keep_scale or false
-  record.dscale = text.g .. op.p.name .. "_scale"
-  record.doffset = op.norm == "layer" and text.g .. op.p.name .. "_offset"
-  return record
+  local dscale, scale_sum = make_gradient(device, text, op, op.p.name .. "_scale")
+  local doffset, offset_sum = make_gradient(device, text, op, op.p.name .. "_offset")
+  local has_offset = op.norm == "layer"
+  record.dscale, record.doffset = dscale, has_offset and doffset
+  return record, scale_sum, has_offset and offset_sum
 end
 
 function backward.dropout_grad(device, text, entry)
@@ -346,7 +399,8 @@ function M.make_records(device, scope, training, scope_text, entry)
   local rows = scope_text.decodes and "block()->sequences" or device.variables[value.stream].all_rows .. "()"
   local with_rows = setmetatable({ rows = rows }, { __index = scope_text })
   local text = calls.make_text(with_rows, item, function(x)
-    return scope == device.net and M.place_in_network(scope_text, x) or place_in_block(device, scope, scope_text, x)
+    return (scope == device.net or scope.is_group) and M.place_outside(device, scope_text, x)
+      or place_in_block(device, scope, scope_text, x)
   end)
   local makers = entry.is_backward and backward or forward
   local records = table.pack(makers[entry.kind](device, text, item, training))

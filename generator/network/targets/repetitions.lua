@@ -5,10 +5,17 @@
 
 local M = {}
 
+M.PASSES = "count_passes()" -- the number of passes in device code
+
 -- The number of repetitions of a block or a group in a step. passes: the text of the number of passes.
 function M.write_uses(block, passes)
   return not block.has_passes and block.uses or block.is_group and block.count == 1 and passes
     or ("%s * %s"):format(passes, block.count_name)
+end
+
+-- The number of a block's repetitions in a repetition of a group.
+function M.write_times(block)
+  return block.times == block.count and block.count_name or tostring(block.times)
 end
 
 -- The number of a block's first use in repetition number `index` of an enclosing scope; "0" in the network.
@@ -17,8 +24,16 @@ function M.write_first_use(block, scope, index)
     return "0"
   end
   while block ~= scope do
-    index = block.times == 1 and index
-      or ("%s * %s"):format(index, block.times == block.count and block.count_name or block.times)
+    index = block.times == 1 and index or ("%s * %s"):format(index, M.write_times(block))
+    block = block.parent
+  end
+  return index
+end
+
+-- The number of the repetition of a scope around a block in which the block has use number `index`.
+function M.write_outer_index(block, scope, index)
+  while block ~= scope do
+    index = block.times == 1 and index or ("%s / %s"):format(index, M.write_times(block))
     block = block.parent
   end
   return index
@@ -33,6 +48,18 @@ function M.write_range(block, passes)
   end
   return M.write_first_use(block, parent, parent.index),
     M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index))
+end
+
+-- The number of a block's first use in the last pass; false without loops.
+function M.write_last_pass(block, passes)
+  return block.has_passes and ("(%s - 1) * %s"):format(passes, block.count_name) or block.first_use
+end
+
+-- Whether a repetition follows another one in a repetition of its parent: a condition in C; false if the parent repeats
+-- the block once.
+function M.write_follows(block)
+  return not block.parent.is_group and block.index .. " > 0"
+    or block.times > 1 and ("%s %% %s > 0"):format(block.index, M.write_times(block))
 end
 
 return M

@@ -163,7 +163,7 @@ local function measure_block_state(plan, device)
   local sum_words = device.operands.list[1] and SUM_STATE + 2 * #device.operands.list or 0
   local words = sum_words + #device.always + #device.training + #device.bits
     + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
-    + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and state of loops
+    + lists.sum(device.states, function(state) return #state.members + 2 end) -- the layers, and state of loops
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * words + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
@@ -346,9 +346,9 @@ local function list_step_draws(plan, device)
   lists.append(list, lists.map(plan.attentions, function(family)
     return family.attends.draws and describe_family_draw(family) or nil
   end))
+  local address = device.passes and "in->draws + 2" or "in->draws" -- two numbers of passes come first
   for i, draw in ipairs(list) do
-    local earlier_draw = list[i - 1]
-    draw.address = earlier_draw and ("v->%s + %s"):format(earlier_draw.member, earlier_draw.count) or "in->draws"
+    draw.address, address = address, ("v->%s + %s"):format(draw.member, draw.count)
     if draw.family then
       draw.family.attends.draws_follow = list[i + 1] ~= nil
     end

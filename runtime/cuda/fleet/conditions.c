@@ -44,8 +44,8 @@ static void fill_pieces(void *argument, int index, int count) {
     }
 }
 
-static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
-                            lh_error *error) {
+static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *condition, const lh_cuda_models *models,
+                            const lh_shape *shape, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     int pieces = (condition->examples + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
     fill_job job = {.fleet = fleet,
@@ -60,7 +60,7 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
     if (atomic_load(&job.next) < pieces) return LH_STOPPED;
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
-    lh_cuda_make_forward_draws(fleet, shape, 0, &condition->draw, no_values, no_values);
+    lh_cuda_make_forward_draws(fleet, models, shape, 0, &condition->draw, no_values, no_values);
     return LH_OK;
 }
 
@@ -95,8 +95,9 @@ static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh
 static lh_status evaluate_for_engines(lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
                                       lh_cuda_early_answers **answers, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_cuda_models models = {0};
-    lh_status status = fill_batch(engine, condition, shape, error);
+    lh_cuda_models models = {.passes.count = condition->passes > 0 ? condition->passes
+                                                                   : lh_count_passes(fleet->spec, condition->n)};
+    lh_status status = fill_batch(engine, condition, &models, shape, error);
     if (status != LH_OK) return status;
     int replicas = lh_cuda_choose_evaluated_engines(engine, fleet->forward.replicas_per_pass);
     for (int i = 0; i < replicas; i++)

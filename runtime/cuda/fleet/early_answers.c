@@ -27,7 +27,7 @@ static bool is_same_draw(const lh_draw *a, const lh_draw *b) {
 
 static bool is_same_condition(const lh_condition *a, const lh_condition *b) {
     return a->n == b->n && a->first == b->first && a->examples == b->examples && a->noise == b->noise &&
-           a->decoded_count == b->decoded_count && is_same_source(&a->source, &b->source) &&
+           a->passes == b->passes && a->decoded_count == b->decoded_count && is_same_source(&a->source, &b->source) &&
            is_same_draw(&a->draw, &b->draw);
 }
 

@@ -30,7 +30,7 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_arena *arena = &fleet->arena;
     const lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
-    lh_status status = lh_check_limit(spec, &lengths, error);
+    lh_status status = lh_check_training_lengths(spec, &lengths, error);
     if (status != LH_OK) return status;
     int max_length[LH_MAX_STREAMS] = {0};
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {

@@ -41,8 +41,9 @@ typedef struct lh_cuda_prepared_step {
     const uint32_t *shape_indices; /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
     lh_key data_key;               /* key of the examples */
     int n;                         /* task length */
-    int counted_sequences;         /* sequences with a counted label */
-    lh_status status; /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
+    lh_cuda_passes passes;
+    int counted_sequences; /* sequences with a counted label */
+    lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
 } lh_cuda_prepared_step;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
@@ -101,7 +102,8 @@ typedef struct lh_cuda_forward {
 typedef struct lh_cuda_models {
     int count;
     lh_shape shape; /* lengths of all models; the most sequences of a model, and so the rows of results of each */
-    size_t bytes;   /* used bytes of host_batch */
+    lh_cuda_passes passes;
+    size_t bytes; /* used bytes of host_batch */
 } lh_cuda_models;
 
 /* The answers of a replica to a condition. */
@@ -164,7 +166,8 @@ typedef struct lh_cuda_fleet {
     lh_cuda_early_answers **evaluated_answers; /* [count] their answers; NULL: memory was short */
     size_t early_bytes;                        /* bytes of stored answers of all engines */
     lh_cuda_library *library;                  /* wide models only, else NULL */
-    lh_cuda_launch *launches;                  /* [most_launches] launches of a step or of an evaluated group */
+    lh_cuda_launch *launches;                  /* [launch_count] launches of a step or of an evaluated group */
+    int launch_count;
     double step_seconds; /* recent duration of one step of all replicas (watchdog: the maximum so far); 0: unknown */
     int last_step_count; /* steps of the last launch */
     lh_status device_failure; /* permanent failure of the device */
@@ -237,9 +240,9 @@ void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, con
 lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
                                const lh_draw *draw);
 
-/* Makes the random draws of a step or evaluation, if the model has any; positions and distances given by the caller
- * replace the draws, see lh_cpu_step. */
-void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
+/* Writes the passes of a step or evaluation, if the model has loops, and makes its random draws, if the model has any;
+ * positions and distances given by the caller replace the draws, see lh_cpu_step. */
+void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out);
 
@@ -301,7 +304,8 @@ typedef struct lh_cuda_pass {
     int blocks;
     lh_mode mode;
     lh_shape shape; /* shape of the batch or group */
-    int first;      /* index of the first example; 0 in training */
+    lh_cuda_passes passes;
+    int first; /* index of the first example; 0 in training */
     CUdeviceptr workspace, parameters, gradient, arrivals;
     void *arguments;                        /* arguments of the kernel: lh_cuda_train or lh_cuda_evaluate */
     const lh_cuda_result *preceding_result; /* lh_cuda_place.before */
@@ -337,9 +341,10 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
 lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
                            lh_error *error);
 
-/* Makes the draws of a batch at byte `offset` of host_batch; see lh_cuda_make_draws for positions and distances. */
-void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
-                                const int32_t *const positions[LH_MAX_STREAMS],
+/* Makes the draws of a batch at byte `offset` of host_batch, for models->passes; see lh_cuda_make_draws for positions
+ * and distances. */
+void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_models *models, const lh_shape *shape,
+                                size_t offset, const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
                                 const int32_t *const distances[LH_MAX_STREAMS]);
 
 /* Converts classes [sequences][labels] to uint16_t. */

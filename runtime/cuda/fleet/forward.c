@@ -228,11 +228,11 @@ static lh_status wait_for_stream(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-/* Starts the groups of wide model number `index` in turn; with a stop flag, waits for them. lengths: all models'. */
-static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *lengths, int index,
+/* Starts the groups of wide model number `index` in turn; with a stop flag, waits for them. */
+static lh_status start_groups(const lh_cuda_engine *engine, const lh_cuda_models *models, int index,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_shape shape = *lengths;
+    lh_shape shape = models->shape;
     shape.sequences = get_steps(fleet)[index].sequences;
     grouping c = choose_grouping(fleet, &shape, 1, false);
     lh_cuda_pass pass = {
@@ -240,6 +240,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
         .blocks = c.team,
         .mode = LH_MODE_EVALUATE,
         .shape = shape,
+        .passes = models->passes,
         .workspace = fleet->forward.device_workspaces,
         .parameters = get_parameters(fleet)[index],
         .arrivals = fleet->forward.device_models + get_arrivals_offset(fleet),
@@ -326,7 +327,7 @@ static lh_status start_pass(const lh_cuda_engine *engine, const lh_cuda_models *
     };
     for (int first = 0; status == LH_OK && first < models->count; first += c.at_once) {
         int remaining = models->count - first, rows = c.at_once * shape->sequences;
-        if (fleet->library != NULL) status = start_groups(engine, shape, first, &evaluate, error);
+        if (fleet->library != NULL) status = start_groups(engine, models, first, &evaluate, error);
         else status = start_launches(engine, shape, remaining < c.at_once ? remaining : c.at_once, &evaluate, error);
         evaluate.parameters += c.at_once;
         evaluate.steps += c.at_once;
@@ -370,11 +371,11 @@ lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models,
     return lh_cuda_record_failure(fleet, status, error);
 }
 
-void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
-                                const int32_t *const positions[LH_MAX_STREAMS],
+void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_models *models, const lh_shape *shape,
+                                size_t offset, const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
                                 const int32_t *const distances[LH_MAX_STREAMS]) {
     char *memory = (char *)fleet->forward.host_batch + offset + lh_cuda_make_layout(fleet, shape).draws;
-    lh_cuda_make_draws(fleet->program, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
+    lh_cuda_make_draws(fleet, models->passes, draw, shape, positions, distances, fleet->forward.lanes.lane[0].scratch,
                        (int *)(void *)memory);
 }
 
@@ -385,7 +386,8 @@ void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *t
 /* ---- sequences of a user ---- */
 
 /* Writes the query's sequences to host_batch. */
-static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
+static void put_queries(lh_cuda_fleet *fleet, const lh_cuda_models *models, const lh_query *query,
+                        const lh_shape *shape, const lh_draw *draw) {
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, shape);
     lh_batch *batch = &fleet->forward.lanes.lane[0].batch;
     for (int first = 0; first < shape->sequences; first += LH_CUDA_ROWS) {
@@ -393,18 +395,18 @@ static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_sh
         lh_put_queries(batch, fleet->spec, query, first, remaining < LH_CUDA_ROWS ? remaining : LH_CUDA_ROWS);
         lh_cuda_put_rows(&layout, fleet->forward.host_batch, first, batch);
     }
-    lh_cuda_make_forward_draws(fleet, shape, 0, draw, query->positions, query->distances);
+    lh_cuda_make_forward_draws(fleet, models, shape, 0, draw, query->positions, query->distances);
 }
 
 /* Runs the query's sequences through the model. */
 static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const lh_shape *shape,
                            lh_cuda_output requested, lh_error *error) {
-    lh_cuda_models models = {0};
+    lh_cuda_models models = {.passes.count = lh_count_passes(engine->fleet->spec, query->n)};
     lh_draw draw = query->draw;
     draw.first = query->example;
     lh_status status = lh_cuda_begin_call(engine->fleet, error);
     if (status != LH_OK) return status;
-    put_queries(engine->fleet, query, shape, &draw);
+    put_queries(engine->fleet, &models, query, shape, &draw);
     lh_cuda_add_model(&models, engine, shape, 0, &draw, query->noise);
     return lh_cuda_run_pass(engine, &models, requested, error);
 }

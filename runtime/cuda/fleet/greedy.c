@@ -106,8 +106,8 @@ static void put_rows(void *argument, int index, int count) {
 }
 
 /* Writes the unfinished sequences of a replica to host_batch, from byte `first` on. */
-static void put_model(const greedy_job *g, const model_answers *model, const lh_shape *shape, size_t first,
-                      const lh_draw *draw) {
+static void put_model(const greedy_job *g, const lh_cuda_models *models, const model_answers *model,
+                      const lh_shape *shape, size_t first, const lh_draw *draw) {
     lh_cuda_fleet *fleet = g->engine->fleet;
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     int parts = (model->rows + LH_CUDA_ROWS - 1) / LH_CUDA_ROWS, threads = fleet->forward.lanes.count;
@@ -119,7 +119,7 @@ static void put_model(const greedy_job *g, const model_answers *model, const lh_
                    .has_caches = g->has_caches};
     atomic_init(&job.next, 0);
     lh_team_run(threads < parts ? threads : parts, put_rows, &job);
-    lh_cuda_make_forward_draws(fleet, shape, first, draw, no_values, no_values);
+    lh_cuda_make_forward_draws(fleet, models, shape, first, draw, no_values, no_values);
 }
 
 /* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
@@ -136,7 +136,7 @@ static bool add_model(greedy_job *g, int index, lh_cuda_models *models) {
         return false;
     }
     draw.first = (uint32_t)model->passes.row[0];
-    put_model(g, model, &shape, first, &draw);
+    put_model(g, models, model, &shape, first, &draw);
     lh_cuda_add_model(models, fleet->evaluated_engines[index], &shape, first, &draw, g->query.noise);
     return true;
 }
@@ -157,7 +157,7 @@ static void take_pass(greedy_job *g, int first, int end, const lh_cuda_models *m
 /* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *has_unfinished if a
  * replica had unfinished sequences. */
 static lh_status run_pass(greedy_job *g, int *first, bool *has_unfinished, lh_error *error) {
-    lh_cuda_models models = {0};
+    lh_cuda_models models = {.passes.count = lh_count_passes(g->engine->fleet->spec, g->query.n)};
     int end = *first;
     if (lh_is_stopped(&g->engine->engine)) return LH_STOPPED;
     while (end < g->replicas && add_model(g, end, &models)) end++;

@@ -114,6 +114,7 @@ static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, i
         .blocks = train.team,
         .mode = LH_MODE_TRAIN,
         .shape = {.sequences = step->sequences, .length = {step->T[0], step->T[1]}, .labels = step->label_count},
+        .passes = lh_cuda_ring_get(&fleet->ring, fleet->ring.first + index, replica)->passes,
         .workspace = fleet->arena.workspaces,
         .parameters = lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS),
         .gradient = lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),

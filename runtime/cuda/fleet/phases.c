@@ -1,6 +1,7 @@
 /* Steps and evaluations of wide models, as a sequence of launches in the fleet's stream: phases of the model's kernels,
  * and products of the library. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "longhand/cuda_place.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
@@ -20,7 +21,8 @@ static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_er
     *digest = 2166136261u;
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
-        int count = fleet->program->launches(&shape, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
+        lh_cuda_passes passes = {lh_count_passes(spec, lh_lengths_get(&lengths, i)), 0};
+        int count = fleet->program->launches(&shape, passes, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
                                              parameters, gradient, fleet->launches);
         for (int j = 0; status == LH_OK && j < count; j++)
             if (fleet->launches[j].phase == LH_CUDA_PRODUCT)
@@ -39,12 +41,21 @@ lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error) {
     return status;
 }
 
+static lh_status reserve_launches(lh_cuda_fleet *fleet, int count, lh_error *error) {
+    if (count <= fleet->launch_count) return LH_OK;
+    free(fleet->launches);
+    fleet->launch_count = 0;
+    fleet->launches = lh_engine_allocate((size_t)count * sizeof *fleet->launches, "launches", error);
+    if (fleet->launches == NULL) return LH_ERR_ENVIRONMENT;
+    fleet->launch_count = count;
+    return LH_OK;
+}
+
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_cuda_program *program = fleet->program;
     if (program->launches == NULL) return LH_OK;
-    fleet->launches = lh_engine_allocate((size_t)program->most_launches * sizeof *fleet->launches, "launches", error);
-    if (fleet->launches == NULL) return LH_ERR_ENVIRONMENT;
-    lh_status status = lh_cuda_library_open(fleet->device, &fleet->library, error);
+    lh_status status = reserve_launches(fleet, program->most_launches, error);
+    if (status == LH_OK) status = lh_cuda_library_open(fleet->device, &fleet->library, error);
     if (status == LH_OK)
         snprintf(fleet->compiler, sizeof fleet->compiler, "%s, %s", fleet->device->compiler,
                  lh_cuda_library_name(fleet->library));
@@ -82,10 +93,14 @@ static lh_status run_product(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, con
 }
 
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error) {
-    int count = fleet->program->launches(&pass->shape, pass->mode, (void *)(uintptr_t)pass->workspace,
-                                         (const void *)(uintptr_t)pass->parameters, (void *)(uintptr_t)pass->gradient,
-                                         fleet->launches);
-    lh_status status = LH_OK;
+    const lh_cuda_program *program = fleet->program;
+    int more_passes = pass->passes.count - fleet->spec->passes; /* only an evaluation has more than training */
+    lh_status status = reserve_launches(
+        fleet, program->most_launches + (more_passes > 0 ? more_passes : 0) * program->launches_of_pass, error);
+    if (status != LH_OK) return status;
+    int count = program->launches(&pass->shape, pass->passes, pass->mode, (void *)(uintptr_t)pass->workspace,
+                                  (const void *)(uintptr_t)pass->parameters, (void *)(uintptr_t)pass->gradient,
+                                  fleet->launches);
     for (int i = 0; status == LH_OK && i < count; i++) {
         const lh_cuda_launch *launch = &fleet->launches[i];
         if (launch->phase == LH_CUDA_PRODUCT) status = run_product(fleet, pass, launch, error);

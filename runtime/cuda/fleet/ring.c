@@ -25,13 +25,14 @@ lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *s
     const lh_spec *spec = fleet->spec;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     size_t draws = program->draw_count != NULL ? program->draw_count(shape) : 0, used = 0;
+    size_t passes = spec->passes > 0 ? sizeof(lh_cuda_passes) : 0;
     lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         layout.tokens[s] = reserve_bytes(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
     layout.labels = reserve_bytes(&used, labels * sizeof(uint16_t));
     layout.mask = reserve_bytes(&used, labels);
     layout.place = reserve_bytes(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
-    layout.draws = reserve_bytes(&used, draws * sizeof(int));
+    layout.draws = reserve_bytes(&used, passes + draws * sizeof(int));
     layout.bytes = lh_cuda_align(used);
     return layout;
 }
@@ -190,6 +191,9 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
         prepared->n = batch->n;
         sequences = batch->sequences;
     }
+    prepared->passes.count = lh_count_passes(spec, prepared->n);
+    if (spec->progressive)
+        prepared->passes.count = lh_draw_passes(spec, engine->draws_key, (uint32_t)step, &prepared->passes.free);
     lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
     lh_draw draw = {engine->draws_key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
@@ -214,10 +218,15 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
     return lh_batch_fill(batch, fleet->spec, &source, prepared->n, (uint32_t)first, step->sequences, error);
 }
 
-void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
+void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out) {
+    const lh_cuda_program *program = fleet->program;
     LH_TIMED(LH_PART_SAMPLING);
+    if (fleet->spec->passes > 0) {
+        memcpy(out, &passes, sizeof passes);
+        out += sizeof passes / sizeof *out;
+    }
     if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
@@ -234,7 +243,7 @@ static void fill_batch(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
-    lh_cuda_make_draws(fleet->program, &draw, &lane->batch.shape, no_values, no_values, lane->scratch,
+    lh_cuda_make_draws(fleet, prepared->passes, &draw, &lane->batch.shape, no_values, no_values, lane->scratch,
                        (int *)(void *)(memory + layout.draws));
 }
 

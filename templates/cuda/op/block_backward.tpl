@@ -1,7 +1,7 @@
 #pragma unroll 1
-for (int ${index} = ${uses} - 1; ${index} >= 0; ${index}--) {
-    enter_${name}(${index}); % if #device.blocks > 1
-    if (${index} + 1 < ${uses}) enter_${name}(${index}); % else
+for (int ${index} = ${past} - 1; ${index} >= ${first}; ${index}--) {
+    enter_${name}(${index}); % if in_group or #device.blocks > 1
+    if (${index} + 1 < ${past}) enter_${name}(${index}); % else
     ${name}_backward();
 % if loops > 1 then
     if (use < ${first_use})

@@ -1,6 +1,6 @@
 % local passed = forward_reads.training and "true" or ""
 #pragma unroll 1
-for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
+for (int ${index} = ${first}; ${index} < ${past}; ${index}++) {
     enter_${name}(${index});
     ${name}_forward(${passed});
 }

@@ -1,0 +1,121 @@
+-- The states of blocks and groups in device code: which repetition they belong to, and where a repetition begins.
+--
+-- Input: the state of cuda_network.lua (device), operations of kind "block". Output: entries of `blocks` (only their
+-- fields about the state, M.describe) and of `groups`.
+
+local cuda_buffers = require("network.targets.cuda_buffers")
+local cuda_lists = require("network.targets.cuda_lists")
+local lists = require("base.lists")
+local records = require("network.targets.cuda_records")
+local repetitions = require("network.targets.repetitions")
+local wording = require("base.wording")
+
+local M = {}
+
+-- The variables of the streams whose rows are in one of the members, which may also be operands of products.
+function M.find_streams(device, members)
+  local has_member = lists.to_set(lists.map(members, function(member) return member.variables end))
+  return lists.filter(device.streams, function(variables) return has_member[variables] end)
+end
+
+-- The fields of an entry about its state, its repetitions and its input. op: the operation of kind "block"; members:
+-- the members of the state.
+--   plural        the name of all repetitions, and of the array of their states in the workspace
+--   uses          the number of repetitions that training stores
+--   first, past   the first repetition in a repetition of the parent, and the number after the last
+--   follows       whether a repetition reads the output of the one before it, as a condition in C; or false
+--   last          the last repetition in a repetition of the parent
+--   input         the input of the first repetition
+--   on_host       first, past and input in the host's list of launches, and the name of the array of states there
+function M.describe(device, op, members)
+  local block, parent = op.block, op.scope
+  local first, past = repetitions.write_range(block, repetitions.PASSES)
+  local host_first, host_past = repetitions.write_range(block, cuda_lists.HOST_PASSES)
+  return {
+    name = block.name, article = wording.choose_article(block.name), state = block.name .. "_state",
+    plural = block.name .. (block.is_group and block.name:find("s$") and "es" or "s"), is_group = block.is_group,
+    members = members, lines = cuda_buffers.write_lines(members),
+    row_declarations = cuda_buffers.declare_rows(M.find_streams(device, members)),
+    index = block.index, count = block.count_name, uses = block.uses, in_group = parent.is_group, first = first,
+    past = past, follows = repetitions.write_follows(block), last = past .. " - 1",
+    input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
+    on_host = { first = host_first, past = host_past, states = cuda_lists.name_host_states(block),
+      input = records.place_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
+  }
+end
+
+-- Sets the first and the last phase of an entry of a wide model; they enclose its phases in `phases`.
+function M.find_phases(record)
+  local phases = lists.get_names(lists.join(record.forward.phases, record.backward.phases))
+  record.first_phase, record.last_phase = phases[1], phases[#phases]
+end
+
+-- The blocks and groups that a group repeats, at any depth.
+local function list_inner(group)
+  return lists.collect(group.ops, function(op)
+    return op.kind == "block" and lists.join({ op.block }, op.block.is_group and list_inner(op.block) or {}) or {}
+  end)
+end
+
+-- The number of the group's repetition to which a phase of a launch belongs, as text: that of the phase itself, that of
+-- the phase of an inner block or group, or the last.
+local function write_number(device, group, record)
+  local text = ""
+  for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
+    if device.block_records[inner].first_phase then
+      text = ("%sin_%s ? %s : "):format(text, inner.name, repetitions.write_outer_index(inner, group, "at.layer"))
+    end
+  end
+  return text .. record.last
+end
+
+-- The entry of `groups` for a group, after the entries of its blocks.
+--   inner      the states of its blocks and groups: { name, last }; last: the last repetition in one of the group
+--   previous   the state with the output of the repetition before: { name, use }
+--   more       the parameters whose gradients are sums over repetitions: { name, size }
+--   number     in a wide model, the number of the repetition to which a phase belongs
+local function make_group(device, op)
+  local group, lists_by_scope = op.block, device.lists[op.block]
+  local forward = cuda_lists.list_entries(lists_by_scope.forward, false)
+  local backward = cuda_lists.list_entries(lists_by_scope.backward, true)
+  local holder, past = cuda_buffers.find_holder(group), ("(%s + 1)"):format(group.index)
+  local record = lists.merge(M.describe(device, op, cuda_buffers.list_kept_in_group(device, group)), {
+    previous = { name = holder.name, use = repetitions.write_first_use(holder, group, group.index) .. " - 1" },
+    inner = lists.map(list_inner(group), function(inner)
+      return device.block_records[inner].members[1]
+        and { name = inner.name, last = repetitions.write_first_use(inner, group, past) .. " - 1" } or nil
+    end),
+    in_place = false, more = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
+  })
+  device.block_records[group] = record
+  record.forward = device.make_list(device, group, true, forward)
+  record.backward = device.make_list(device, group, true, backward)
+  if device.choices.wide then
+    M.find_phases(record)
+    record.number = write_number(device, group, record)
+  else
+    record.evaluation = device.make_list(device, group, false, forward)
+    record.decoding = device.choices.decoded and cuda_lists.make_decoding_records(device, group, forward) or false
+  end
+  return record
+end
+
+-- The entries of the groups among the blocks of operations, inner groups first.
+function M.make_groups(device, block_ops)
+  local groups = {}
+  for i = #block_ops, 1, -1 do
+    groups[#groups + 1] = block_ops[i].block.is_group and make_group(device, block_ops[i]) or nil
+  end
+  return groups
+end
+
+-- The first of the last uses of each block with loops, as text, by the block's name.
+function M.collect_first_uses(blocks)
+  local first_uses = {}
+  for _, block in ipairs(blocks) do
+    first_uses[block.name] = block.first_use
+  end
+  return first_uses
+end
+
+return M

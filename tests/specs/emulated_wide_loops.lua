@@ -1,0 +1,10 @@
+-- A wide model with as many passes as the task length, which start from zeros, add the embedding and end with a norm
+-- (Fan et al. 2024): device code in the emulation compared with the CPU half (tests/emulation/test_model.c).
+return {
+  task = { kind = "full_answer", options = { operation = "copy" } },
+  encoding = { kind = "none", mask = { kind = "causal" } },
+  model = { use = "fan_looped", heads = 4, feedforward = 64, dropout = 0.1 },
+  train = { lengths = { 1, 14 } },
+  eval = { lengths = { 1, 14 } },
+  precision = "float64",
+}
