@@ -91,11 +91,11 @@ typedef struct lh_cuda_program {
     size_t (*decode_bytes)(const lh_shape *group);
 
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
-     * evaluation of one group, to launch in order, and returns their number: at most most_launches, and launches_of_pass
-     * more for each pass beyond those of training. memory holds the
-     * activations of all sequences of `shape`; pointers are device addresses; gradient is zero before a step. In
-     * evaluation only the first group runs LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one
-     * launch of evaluate_kernel runs a whole evaluation. */
+     * evaluation of one group, to launch in order, and returns their number: at most most_launches, and
+     * launches_of_pass more for each pass beyond those of training. memory holds the activations of all sequences of
+     * `shape`; pointers are device addresses; gradient is zero before a step. In evaluation only the first group runs
+     * LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one launch of evaluate_kernel runs a whole
+     * evaluation. */
     int most_launches, launches_of_pass;
     int (*launches)(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *memory, const void *parameters,
                     void *gradient, lh_cuda_launch *launch);

@@ -1,5 +1,7 @@
 % local depends_on_mode = forward_reads.training
 % local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
+% local before, back = index .. " * step", "step"
+% if is_progressive then before, back = "before", "(before > 0 ? step : 0)" end
 % local range = in_group and "int first, int past" or "void"
 % local all = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
 % local evaluated_input = follows and ("%s ? b->%s.output : %s"):format(follows, name, input) or input
@@ -30,8 +32,9 @@ INLINE void enter_${name}(int ${index}) {
         const size_t step = ${name}_bytes(b->sequences, b->view.T);
         b->l = ${layer};
         b->use = use; % if loops > 1
-        lay_out_${name}(&b->${name}, b->work.${name}s, ${index} * step, b->sequences, b->view.T);
-        b->input = ${follows} ? b->${name}.output - step / sizeof(real) : ${input}; % if follows
+        const size_t before = ${state_number} * step; % if is_progressive
+        lay_out_${name}(&b->${name}, b->work.${name}s, ${before}, b->sequences, b->view.T);
+        b->input = ${follows} ? b->${name}.output - ${back} / sizeof(real) : ${input}; % if follows
         b->input = ${input}; % else
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local rows_before = stream.T:gsub("^T", "rows_before")

@@ -20,7 +20,17 @@ typedef struct launch_list {
 typedef struct launch_list {
     lh_cuda_launch *next;
     int rows, passes;
+    int free_passes; /* first passes, without gradient */ % if device.draws_passes
 } launch_list;
+% if device.draws_passes then
+
+/* The number of the state of repetition `index` of a part of the layers, which a pass repeats `count` times: states from
+ * 1 on if the repetition has a gradient, else 0. */
+static int choose_state(const launch_list *list, int index, int count) {
+    const int free = list->free_passes * count;
+    return index < free ? 0 : index + 1 - free;
+}
+% end
 % else
 /* A list of launches under construction, and the number of rows in products. */
 typedef struct launch_list {
@@ -100,14 +110,15 @@ static int launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, 
 % end
     const parameters *p = from;
     parameters *g = to;
-    launch_list all = {first, ${device.row_declarations.in_call}, passes.count}, *list = &all; % if device.passes
+    launch_list all = {first, ${device.row_declarations.in_call}, passes.count}, *list = &all; % if device.passes and not device.draws_passes
+    launch_list all = {first, ${device.row_declarations.in_call}, passes.count, passes.free}, *list = &all; % elseif device.draws_passes
     launch_list all = {first, ${device.row_declarations.in_call}}, *list = &all; % else
     workspace w = {0};
     lay_out(&w, memory, sequences, T, shape->labels, training);
 % for _, block in ipairs(device.states) do
-    ${block.state} ${block.on_host.states}[${block.uses}];
+    ${block.state} ${block.on_host.states}[${block.stored}];
     size_t ${block.name}_used = 0;
-    for (int l = 0; l < ${block.uses}; l++) {
+    for (int l = 0; l < ${block.stored}; l++) {
         ${block.name}_used = lay_out_${block.name}(&${block.on_host.states}[l], w.${block.plural}, training ? ${block.name}_used : 0, sequences, T);
         if (!training) ${block.name}[l].output = ${block.on_host.input}; % if block.in_place
     }

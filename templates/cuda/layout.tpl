@@ -94,7 +94,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
     }
 % for _, block in ipairs(device.states) do
-    w->${block.plural} = (char *)reserve(memory, &used, (training ? ${block.uses} : 1) * ${block.name}_bytes(sequences, T));
+    w->${block.plural} = (char *)reserve(memory, &used, (training ? ${block.stored} : 1) * ${block.name}_bytes(sequences, T));
 % end
     return used;
 }

@@ -25,7 +25,7 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 % for _, block in ipairs(device.groups[1] and device.states or {}) do
 /* Sets the addresses of ${block.name} number `${block.index}`, from sequence `first` of `all` on. Called by one thread. */
 INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
-    const size_t before = training ? ${block.index} * ${block.name}_bytes(all, b->view.T) : 0;
+    const size_t before = training ? ${block.state_number} * ${block.name}_bytes(all, b->view.T) : 0;
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, before, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
 }
@@ -47,20 +47,23 @@ INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, i
  * Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
-    lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.index} * step : 0, all, b->view.T);
+    lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.state_number} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
+% local is_own = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
 % if block.in_place then
     if (!training) return b->${block.name}.output = ${block.input};
-    return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input};
+    if (${block.index} == 0) return ${block.input}; % if block.is_progressive
+    return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
+    return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input}; % else
 % else
 % if not block.follows then
     return ${block.input};
 % elseif block.in_group then
     if (!(${block.follows})) return ${block.input};
-    return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+    return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % else
     if (${block.index} == 0) return ${block.input};
-    return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+    return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % end
 % end
 }

@@ -69,6 +69,18 @@ INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.stag
 
 /* The number of passes through the layers in the step or evaluation. */
 INLINE int count_passes(void) { return block()->view.pass_counts[0]; }
+% if device.draws_passes then
+
+/* The number of the first passes of a step, without gradient. */
+INLINE int count_free_passes(void) { return block()->view.pass_counts[1]; }
+
+/* The number of the state of repetition `index` of a part of the layers, which a pass repeats `count` times: states from
+ * 1 on if the repetition has a gradient, else 0. */
+INLINE int choose_state(int index, int count) {
+    const int free = count_free_passes() * count;
+    return index < free ? 0 : index + 1 - free;
+}
+% end
 % end
 % for _, c in ipairs(device.decoding and device.decoding.caches or {}) do
 

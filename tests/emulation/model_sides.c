@@ -90,7 +90,9 @@ problem open_problem(int n, lh_mode mode) {
     p.parameters = lh_model_reserve((size_t)SPEC->parameter_storage * get_real_bytes());
     lh_initialise(SPEC, SEED, (int)get_real_bytes(), p.parameters);
     p.tables = lh_model_make_tables(SPEC, &p.shape);
-    p.draws = lh_model_make_draws(SPEC, (lh_cuda_passes){lh_count_passes(SPEC, n), 0}, &p.draw, &p.shape, NULL, NULL);
+    p.passes.count = lh_count_passes(SPEC, n);
+    if (SPEC->progressive && mode == LH_MODE_TRAIN) p.passes.free = p.passes.count - p.passes.count / 2;
+    p.draws = lh_model_make_draws(SPEC, p.passes, &p.draw, &p.shape, NULL, NULL);
     return p;
 }
 
@@ -110,7 +112,8 @@ cpu_side open_cpu_side(const problem *p, lh_mode mode) {
                            .key = lh_key_of_seed(SEED),
                            .step = STEP,
                            .draw = p->draw,
-                           .passes = lh_count_passes(SPEC, p->n),
+                           .passes = p->passes.count,
+                           .free_passes = p->passes.free,
                            .noise = p->noise}};
     c.step.parameters = p->parameters;
     if (program->tables_bytes != NULL) {

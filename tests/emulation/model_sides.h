@@ -41,6 +41,7 @@ typedef struct problem {
     lh_shape shape;
     lh_batch batch;
     lh_draw draw;
+    lh_cuda_passes passes;
     double noise;              /* standard deviation on embeddings in an evaluation, if the model has noise */
     void *parameters, *tables; /* initial parameters; position tables of the device */
     int *draws;                /* random numbers of the device */

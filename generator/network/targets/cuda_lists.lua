@@ -16,8 +16,8 @@ local repetitions = require("network.targets.repetitions")
 
 local M = {}
 
--- The text of the number of passes in the host's list of launches.
-M.HOST_PASSES = "list->passes"
+-- The texts of the numbers of passes in the host's list of launches.
+M.HOST_PASSES, M.HOST_FREE_PASSES = "list->passes", "list->free_passes"
 
 -- Texts (cuda_records.lua) for the host's list of launches: for a block, with the variable x for a layer's input.
 local BLOCK_TEXT = { w = "w->", state_prefix = "s->", p = "p->", g = "g->", input = "x" }
@@ -30,7 +30,9 @@ end
 -- The state of repetition `index` of a block or a group in the host's list of launches, as text. If the number of
 -- passes may vary, only training has a state for each repetition.
 function M.write_host_state(block, index)
-  return ("%s[%s]"):format(M.name_host_states(block), block.has_passes and ("training ? %s : 0"):format(index) or index)
+  local number = repetitions.write_state_number(block, index, "list, ")
+  number = block.has_passes and ("training ? %s : 0"):format(number) or number
+  return ("%s[%s]"):format(M.name_host_states(block), number)
 end
 
 -- The state with the output of the repetition before a repetition of a block or a group, as text.

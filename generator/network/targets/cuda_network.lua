@@ -107,7 +107,6 @@ local function check_network(net)
   end
   local reason = net.layer_families[1] and "whose layers have different encodings"
     or lists.any(net.scopes, function(scope) return scope.has_losses end) and "with a loss after every pass"
-    or lists.any(net.scopes, function(block) return block.is_progressive end) and "that draws its passes"
     or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then
@@ -308,6 +307,7 @@ function M.derive(net, lists_by_scope, choices)
     tied = net.classified.op.tied and net.classified.op.tied.name or false,
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
+    draws_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end),
     first_uses = cuda_states.collect_first_uses(blocks),
     adds_in_groups = lists.any(groups, function(group) return group.more[1] ~= nil end), rounds = device.rounds,
     chained = lists.any(blocks, function(block) return block.has_chains end),

@@ -134,7 +134,8 @@ local forward = {
         routine = ("%s_%ss"):format(mode, op.block.name) }
   end,
   -- The values from which passes start.
-  zeros = function(_, text) return { template = "cuda/op/clear.tpl", to = text.out, rows = text.rows } end,
+  zeros = function(_, text) return { template = "cuda/op/clear.tpl", to = text.out, rows = text.rows,
+    condition = false } end,
   noise = function(device, _, op, training)
     return { call = "routine(rows, training, out)", training = tostring(training), routine = find_function(device,
       "draw_start", { template = "cuda/rows/start.tpl", deviation = op.deviation,
@@ -387,8 +388,13 @@ local function make_row_maker(call)
   end
 end
 
-backward.accumulate, backward.copy, backward.clear = make_row_maker("add_branch(rows, to, from, to)"),
-  make_row_maker("copy_rows(rows, from, to)"), make_row_maker()
+backward.accumulate, backward.copy = make_row_maker("add_branch(rows, to, from, to)"),
+  make_row_maker("copy_rows(rows, from, to)")
+
+function backward.clear(_, text, entry)
+  check_width(entry, entry.to)
+  return { rows = text.rows, to = text.to, condition = entry.after_free and repetitions.FREE_PASSES .. " > 0" or false }
+end
 
 -- The texts (calls.lua) and the records of an entry { kind, item, is_backward } (cuda_lists.lua). scope_text: the
 -- result of make_scope_text, or the texts for the host's list of launches (cuda_lists.lua). training: whether the

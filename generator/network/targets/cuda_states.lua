@@ -21,25 +21,33 @@ end
 -- The fields of an entry about its state, its repetitions and its input. op: the operation of kind "block"; members:
 -- the members of the state.
 --   plural        the name of all repetitions, and of the array of their states in the workspace
---   uses          the number of repetitions that training stores
+--   uses          the largest number of repetitions in training, and `stored` the number of their states
+--   state_number  the number of the state of a repetition in training
 --   first, past   the first repetition in a repetition of the parent, and the number after the last
+--   first_back    the first repetition with a gradient
 --   follows       whether a repetition reads the output of the one before it, as a condition in C; or false
 --   last          the last repetition in a repetition of the parent
 --   input         the input of the first repetition
---   on_host       first, past and input in the host's list of launches, and the name of the array of states there
+--   on_host       first, past, first_back and input in the host's list of launches, and the name of the array of
+--                 states there
 function M.describe(device, op, members)
   local block, parent = op.block, op.scope
   local first, past = repetitions.write_range(block, repetitions.PASSES)
   local host_first, host_past = repetitions.write_range(block, cuda_lists.HOST_PASSES)
+  local draws = block.is_progressive and not parent.is_group
   return {
     name = block.name, article = wording.choose_article(block.name), state = block.name .. "_state",
     plural = block.name .. (block.is_group and block.name:find("s$") and "es" or "s"), is_group = block.is_group,
     members = members, lines = cuda_buffers.write_lines(members),
     row_declarations = cuda_buffers.declare_rows(M.find_streams(device, members)),
-    index = block.index, count = block.count_name, uses = block.uses, in_group = parent.is_group, first = first,
-    past = past, follows = repetitions.write_follows(block), last = past .. " - 1",
+    index = block.index, count = block.count_name, uses = block.uses, stored = repetitions.write_stored(block),
+    state_number = repetitions.write_state_number(block, block.index), is_progressive = block.is_progressive,
+    first = first, first_back = draws and repetitions.write_uses(block, repetitions.FREE_PASSES) or first, past = past,
+    in_group = parent.is_group, follows = repetitions.write_follows(block), last = past .. " - 1",
     input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
-    on_host = { first = host_first, past = host_past, states = cuda_lists.name_host_states(block),
+    on_host = { first = host_first, past = host_past,
+      first_back = draws and repetitions.write_uses(block, cuda_lists.HOST_FREE_PASSES) or host_first,
+      states = cuda_lists.name_host_states(block),
       input = records.place_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
   }
 end

@@ -5,7 +5,8 @@
 
 local M = {}
 
-M.PASSES = "count_passes()" -- the number of passes in device code
+-- The number of passes in device code, and the number of the first of them, without gradient.
+M.PASSES, M.FREE_PASSES = "count_passes()", "count_free_passes()"
 
 -- The number of repetitions of a block or a group in a step. passes: the text of the number of passes.
 function M.write_uses(block, passes)
@@ -48,6 +49,19 @@ function M.write_range(block, passes)
   end
   return M.write_first_use(block, parent, parent.index),
     M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index))
+end
+
+-- The number of states that training stores for a block. If training steps draw their passes, repetitions without
+-- gradient share one more state.
+function M.write_stored(block)
+  return not block.is_progressive and block.uses or block.is_group and tostring(block.stored_loops * block.count + 1)
+    or ("%d * %s + 1"):format(block.stored_loops, block.count_name)
+end
+
+-- The number of the state of repetition `index` in training. arguments: further arguments of the function that chooses
+-- states, as text.
+function M.write_state_number(block, index, arguments)
+  return block.is_progressive and ("choose_state(%s%s, %s)"):format(arguments or "", index, block.count_name) or index
 end
 
 -- The number of a block's first use in the last pass; false without loops.

@@ -9,6 +9,7 @@
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
+local repetitions = require("network.targets.repetitions")
 
 local M = {}
 
@@ -168,7 +169,8 @@ function M.sum_by_team(device, op)
   local rows_before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(variables.T)
   local gradient_prefix, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
   table.insert(device.operands, { name = name_product(device, op), variables = variables, rows = variables.rows,
-    T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name, loops = scope.loops,
+    T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name,
+    loops = scope.has_passes and repetitions.PASSES or scope.loops,
     first_row = rows_before,
     use_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
       or "0", scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false,

@@ -374,7 +374,8 @@ function M.derive(plan, net, lists_by_scope)
   local tables = has_any(plan, "biases")
   local multiplies = not library or tables
   local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
-  local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES
+  local draws_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
+  local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not draws_passes
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,

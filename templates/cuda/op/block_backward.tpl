@@ -1,5 +1,5 @@
 #pragma unroll 1
-for (int ${index} = ${past} - 1; ${index} >= ${first}; ${index}--) {
+for (int ${index} = ${past} - 1; ${index} >= ${first_back}; ${index}--) {
     enter_${name}(${index}); % if in_group or #device.blocks > 1
     if (${index} + 1 < ${past}) enter_${name}(${index}); % else
     ${name}_backward();

@@ -1,2 +1,3 @@
-for (int e = threadIdx.x; e < ${rows} * WIDTH; e += THREADS) ${to}[e] = 0;
+% local all = (condition and condition .. " && " or "") .. "e < " .. rows .. " * WIDTH"
+for (int e = threadIdx.x; ${all}; e += THREADS) ${to}[e] = 0;
 __syncthreads();
