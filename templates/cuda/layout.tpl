@@ -44,6 +44,7 @@ typedef struct workspace {
 % end
     char *${block.plural};
 % end
+    reals readout_more; /* gradients like those of all parameters, of the output layer after one pass */ % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
     reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.more)
 % end
@@ -89,6 +90,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
         w->${block.name}_more = reserve_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
 % end
 % end
+        w->readout_more = reserve_reals(memory, &used, sizeof(parameters) / sizeof(real)); % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
         w->${m.name}_more = reserve_reals(memory, &used, ${m.size}); % for _, m in ipairs(group.more)
 % end

@@ -1,3 +1,4 @@
+% local passes_divisor = device.has_losses and " / count_passes()" or ""
 % local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
@@ -44,9 +45,10 @@ NOINLINE void classify(const real *x, const bool training) {
         const real largest = logits[best];
         for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
         w->losses[n] = log_real(sum) + (largest - logits[label]);
+        if (training) w->losses[n] /= count_passes(); /* the loss is the mean over the losses of all passes */ % if device.has_losses
         w->correct[n] = best == label;
         if (training) {
-            const real scale = (real)block()->step.loss_scale;
+            const real scale = (real)block()->step.loss_scale${passes_divisor};
             for (int c = 0; c < CLASSES; c++)
                 logits[c] = (exp_negative(logits[c] - largest) / sum - (c == label ? 1 : 0)) * scale;
         }
@@ -54,8 +56,13 @@ NOINLINE void classify(const real *x, const bool training) {
     __syncthreads();
 }
 
+% if device.has_losses then
+/* Sums over a shard's answers, in a fixed order; one thread writes them. adds: to->loss has the losses of earlier passes. */
+INLINE void add_up(lh_cuda_sums *to, const bool adds) {
+% else
 /* Sums over a shard's answers, in a fixed order; one thread writes them. */
 INLINE void add_up(lh_cuda_sums *to) {
+% end
     const workspace *w = &block()->work;
     const unsigned char *mask = block()->mask;
     const int label_count = block()->view.label_count;
@@ -73,7 +80,14 @@ INLINE void add_up(lh_cuda_sums *to) {
     }
     const lh_cuda_sums sums = {block_sum(loss), (long long)block_sum(counted), (long long)block_sum(correct),
             (long long)block_sum(exact)};
+% if device.has_losses then
+    if (threadIdx.x != 0) return;
+    const double earlier_loss = adds ? to->loss : 0;
+    *to = sums;
+    to->loss += earlier_loss;
+% else
     if (threadIdx.x == 0) *to = sums;
+% end
 }
 
 /* A thread's part of the gradient of the output layer's weight from channel k to class c. */

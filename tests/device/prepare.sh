@@ -29,12 +29,13 @@ ENCODINGS=${ENCODINGS:-sinusoid rand_relative none relative}
 PRECISIONS=${PRECISIONS:-float32 tf32 bf16 tf32_warps float32_warps} # the last two cut products by warp
 MODEL=${MODEL:-use = \"ruoss_encoder\"}
 TRAIN=${TRAIN:-use = \"ruoss\"}
-DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua) tests/specs/emulated_warps.lua}
+DOUBLE=${DOUBLE:-$(echo tests/specs/parity_float64_*.lua) tests/specs/emulated_warps.lua \
+    tests/specs/emulated_passes.lua}
 SHOWCASE=${SHOWCASE:-$(for file in generated/*/device.cu; do basename "$(dirname "$file")"; done)}
 WIDE_MODEL=${WIDE_MODEL:-use = \"ruoss_encoder\", layers = 2, width = 256, feedforward = 512}
 WIDE_ENCODINGS=${WIDE_ENCODINGS:-sinusoid rand_relative}
 WIDE_DOUBLE=${WIDE_DOUBLE:-tests/specs/emulated_wide_rand_rope.lua tests/specs/emulated_wide_rand_relative.lua \
-    tests/specs/emulated_wide_block_tables.lua}
+    tests/specs/emulated_wide_block_tables.lua tests/specs/emulated_wide_passes.lua}
 SANITIZE=${SANITIZE:-tests/specs/emulated_tf32.lua tests/specs/emulated_rand_relative_difference.lua \
     tests/specs/emulated_warps_tf32.lua}
 TASKS="parity reverse"

@@ -25,7 +25,7 @@ extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_floa
     longhand_spec_parity_float64_grape, longhand_spec_parity_float64_cope, longhand_spec_parity_float64_cope_undivided,
     longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
 extern const lh_spec longhand_spec_parity_float64_passes, longhand_spec_parity_float64_passes_by_length,
-    longhand_spec_parity_float64_passes_progressive;
+    longhand_spec_parity_float64_passes_progressive, longhand_spec_parity_float64_passes_every;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -73,6 +73,7 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_passes},
     {NULL, &longhand_spec_parity_float64_passes_by_length},
     {NULL, &longhand_spec_parity_float64_passes_progressive},
+    {NULL, &longhand_spec_parity_float64_passes_every},
 };
 enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 

@@ -81,7 +81,7 @@ local function list_group_operations(net)
 end
 
 -- Refuses a network for which there is no device code.
-local function check_network(net)
+local function check_network(net, choices)
   local attentions = ops.find_all(net, "attention")
   for _, op in ipairs(ops.find_all(net, "place")) do
     local scope = op.scope
@@ -106,8 +106,8 @@ local function check_network(net)
     end
   end
   local reason = net.layer_families[1] and "whose layers have different encodings"
-    or lists.any(net.scopes, function(scope) return scope.has_losses end) and "with a loss after every pass"
-    or net.by_step and "with a recurrence"
+    or choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)
+      and "of this width with a loss after every pass" or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then
     records.refuse(nil, "a network %s", reason)
@@ -210,7 +210,8 @@ local function make_state(net, lists_by_scope, choices)
       return op.family.terms.outwards and op.contribution or nil
     end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
-    loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
+    loops = lists.any(net.scopes, function(block) return block.loops > 1 end),
+    has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end) }
   device.rounds = choices.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
   device.streams, device.variables = cuda_buffers.name_streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
@@ -269,7 +270,7 @@ end
 --   chains         products are cut by warp, and pairs of products may be chains
 --   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
-  check_network(net)
+  check_network(net, choices)
   local device, net_lists = make_state(net, lists_by_scope, choices), lists_by_scope[net]
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)
@@ -308,6 +309,7 @@ function M.derive(net, lists_by_scope, choices)
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
     draws_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end),
+    has_losses = device.has_losses,
     first_uses = cuda_states.collect_first_uses(blocks),
     adds_in_groups = lists.any(groups, function(group) return group.more[1] ~= nil end), rounds = device.rounds,
     chained = lists.any(blocks, function(block) return block.has_chains end),

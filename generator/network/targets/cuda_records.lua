@@ -279,7 +279,10 @@ end
 -- Functions that make the records of an entry of a backward list, by kind. text: the entry's texts (M.make_records).
 local backward = {
   chain_grad = warp_products.make_chain_grad,
-  classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
+  classify_grad = function(device, text)
+    return device.has_losses and { template = "cuda/op/readout_grad.tpl", x = text.x,
+      adds = repetitions.PASSES .. " > 1" } or { call = "classify_backward(x, gradients)" }
+  end,
   block_grad = function(device, _, entry)
     local block, record = entry.op.block, device.block_records[entry.op.block]
     return lists.merge(record, block.is_group and { template = "cuda/op/group_backward.tpl",

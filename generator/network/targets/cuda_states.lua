@@ -3,6 +3,7 @@
 -- Input: the state of cuda_network.lua (device), operations of kind "block". Output: entries of `blocks` (only their
 -- fields about the state, M.describe) and of `groups`.
 
+local buffers = require("network.lists.buffers")
 local cuda_buffers = require("network.targets.cuda_buffers")
 local cuda_lists = require("network.targets.cuda_lists")
 local lists = require("base.lists")
@@ -80,6 +81,8 @@ end
 -- The entry of `groups` for a group, after the entries of its blocks.
 --   inner      the states of its blocks and groups: { name, last }; last: the last repetition in one of the group
 --   previous   the state with the output of the repetition before: { name, use }
+--   losses     whether there is a loss after each repetition
+--   output, gradient   the places of the output of a repetition and of its gradient
 --   more       the parameters whose gradients are sums over repetitions: { name, size }
 --   number     in a wide model, the number of the repetition to which a phase belongs
 local function make_group(device, op)
@@ -87,13 +90,16 @@ local function make_group(device, op)
   local forward = cuda_lists.list_entries(lists_by_scope.forward, false)
   local backward = cuda_lists.list_entries(lists_by_scope.backward, true)
   local holder, past = cuda_buffers.find_holder(group), ("(%s + 1)"):format(group.index)
+  local text = records.make_scope_text(device, group)
   local record = lists.merge(M.describe(device, op, cuda_buffers.list_kept_in_group(device, group)), {
     previous = { name = holder.name, use = repetitions.write_first_use(holder, group, group.index) .. " - 1" },
     inner = lists.map(list_inner(group), function(inner)
       return device.block_records[inner].members[1]
         and { name = inner.name, last = repetitions.write_first_use(inner, group, past) .. " - 1" } or nil
     end),
-    in_place = false, more = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
+    losses = group.has_losses, output = records.place_outside(device, text, group.output_value),
+    gradient = text.w .. buffers.name_for_stream("gradient", op.out), in_place = false,
+    more = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
   })
   device.block_records[group] = record
   record.forward = device.make_list(device, group, true, forward)

@@ -1,5 +1,7 @@
 classify(${x}, ${training and "true" or "false"});
-% if training then
+% if training and device.has_losses then
+add_up(b->replica.shard_sums + shard, count_passes() > 1);
+% elseif training then
 add_up(b->replica.shard_sums + shard);
 % else
 % local before = cuda.products == "library" and "0" or "(size_t)(blockIdx.x / a.team) * a.sequences"

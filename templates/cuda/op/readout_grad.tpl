@@ -1,0 +1,13 @@
+classify_backward(${x}, ${adds} ? (parameters *)(real *)b->work.readout_more : (parameters *)b->gradient);
+if (${adds}) {
+    const parameters *more = (const parameters *)(real *)b->work.readout_more;
+% if device.tied then
+    add_numbers(CLASSES * WIDTH, more->${device.tied} + OUTPUT_TOKEN * WIDTH, b->gradient->${device.tied} + OUTPUT_TOKEN * WIDTH);
+% else
+    for (int e = threadIdx.x; e < WIDTH * CLASSES; e += THREADS) {
+        const int at = e / CLASSES * CLASS_COLUMNS + e % CLASSES;
+        b->gradient->output[at] += more->output[at];
+    }
+    add_numbers(CLASSES, more->output_bias, b->gradient->output_bias);
+% end
+}
