@@ -240,8 +240,8 @@ function verbs.test(project, arguments)
     return fail(ENVIRONMENT, ("longhand test: there are no tests in %s; expected: a clone, or an unpacked release")
       :format(project.root))
   end
-  return replace_process({ "sh", project.root .. "/tests/run.sh", arguments.quick and "--quick"
-    or arguments.long and "--long" or nil })
+  local flags = lists.filter({ "--quick", "--long", "--times" }, function(flag) return arguments[flag:sub(3)] end)
+  return replace_process(lists.join({ "sh", project.root .. "/tests/run.sh" }, flags))
 end
 
 -- Runs a verb of the lab, which gets functions that find and build (verbs.lua of the lab).

@@ -141,6 +141,7 @@ local function make_parser(lab_lines)
     .. "minutes")
   test:mutex(test:flag("--quick", "run only lint, stale, most Lua tests, unit tests and one trainer, in two minutes"),
     test:flag("--long", "also run the slow tests"))
+  test:flag("--times", "print the tests of each layer that take the most processor time")
   add_check(parser)
   add_making_verbs(parser)
   add_other_verbs(parser)

@@ -125,6 +125,16 @@ function TestParse.test_arguments_of_report_are_read()
   lu.assertEquals({ args.runs, args.other }, { "a", "b" })
 end
 
+-- The launcher executes the last line on descriptor 3.
+function TestParse.test_flags_of_test_go_to_its_script()
+  for _, flags in ipairs({ "", " --times", " --long", " --quick --times" }) do
+    local text, ok = support.shell(("LONGHAND_LAST_WORD=3 lua5.4 generator/main.lua test%s 3>&1"):format(flags))
+    lu.assertTrue(ok)
+    lu.assertEquals((text:gsub("'", "")), ("exec sh ./tests/run.sh%s"):format(flags))
+  end
+  lu.assertNil(parse("test --quick --long"))
+end
+
 function TestParse.test_trainer_flags_follow_two_dashes()
   local args = parse("train a --set x=1 -- --steps 5 --resume --seeds=0:9 --learning-rate 1e-4,3e-4 --out d --data f")
   lu.assertEquals(args.flags, { "--steps", "5", "--resume", "--seeds=0:9", "--learning-rate", "1e-4,3e-4", "--out", "d",
