@@ -79,3 +79,29 @@ INLINE void add_column_sums(int rows, const int columns, const real *a, real *su
     }
     __syncthreads();
 }
+
+/* table[place[t]] += dy[t] for T rows of WIDTH columns. Several of them may have one place: the thread of the first of
+ * these rows adds all, in order. */
+INLINE void add_placed_rows(int T, const int *place, const real *dy, real *table) {
+    assume_global(place);
+    assume_global(dy);
+    assume_global(table);
+    for (int e = 4 * threadIdx.x; e < T * WIDTH; e += 4 * THREADS) {
+        const int t = e / WIDTH, c = e % WIDTH, own_place = place[t];
+        bool is_first = true;
+        quad sum = {{0, 0, 0, 0}}, part[SUMMANDS];
+        for (int first = 0; is_first && first < T; first += SUMMANDS) {
+#pragma unroll
+            for (int u = 0; u < SUMMANDS; u++) {
+                const bool adds = first + u < T && place[first + u] == own_place;
+                is_first = is_first && !(adds && first + u < t);
+                part[u] = adds ? *(const quad *)(dy + (first + u) * WIDTH + c) : quad{{0, 0, 0, 0}};
+            }
+#pragma unroll
+            for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (is_first) table[own_place * WIDTH + c + i] += sum.v[i];
+    }
+}

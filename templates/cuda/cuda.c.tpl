@@ -1,4 +1,4 @@
-% local step_draws = cuda.step_draws
+% local draws = cuda.host_draws
 % local longest_lengths = streams[2] and "make_lengths(longest)" or "longest->length[0]"
 % include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", lines = comments.cuda })
 #include "config.h"
@@ -9,7 +9,7 @@
 #include "longhand/cuda_interface.h"
 #include "longhand/cuda_place.h" % if cuda.products == "library"
 #include "longhand/math.h" % if tables
-#include "longhand/positions.h" % if step_draws[1]
+#include "longhand/positions.h" % if draws[1]
 
 #define INLINE static inline
 % for _, family in ipairs(attentions) do
@@ -37,7 +37,7 @@ static lengths make_lengths(const lh_shape *shape) { return (lengths){shape->len
 
 % include("parts/position_tables.tpl")
 % end
-% if step_draws[1] then
+% if draws[1] then
 
 % include("cuda/draws.tpl")
 % end
@@ -122,8 +122,8 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .tables_bytes = tables_bytes,
         .make_tables = make_tables,
 % end
-% if step_draws[1] then
-% local only = step_draws[2] and "" or step_draws[1].prefix
+% if draws[1] then
+% local only = draws[2] and "" or draws[1].prefix
         .draw_count = ${only}draw_count,
         .draw_scratch = ${cuda.draw_scratch},
         .draw = ${only}draw,

@@ -1,6 +1,11 @@
 /* Greedy decoding of a group of sequences. A pass over whole sequences fills the caches; tokens that are not decoded yet
  * may have any value in it. Then each pass processes one token of each sequence. mask marks the requested answers. */
 
+% if cuda.is_digit then
+/* Whether a token is a digit. */
+INLINE bool is_digit(int token) { return ${cuda.is_digit}; }
+
+% end
 /* Lays out the caches after the group's workspace. Called by one thread. */
 INLINE void find_caches(block_state *b) {
     workspace w;
@@ -47,6 +52,7 @@ INLINE bool record_answers(int ending, real *logits, int *classes) {
         if (requested && best == ending && b->labels[label] != ending) b->cached.end[sequence] = 0;
         if (current + 1 < T)
             b->cached.next[sequence] = requested ? ${decoder.first_output} + best : b->${device.decoding.tokens}[sequence * T + current + 1];
+        if (current + 1 < T) b->cached.place[sequence] = is_digit(b->cached.next[sequence]) ? b->cached.place[sequence] + 1 : 0; % if cuda.is_digit
         unfinished += b->cached.end[sequence] > n + 1;
     }
     unfinished = block_sum(unfinished);
@@ -63,6 +69,10 @@ NOINLINE void decode(int ending, real *logits, int *classes) {
     if (b->current == b->view.${device.labelled_length}) return;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS)
         b->cached.next[sequence] = b->${device.decoding.tokens}[sequence * b->view.${device.labelled_length} + b->current];
+% if cuda.is_digit then
+    for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS)
+        b->cached.place[sequence] = ${device.decoding.token_positions}()[sequence * b->view.${device.labelled_length} + b->current];
+% end
     do {
         __syncthreads();
         % include(op.template, op) % for _, op in ipairs(device.decoding.per_token)

@@ -1,6 +1,7 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
-% local position_text = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
+% local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
+% local position_text = counts_digits and "block()->cached.place[row]" or decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
 % local place = by_sequence and position_text or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % local rows = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
@@ -15,7 +16,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
     const workspace *w = &block()->work;
     const int rows = ${rows};
     const unsigned char *keep = find_mask(${mask_number}); % if dropout and mask_number > 0
-    const int *position = ${sequences}(); % if by_sequence
+    const int *position = ${sequences}(); % if by_sequence and not counts_digits
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
         quad x = *(const quad *)(v->p->${vectors}_bias + c); % if linear

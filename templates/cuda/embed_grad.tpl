@@ -52,7 +52,13 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled}; % else
     }
     ${column_sums}, w->${gradient}, g->${vectors}_bias); % if linear
-% if trains and by_sequence then
+% if trains and by_sequence and draw.by_token then
+    for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
+    for (int sequence = 0; sequence < sequences; sequence++) {
+        __syncthreads();
+        add_placed_rows(v->${T}, ${sequences}() + sequence * v->${T}, w->${gradient} + sequence * v->${T} * WIDTH, g->position_table);
+    }
+% elseif trains and by_sequence then
     const int *position = ${sequences}();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     /* The positions of one sequence are distinct, so threads add to different elements. */

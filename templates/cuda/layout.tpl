@@ -107,6 +107,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 typedef struct caches {
     real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */
+    int *place; /* [sequences] positions of these tokens */ % if cuda.is_digit
     int *begin; /* [sequences] index of the token that predicts the first requested answer */
     int *end; /* [sequences] number of labels up to the last requested answer; 0: no answer is requested any more */
 } caches;
@@ -117,6 +118,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
     c->${c.block}_${c.name} = reserve_reals(memory, &used, (size_t)${c.uses} * sequences * ${c.T} * ${c.width});
 % end
     c->next = (unsigned short *)reserve(memory, &used, sequences * sizeof *c->next);
+    c->place = (int *)reserve(memory, &used, sequences * sizeof *c->place); % if cuda.is_digit
     c->begin = (int *)reserve(memory, &used, sequences * sizeof *c->begin);
     c->end = (int *)reserve(memory, &used, sequences * sizeof *c->end);
     return used;

@@ -27,6 +27,21 @@ static uint16_t *find_token(const decoded *d, size_t label) {
     return d->p.batch.tokens[stream] + (sequence + 1) * (size_t)length - d->labels + n + 1;
 }
 
+/* Finds the positions of digits after the sequences have got other tokens. */
+static void place_digits(decoded *d) {
+    const lh_token_positions *positions = SPEC->format->positions;
+    const int stream = SPEC->format->label_stream, length = d->p.shape.length[stream];
+    if (positions == NULL || positions->digit == NULL) return;
+    int32_t *position = d->p.batch.positions[stream];
+    for (int i = 0; i < SEQUENCES * length; i++) {
+        const int before = i % length > 0 ? position[i - 1] : 0;
+        position[i] = positions->digit[d->p.batch.tokens[stream][i]] ? before + 1 : 0;
+    }
+    free(d->p.draws);
+    d->step.draws = d->p.draws =
+        lh_model_make_draws(SPEC, d->p.passes, &d->p.draw, &d->p.shape, NULL, NULL, d->p.batch.positions);
+}
+
 static bool is_requested(size_t sequence, size_t n, size_t labels) {
     const bool requested[SEQUENCES] = {true, false, n >= 2, n % 2 == 1, n + 3 < labels};
     return requested[sequence];
@@ -47,6 +62,7 @@ static decoded open_decoded(int n) {
         if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)d.first_output;
     }
     d.step.mask = d.mask;
+    place_digits(&d);
     return d;
 }
 
@@ -95,6 +111,7 @@ void test_decoded_logits_are_those_of_whole_passes(void **state) {
         decode(&d, (lh_model_cut){2, 2, (unsigned)n % 4}, -1);
         for (size_t i = 0; i < d.all_labels; i++)
             if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)(d.first_output + d.classes[i]);
+        place_digits(&d);
         lh_model_evaluate(SPEC, d.p.parameters, d.p.tables, &d.step, 2, 2, 0, answers, expected_logits);
         compare_logits(&d, expected_logits, !has_fragments);
         cpu_side c = open_cpu_side(&d.p, LH_MODE_EVALUATE);

@@ -16,9 +16,11 @@ typedef struct inputs {
 static inputs open_inputs(const lh_device_model *m, const lh_device_question *q, double rate) {
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
+    int32_t *const token_positions[LH_MAX_STREAMS] = {q->token_positions};
     inputs in = {.tables = lh_model_make_tables(m->spec, &shape),
-                 .draws = lh_model_make_draws(m->spec, (lh_cuda_passes){batch->passes, batch->free_passes}, NULL,
-                                              &shape, batch->positions, q->distances)};
+                 .draws =
+                     lh_model_make_draws(m->spec, (lh_cuda_passes){batch->passes, batch->free_passes}, NULL, &shape,
+                                         batch->positions, q->distances, q->token_positions ? token_positions : NULL)};
     if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
     in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
@@ -104,7 +106,7 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
     if (data->batch.mask) data->batch.loss_scale = 1.0 / (double)count_labels(data);
     double loss = lh_parity_run(m->reference, data, logits);
     data->batch.loss_scale = shard_scale;
-    lh_device_question q = {data->batch, data->sampled_distances, data->mask, logits, loss};
+    lh_device_question q = {data->batch, data->sampled_distances, NULL, data->mask, logits, loss};
     bool has_memory = data->batch.passes <= m->spec->passes; /* training has no memory for more passes */
     if (has_memory) lh_device_check_training(m, &q, cut, m->tolerance->gradient);
     lh_parity_make_evaluation(m->spec, &q.batch);

@@ -21,6 +21,7 @@ typedef struct lh_device_model {
 typedef struct lh_device_question {
     lh_ref_batch batch;
     const int32_t *distances; /* [tokens] distances, if the encoding samples them */
+    int32_t *token_positions; /* [sequences][tokens] positions that depend on tokens; NULL: there are none */
     const uint8_t *mask;
     const double *logits;
     double loss; /* summed over labels */

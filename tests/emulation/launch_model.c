@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/real.h"
+#include "data/batch.h"
 #include "emulation.h"
 #include "longhand/cuda_place.h"
 #include "support/lh_test.h"
@@ -26,17 +27,24 @@ void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape) {
 }
 
 int *lh_model_make_draws(const lh_spec *spec, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
-                         const int32_t *positions, const int32_t *distances) {
+                         const int32_t *positions, const int32_t *distances,
+                         int32_t *const token_positions[LH_MAX_STREAMS]) {
     const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const distance_streams[LH_MAX_STREAMS] = {
                                                                              distances};
     const lh_cuda_program *cuda = spec->cuda;
     size_t first = spec->passes > 0 ? sizeof passes / sizeof(int) : 0;
-    if (!cuda->draw_count && first == 0) return NULL;
+    size_t tokens = token_positions ? (size_t)(shape->sequences * lh_count_shape_tokens(shape)) : 0;
+    size_t count = first + tokens + (cuda->draw_count ? cuda->draw_count(shape) : 0);
+    if (count == 0) return NULL;
     int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
-    size_t count = cuda->draw_count ? cuda->draw_count(shape) : 0;
-    int *draws = lh_model_reserve((first + count) * sizeof *draws);
+    int *draws = lh_model_reserve(count * sizeof *draws), *next = draws + first;
     memcpy(draws, &passes, first * sizeof *draws);
-    if (cuda->draw_count) cuda->draw(draw, shape, position_streams, distance_streams, scratch, draws + first);
+    for (int s = 0; token_positions && s < spec->format->streams; s++) {
+        tokens = (size_t)(shape->sequences * shape->length[s]);
+        memcpy(next, token_positions[s], tokens * sizeof *next);
+        next += tokens;
+    }
+    if (cuda->draw_count) cuda->draw(draw, shape, position_streams, distance_streams, scratch, next);
     free(scratch);
     return draws;
 }

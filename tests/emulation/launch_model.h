@@ -9,11 +9,14 @@
 /* Allocates zeroed memory on a cache line; for free(). */
 void *lh_model_reserve(size_t bytes);
 
-/* Return the position tables, and the passes and random numbers of a shape, or NULL if the model has none; for free().
- * positions and distances replace random ones of the first stream unless they are NULL. */
+/* Return the position tables, and the passes, positions of tokens and random numbers (lh_cuda_step.draws) of a shape,
+ * or NULL if the model has none; for free(). positions and distances replace random ones of the first stream unless
+ * they are NULL. token_positions: positions that depend on tokens, [sequences][length] of each stream; NULL: the model
+ * has none. */
 void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape);
 int *lh_model_make_draws(const lh_spec *spec, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
-                         const int32_t *positions, const int32_t *distances);
+                         const int32_t *positions, const int32_t *distances,
+                         int32_t *const token_positions[LH_MAX_STREAMS]);
 
 /* The division of a step or an evaluation, and the order of threads (emulation.h). In an odd order, products of a wide
  * model are made without their biases, which then have phases of their own. */

@@ -92,7 +92,9 @@ problem open_problem(int n, lh_mode mode) {
     p.tables = lh_model_make_tables(SPEC, &p.shape);
     p.passes.count = lh_count_passes(SPEC, n);
     if (SPEC->progressive && mode == LH_MODE_TRAIN) p.passes.free = p.passes.count - p.passes.count / 2;
-    p.draws = lh_model_make_draws(SPEC, p.passes, &p.draw, &p.shape, NULL, NULL);
+    if (mode == LH_MODE_TRAIN) lh_batch_shift_positions(&p.batch, SPEC, &p.draw, 0);
+    p.draws = lh_model_make_draws(SPEC, p.passes, &p.draw, &p.shape, NULL, NULL,
+                                  p.batch.positions[0] ? p.batch.positions : NULL);
     return p;
 }
 

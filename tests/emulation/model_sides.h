@@ -44,7 +44,7 @@ typedef struct problem {
     lh_cuda_passes passes;
     double noise;              /* standard deviation on embeddings in an evaluation, if the model has noise */
     void *parameters, *tables; /* initial parameters; position tables of the device */
-    int *draws;                /* random numbers of the device */
+    int *draws;                /* positions of tokens and random numbers of the device */
 } problem;
 
 problem open_problem(int n, lh_mode mode);

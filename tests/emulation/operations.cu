@@ -23,6 +23,10 @@ static __global__ void columns_kernel(int rows, int columns, const real *a, real
     column_sums(rows, columns, columns, a, sum);
 }
 
+static __global__ void placed_kernel(int T, const int *place, const real *dy, real *table) {
+    add_placed_rows(T, place, dy, table);
+}
+
 /* bytes [count] of one example's mask; kept_elements [8 count] of 0 or 1. */
 static __global__ void keep_kernel(const lh_masks m, int count, unsigned char *bytes, unsigned char *kept_elements) {
     for (int i = (int)threadIdx.x; i < count; i += THREADS)
@@ -99,6 +103,7 @@ static __global__ void power_kernel(double base, double *out) { out[threadIdx.x]
 #define OPERATIONS(precision) \
     OPERATION(product, precision) \
     OPERATION(columns, precision) \
+    OPERATION(placed, precision) \
     OPERATION(keep, precision) \
     OPERATION(fold, precision) \
     OPERATION(squares, precision) \

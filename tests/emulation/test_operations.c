@@ -20,6 +20,24 @@ static void test_column_sums_of_every_size_match_plain_sums(void **state) {
         check_columns(&PRECISIONS[i % 2], rows[i / 2 % 5], columns[i / 10]);
 }
 
+/* Adds rows to a table of `places` rows, which has numbers before. */
+static void check_placed_rows(const precision *p, int rows, int places) {
+    double *dy = make_numbers(rows * WIDTH, 5), *expected = make_numbers(places * WIDTH, 6);
+    int *place = reserve((size_t)(rows + 1) * sizeof *place);
+    void *in = to_reals(p, rows * WIDTH, dy), *table = to_reals(p, places * WIDTH, expected);
+    for (int i = 0; i < rows; i++) place[i] = (i * i + 3 * i) % places;
+    for (int i = 0; i < rows * WIDTH; i++) expected[place[i / WIDTH] * WIDTH + i % WIDTH] += dy[i];
+    launch(p, "placed", 1, (void *[]){&rows, &place, &in, &table});
+    assert_close(p, table, expected, places * WIDTH, (rows + 1) * p->unit * (rows + 1));
+    FREE(dy, expected, place, in, table);
+}
+
+static void test_rows_with_a_common_place_are_added_to_it(void **state) {
+    static const int rows[] = {0, 1, 8, 43}, places[] = {1, 3, 50};
+    for (int i = 0; i < EXACT_PRECISIONS * 4 * 3; i++)
+        check_placed_rows(&PRECISIONS[i % 2], rows[i / 2 % 4], places[i / 8]);
+}
+
 /* ---- norms, with and without a residual connection ---- */
 
 enum { MOST_ROWS = 65, NORM = MOST_ROWS * WIDTH };
@@ -191,6 +209,7 @@ static void test_masks_are_those_of_the_reference(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_column_sums_of_every_size_match_plain_sums),
+        cmocka_unit_test(test_rows_with_a_common_place_are_added_to_it),
         cmocka_unit_test(test_norms_and_sums_are_those_of_the_reference),
         cmocka_unit_test(test_norms_without_a_mask_drop_nothing),
         cmocka_unit_test(test_activations_and_gates_are_those_of_the_reference),

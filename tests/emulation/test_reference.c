@@ -20,7 +20,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_dropout_sin
     longhand_spec_parity_decoder_rope, longhand_spec_parity_decoder_relative,
     longhand_spec_parity_float64_decoder_alibi;
 extern const lh_spec longhand_spec_parity_lst_probe;
-extern const lh_spec longhand_spec_parity_float64_encoder_decoder;
+extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_digits;
 extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cable,
     longhand_spec_parity_float64_grape, longhand_spec_parity_float64_cope, longhand_spec_parity_float64_cope_undivided,
     longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
@@ -248,7 +248,7 @@ static void test_every_layer_reads_its_own_draws(void **state) {
     lh_parity_make_batch(&rotation, (lh_parity_size){TOKENS, 6, 0}, 0, &data);
     lh_draw draw = {data.batch.key, data.batch.step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const lh_shape shape = {1, {TOKENS, 0}, 6};
-    int *draws = lh_model_make_draws(m.spec, (lh_cuda_passes){0, 0}, &draw, &shape, NULL, NULL);
+    int *draws = lh_model_make_draws(m.spec, (lh_cuda_passes){0, 0}, &draw, &shape, NULL, NULL, NULL);
     assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);
     assert_memory_not_equal(draws, draws + TOKENS, TOKENS * sizeof *draws);
     data.batch.positions = draws;
@@ -256,6 +256,49 @@ static void test_every_layer_reads_its_own_draws(void **state) {
     data.batch.distances = NULL;
     lh_device_check_batch(&m, &data, (lh_model_cut){2, 2, 0});
     free(draws);
+    close_model(&m);
+}
+
+/* ---- positions that depend on tokens ---- */
+
+/* Runs the reference sequence by sequence, each with its own row of positions. */
+static double run_each(lh_ref_model *reference, const lh_ref_batch *batch, int32_t *positions, double *logits,
+                       int classes) {
+    double loss = 0;
+    lh_ref_model_clear(reference);
+    for (int s = 0; s < batch->sequences; s++) {
+        lh_ref_batch sequence = *batch;
+        sequence.sequences = 1;
+        sequence.token += s * batch->tokens;
+        sequence.label += s * batch->labels;
+        sequence.first_example += (uint32_t)s;
+        sequence.positions = positions + s * batch->tokens;
+        loss += lh_ref_run(reference, &sequence, logits + s * batch->labels * classes);
+    }
+    return loss;
+}
+
+/* In a sequence, tokens may share a position. */
+static void test_positions_of_tokens_match_reference(void **state) {
+    enum { TOKENS = 37, LABELS = 8 };
+    static const lh_parity_case digits = {"rand_learned", &longhand_spec_parity_float64_digits};
+    model m = open_model(&digits);
+    lh_parity_batch data;
+    int32_t positions[LH_PARITY_SEQUENCES * TOKENS];
+    lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
+    for (int i = 0; i < LH_PARITY_SEQUENCES * TOKENS; i++)
+        positions[i] = (int32_t)lh_rng_below(&rng, i < TOKENS ? 64 : 5);
+    lh_parity_make_batch(&digits, (lh_parity_size){TOKENS, LABELS, 0}, 0, &data);
+    double *logits = lh_parity_reserve((size_t)(LH_PARITY_SEQUENCES * LABELS * m.spec->classes) * sizeof *logits);
+    double loss = run_each(m.reference, &data.batch, positions, logits, m.spec->classes);
+    question q = {data.batch, NULL, positions, data.mask, logits, loss};
+    for (int shards = 1; shards <= LH_PARITY_SEQUENCES; shards++)
+        lh_device_check_training(&m, &q, (lh_model_cut){shards, shards % 3 + 1, (unsigned)shards % 4},
+                                 m.tolerance->gradient);
+    lh_parity_make_evaluation(m.spec, &q.batch);
+    q.loss = run_each(m.reference, &q.batch, positions, logits, m.spec->classes);
+    lh_device_check_evaluation(&m, &q, (lh_model_cut){2, 2, 1});
+    free(logits);
     close_model(&m);
 }
 
@@ -269,6 +312,7 @@ int main(void) {
         cmocka_unit_test(test_geometric_limits_match_reference),
         cmocka_unit_test(test_models_without_vectors_match_reference),
         cmocka_unit_test(test_every_layer_reads_its_own_draws),
+        cmocka_unit_test(test_positions_of_tokens_match_reference),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);
 }

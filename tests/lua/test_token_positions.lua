@@ -1,6 +1,6 @@
 -- Positions that depend on tokens: what a plan, generated code and exported files have of them.
 
-dofile("tests/lua/support.lua")
+local support = dofile("tests/lua/support.lua")
 
 local export_run = require("lab.export.export_run")
 local exports = require("exports")
@@ -50,6 +50,32 @@ function TestTokenPositions.test_files_have_positions_in_their_lines()
   local plan = exports.plan_text([[{ task = { data = "bits.jsonl", input_symbols = 2, output_symbols = 2 },
     encoding = { use = "coupling", positions = { max_position = 600 } }, model = { kind = "decoder" } }]]).plan
   lu.assertEquals(plan.token_positions, { max_position = 600, digits = false, by_line = true })
+end
+
+-- Renders the device code and its description for the host.
+local function render_device(spec)
+  local text = support.index_texts(assert(exports.project:render_files(exports.plan_text(spec).plan, true)))
+  return text["device.cu"], text["cuda.c"]
+end
+
+-- The host's program draws nothing, since the runtime writes positions that depend on tokens.
+function TestTokenPositions.test_device_code_reads_positions_of_tokens()
+  local device, host = render_device(write_spec())
+  assert_has(device, "v->positions = in->draws;", "add_placed_rows(v->T, token_positions() + ",
+    "INLINE bool is_digit(int token) { return token >= 0 && token <= 9; }", "block()->cached.place[row]")
+  assert_lacks(host, "draw_count", "longhand/positions.h")
+  local coupled = render_device((write_spec():gsub("positions = %b{}", 'positions = { kind = "by_task" }')))
+  assert_has(coupled, "add_placed_rows(", "position[row * v->T + block()->current]")
+  assert_lacks(coupled, "is_digit", "cached.place")
+end
+
+-- The symbols of outputs follow those of inputs.
+function TestTokenPositions.test_device_code_knows_the_digits_of_both_streams()
+  local device = render_device([[{ encoding = { use = "abacus" }, model = { kind = "encoder_decoder" },
+    task = { data = "sums.jsonl", input_symbols = { "0", "1", "x", "7" }, output_symbols = { "y", "8", "9" } } }]])
+  assert_has(device, "return token >= 0 && token <= 1 || token == 3 || token >= 5 && token <= 6;",
+    "v->source_positions = in->draws;",
+    "v->target_positions = v->source_positions + (size_t)in->sequences * in->T[0];")
 end
 
 -- The longest sum of training has 6 digits, and the offset is at most 7.

@@ -40,6 +40,7 @@ end
 --   tokens       the array of the tokens of a thread block
 --   input_draws  sampled positions of the vectors that are added to tokens
 --   sequences    the function that finds the positions of the sequences of a thread block
+--   token_positions  the function that finds the positions that depend on the tokens of these sequences
 function M.name_streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
@@ -47,7 +48,8 @@ function M.name_streams(net)
     local prefix = has_several and stream.name .. "_" or ""
     list[i] = { index = stream.index, prefix = prefix, T = has_several and "T." .. stream.name or "T",
       rows = prefix .. "rows", all_rows = ("all_%srows"):format(prefix), tokens = prefix .. "tokens",
-      input_draws = prefix .. "input_draws", sequences = prefix .. "sequence_positions" }
+      input_draws = prefix .. "input_draws", sequences = prefix .. "sequence_positions",
+      token_positions = prefix .. "token_positions" }
     by_stream[stream] = list[i]
   end
   return list, by_stream

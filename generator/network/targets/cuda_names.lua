@@ -23,7 +23,8 @@
 --     sequences                      the function that finds the positions of its queries' sequences
 --   M.list_embeddings   a list with an entry for each function:
 --     routine, number, vectors, scale, additive, dropout   embeddings.lua
---     T, tokens, places, sequences   names for the stream (cuda_buffers.lua)
+--     T, tokens, places              names for the stream (cuda_buffers.lua)
+--     sequences                      the function that finds the positions of a block's sequences
 --     stream                         the number of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
@@ -125,12 +126,14 @@ function M.list_embeddings(device)
   local backward, net = device.lists[device.net].backward, device.net
   return embeddings.list_functions(net, function(op, i)
     local entry, variables = find_entry(backward, "embed_grad", op), device.variables[op.stream]
+    local draw = op.encoding and op.encoding.draw
     local storing_entry = lists.find(backward, function(candidate)
       return candidate.kind == "embed_grad" and candidate.op.p == op.p
     end)
     return { T = variables.T, stream = op.stream.index, tokens = variables.tokens,
-      places = variables.prefix .. "places", sequences = variables.sequences,
-      sampled_positions = op.encoding and M.name_input_draws(variables, op.encoding.draw),
+      places = variables.prefix .. "places",
+      sequences = draw and draw.by_token and variables.token_positions or variables.sequences,
+      sampled_positions = draw and M.name_input_draws(variables, draw),
       value = op.out.name, gradient = entry.dy.name, adds_places = adds_places(backward, op),
       adds = storing_entry ~= entry,
       tied = net.classified.op.tied == op.p, mask_number = op.dropout and device.mask_numbers[op] or 0,

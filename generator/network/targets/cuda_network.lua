@@ -286,7 +286,8 @@ function M.derive(net, lists_by_scope, choices)
   local always, training = cuda_buffers.list_workspace(device)
   return {
     decoding = choices.decoded and { per_token = cuda_lists.make_decoding_records(device, net, forward),
-      tokens = device.variables[choices.decoded].tokens, index = choices.decoded.index,
+      tokens = device.variables[choices.decoded].tokens,
+      token_positions = device.variables[choices.decoded].token_positions, index = choices.decoded.index,
       caches = lists.collect(blocks, function(block)
         return block.decoding and block.decoding.caches or {}
       end) } or false,

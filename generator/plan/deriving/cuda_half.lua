@@ -19,12 +19,7 @@
 --   staging_name       the name of the constant with this number
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
---   step_draws         random numbers that come with a step, in order; fields of an item:
---     template, names, prefix   for the host
---     member, address, count, shape   for the device
---     sequences        the name of the function that finds positions, if every sequence of a stream has its own
---     T                with `sequences`: the name of the length
---   draw_scratch       ints of workspace that sampling needs, as C text
+--   step_draws, host_draws, draw_scratch   see cuda_draws.lua
 --   has_begin_step     tables are made at the start of a step
 --   has_shared_tables  blocks share memory
 --   has_table_sums     gradients of tables are added up over shards before they reach the parameters
@@ -73,6 +68,7 @@ local cuda_kernels = require("plan.deriving.cuda_kernels")
 local device_terms = require("attention.device")
 local decoding = require("network.lists.decoding")
 local diagnostics = require("base.diagnostics")
+local draws = require("plan.deriving.cuda_draws")
 local lists = require("base.lists")
 local network = require("network.targets.cuda_network")
 local schema = require("spec.schema")
@@ -102,6 +98,7 @@ local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/p
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
 local MAX_OPERAND_BYTES = 256 << 20
 local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes one family's addresses
+local TOKEN_STATE = 3 -- addresses of two streams' positions that depend on tokens, and of the decoded tokens' positions
 
 -- Precisions in which products by warp read rounded copies of weights. In float64, rounding changes nothing, so tests
 -- can compare results exactly.
@@ -164,6 +161,7 @@ local function measure_block_state(plan, device)
   local words = sum_words + #device.always + #device.training + #device.bits
     + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.states, function(state) return #state.members + 2 end) -- the layers, and state of loops
+    + (plan.token_positions and TOKEN_STATE or 0)
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * words + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
@@ -183,7 +181,6 @@ end
 local function find_missing(plan)
   local setting = plan.train.mixes and 'train.lengths.per = "sequence"'
     or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
-    or plan.token_positions and ('encoding.positions.kind = "%s"'):format(plan.resolved.encoding.positions.kind)
   return setting and { what = setting } or nil
 end
 
@@ -294,68 +291,6 @@ local function name_families(plan)
   end
 end
 
--- The draw of positions for vectors added to a stream's tokens, an entry of step_draws; nil unless the draw belongs to
--- no family. variables: the stream's variables in device code (device.streams).
-local function describe_input_draw(plan, variables)
-  local draw, prefix = plan.input_draw, variables.prefix .. "input_"
-  return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",
-    prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
-      PREFIX = draw.PREFIX },
-    member = variables.input_draws, count = ("in->T[%d]"):format(variables.index), shape = "[T]",
-    scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
-end
-
--- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
-local function describe_sequence_draw(plan, variables)
-  local stream = plan.streams[variables.index + 1]
-  local reader = stream.by_sequence
-  local prefix = plan.attentions[2] and variables.prefix .. "sequence_" or ""
-  return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
-    names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
-    member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(variables.index),
-    shape = "[sequences][T]", sequences = variables.sequences, T = variables.T,
-    scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
-end
-
-local function describe_family_draw(family)
-  local prefix, relative = family.prefix, family.relative
-  local max_position = family.positions.max_position or family.positions.distance.max_position
-  local scratch = { { family.PREFIX .. "MAX_POSITION", max_position } }
-  if family.on_device.terms.by_pair then
-    scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1",
-      relative.kind == "shaw" and relative.rows + 1 or 2 * max_position }
-  end
-  return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
-    member = prefix .. "draws", count = prefix .. "draw_count(v)",
-    shape = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
-end
-
--- The ints of workspace for sampling, as C text: the largest number that a draw needs (scratch: { C text, number }).
-local function count_scratch(draws)
-  local max_text, max_count = "0", 0
-  for _, scratch in lists.iterate_nested(draws, "scratch") do
-    max_text, max_count = scratch[2] > max_count and scratch[1] or max_text, math.max(max_count, scratch[2])
-  end
-  return max_text
-end
-
-local function list_step_draws(plan, device)
-  local list = lists.collect({ describe_input_draw, describe_sequence_draw }, function(describe)
-    return lists.map(device.streams, function(variables) return describe(plan, variables) end)
-  end)
-  lists.append(list, lists.map(plan.attentions, function(family)
-    return family.attends.draws and describe_family_draw(family) or nil
-  end))
-  local address = device.passes and "in->draws + 2" or "in->draws" -- two numbers of passes come first
-  for i, draw in ipairs(list) do
-    draw.address, address = address, ("v->%s + %s"):format(draw.member, draw.count)
-    if draw.family then
-      draw.family.attends.draws_follow = list[i + 1] ~= nil
-    end
-  end
-  return list
-end
-
 -- Bytes of the operands of all products of a batch, inputs and gradients of outputs.
 local function count_operand_bytes(plan, lists_by_scope)
   local numbers = lists.sum(lists_by_scope.order, function(scope)
@@ -403,8 +338,7 @@ function M.derive(plan, net, lists_by_scope)
   device, obstacle = not missing and device, missing or obstacle
   cuda.staging_name = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staging_name == "STAGING" and cuda.staging or CHAIN_STAGING
-  cuda.step_draws = device and list_step_draws(plan, device) or nil
-  cuda.draw_scratch = device and count_scratch(cuda.step_draws) or nil
+  lists.update(cuda, device and draws.derive(plan, device) or {})
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE
   cuda.kernels = device and cuda_kernels.list(plan, device, multiplies, by_team) or {}
   name_families(plan)

@@ -20,8 +20,9 @@ static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the s
 /* Byte offsets of a batch's arrays in the memory of the batch, and its size. */
 typedef struct lh_cuda_layout {
     size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws;
-    size_t bytes;    /* size of the batch */
-    bool has_places; /* the format has `locate` */
+    size_t positions[LH_MAX_STREAMS]; /* of tokens, in the memory of `draws` (cuda.h) */
+    size_t bytes;                     /* size of the batch */
+    bool has_places;                  /* the format has `locate` */
 } lh_cuda_layout;
 
 /* Buffers of one host thread that makes examples. */
@@ -241,7 +242,8 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
                                const lh_draw *draw);
 
 /* Writes the passes of a step or evaluation, if the model has loops, and makes its random draws, if the model has any;
- * positions and distances given by the caller replace the draws, see lh_cpu_step. */
+ * positions and distances given by the caller replace the draws, see lh_cpu_step. out: lh_cuda_step.draws, of which
+ * lh_cuda_put_rows writes the positions of tokens. */
 void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out);

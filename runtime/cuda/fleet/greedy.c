@@ -61,6 +61,7 @@ static lh_status begin_decoding(greedy_job *g, lh_error *error) {
                           .input = e->input,
                           .target = e->target,
                           .wants_answer = e->mask,
+                          .line_positions = e->line_positions,
                           .draw = condition->draw,
                           .noise = condition->noise};
     for (int i = 0; status == LH_OK && i < g->replicas; i++) status = begin_model(g, i, error);
@@ -88,9 +89,11 @@ static void request_answers(const lh_decode_passes *passes, lh_batch *batch, int
 }
 
 static void put_row(const put_job *job, lh_batch *batch, int row) {
-    const lh_query query = {.n = job->passes->query->n,
+    const lh_query *examples = job->passes->query;
+    const lh_query query = {.n = examples->n,
                             .input = lh_decode_passes_get_input(job->passes, row),
-                            .target = lh_decode_passes_get_target(job->passes, row)};
+                            .target = lh_decode_passes_get_target(job->passes, row),
+                            .line_positions = examples->line_positions + job->passes->row[row]};
     lh_put_queries(batch, job->fleet->spec, &query, 0, 1);
     if (job->has_caches) request_answers(job->passes, batch, row);
     lh_cuda_put_rows(&job->layout, job->memory, row, batch);

@@ -25,14 +25,18 @@ lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *s
     const lh_spec *spec = fleet->spec;
     size_t sequences = (size_t)shape->sequences, labels = sequences * (size_t)shape->labels;
     size_t draws = program->draw_count != NULL ? program->draw_count(shape) : 0, used = 0;
-    size_t passes = spec->passes > 0 ? sizeof(lh_cuda_passes) : 0;
+    size_t passes = spec->passes > 0 ? sizeof(lh_cuda_passes) : 0, positions = 0;
     lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         layout.tokens[s] = reserve_bytes(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
     layout.labels = reserve_bytes(&used, labels * sizeof(uint16_t));
     layout.mask = reserve_bytes(&used, labels);
     layout.place = reserve_bytes(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
-    layout.draws = reserve_bytes(&used, passes + draws * sizeof(int));
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        layout.positions[s] = used + passes + positions * sizeof(int);
+        if (spec->format->positions != NULL) positions += sequences * (size_t)shape->length[s];
+    }
+    layout.draws = reserve_bytes(&used, passes + (positions + draws) * sizeof(int));
     layout.bytes = lh_cuda_align(used);
     return layout;
 }
@@ -72,9 +76,13 @@ static void put_words(char *memory, size_t first_row, size_t rows, size_t elemen
 void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, const lh_batch *batch) {
     const lh_shape *shape = &batch->shape;
     size_t labels = (size_t)shape->labels, rows = (size_t)shape->sequences, first_row = (size_t)first;
-    for (int s = 0; s < LH_MAX_STREAMS; s++)
-        if (batch->tokens[s] != NULL)
-            put_words(memory + layout->tokens[s], first_row, rows, (size_t)shape->length[s], batch->tokens[s]);
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        size_t length = (size_t)shape->length[s];
+        if (batch->tokens[s] != NULL) put_words(memory + layout->tokens[s], first_row, rows, length, batch->tokens[s]);
+        if (batch->positions[s] != NULL)
+            memcpy(memory + layout->positions[s] + first_row * length * sizeof(int), batch->positions[s],
+                   rows * length * sizeof(int));
+    }
     put_words(memory + layout->labels, first_row, rows, labels, batch->labels);
     if (layout->has_places) put_words(memory + layout->place, first_row, rows, labels, batch->place);
     memcpy(memory + layout->mask + first_row * labels, batch->mask, rows * labels);
@@ -227,6 +235,7 @@ void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const
         memcpy(out, &passes, sizeof passes);
         out += sizeof passes / sizeof *out;
     }
+    if (fleet->spec->format->positions != NULL) out += (size_t)shape->sequences * (size_t)lh_count_shape_tokens(shape);
     if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
@@ -242,6 +251,7 @@ static void fill_batch(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     const lh_cuda_step *step = &prepared->step;
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
+    lh_batch_shift_positions(&lane->batch, fleet->spec, &draw, 0);
     lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
     lh_cuda_make_draws(fleet, prepared->passes, &draw, &lane->batch.shape, no_values, no_values, lane->scratch,
                        (int *)(void *)(memory + layout.draws));
