@@ -75,8 +75,8 @@ typedef struct lh_cuda_program {
 
     /* Random positions and distances of one step or evaluation, drawn on the host. draw_count returns how many integers
      * a shape needs (the sum over all sequences if each sequence has its own positions), and draw writes them to out.
-     * scratch: [draw_scratch]. positions, distances: as in lh_cpu_step. draw_count NULL: nothing is drawn. In the memory
-     * of lh_cuda_step.draws, positions that depend on tokens (lh_format.positions) come before them:
+     * scratch: [draw_scratch]. positions, distances: as in lh_cpu_step. draw_count NULL: nothing is drawn. In memory at
+     * lh_cuda_step.draws, positions that depend on tokens (lh_format.positions) come before the random numbers:
      * [sequences][length] of each stream. */
     size_t (*draw_count)(const lh_shape *shape);
     int draw_scratch;

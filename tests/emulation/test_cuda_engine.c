@@ -209,6 +209,59 @@ static void test_step_on_files_in_two_streams_is_that_of_the_cpu(void **state) {
     check_dataset_files(lh_toy_fleet_pair(), &lh_toy_pair_data_format, write_lines(*state));
 }
 
+/* --- positions that depend on tokens ---------------------------------------------------------------------------- */
+
+static void check_positions(const lh_cuda_fleet *fleet, const void *memory, const lh_batch *batch) {
+    lh_cuda_layout layout = lh_cuda_make_layout(fleet, &batch->shape);
+    size_t count = 0;
+    for (int s = 0; s < LH_MAX_STREAMS; s++) {
+        size_t tokens = (size_t)batch->shape.sequences * (size_t)batch->shape.length[s];
+        assert_int_equal(layout.positions[s], layout.positions[0] + count * sizeof(int));
+        assert_memory_equal((const char *)memory + layout.positions[s], batch->positions[s], tokens * sizeof(int));
+        count += tokens;
+    }
+    assert_int_equal(layout.positions[0], layout.draws);
+}
+
+/* The device reads positions of tokens before random numbers. Training adds the number of the step's draw to them. */
+static void test_positions_of_tokens_come_before_draws(void **state) {
+    enum { N = 5 };
+    static const bool digit[TOY_EMPTY + 1] = {true, true, true, true, true};
+    const lh_token_positions positions = {.digit = digit, .offset = 20};
+    lh_spec spec = lh_toy_fleet_pair();
+    lh_format format = *spec.format;
+    lh_engine *engine;
+    lh_batch batch;
+    lh_error error;
+    lh_sums sums;
+    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_condition condition = lh_make_condition(N, spec.train.batch, 1, 0);
+    lh_toy_record *record = lh_toy_new_records(1);
+    format.positions = &positions;
+    spec.format = &format;
+    lh_toy_use_device((lh_emulation){0});
+    lh_toy_open_fleet(&spec, NULL, 3, 1, &engine);
+    lh_toy_run_one(engine, 1, 1, record);
+    lh_cuda_fleet *fleet = ((lh_cuda_engine *)engine)->fleet;
+    const lh_cuda_prepared_step *prepared = lh_cuda_ring_get(&fleet->ring, 0, 0);
+    lh_source source = {prepared->data_key, 0, LH_DOMAIN_DATA, 0, NULL, NULL};
+    lh_draw draw = {((lh_cuda_engine *)engine)->draws_key, 0, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    lh_assert_ok(lh_batch_open(&batch, &spec, prepared->n > N ? prepared->n : N, spec.train.batch, &error), &error);
+    lh_assert_ok(lh_batch_fill(&batch, &spec, &source, prepared->n, 0, spec.train.batch, &error), &error);
+    int32_t first_position = batch.positions[0][0];
+    lh_batch_shift_positions(&batch, &spec, &draw, 0);
+    assert_true(batch.positions[0][0] > first_position);
+    check_positions(fleet, fleet->ring.host, &batch);
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, spec.train.batch, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
+    lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, 0, spec.train.batch, &error), &error);
+    check_positions(fleet, fleet->forward.host_batch, &batch);
+    lh_batch_close(&batch);
+    lh_toy_close_all(&engine, 1);
+    free(record);
+    lh_toy_end_device();
+}
+
 int main(void) {
     setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
     const struct CMUnitTest tests[] = {
@@ -217,6 +270,7 @@ int main(void) {
         cmocka_unit_test(test_step_seeds_apart_are_those_of_the_cpu),
         cmocka_unit_test(test_step_with_masks_counts_labels_and_sequences),
         cmocka_unit_test(test_engine_names_itself),
+        cmocka_unit_test(test_positions_of_tokens_come_before_draws),
         cmocka_unit_test(test_step_infinite_update_stops),
         cmocka_unit_test(test_open_without_memory_reports_request_and_free_memory),
         cmocka_unit_test(test_open_failing_calls_release_everything),
