@@ -178,7 +178,7 @@ function M.describe_attention(family)
 end
 
 function M.describe_device_choice(family)
-  if family.normaliser.kind == "geometric" then
+  if family.attends.walks then
     return { what = "gpu attention", value = "weights recomputed",
       why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are stored "
         .. "between the two passes" }
