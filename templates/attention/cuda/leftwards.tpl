@@ -84,19 +84,4 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
 % slot("row_gradients")
 
 /* Computes the gradients of queries, keys and values in the workspace${attends.layer_gradients and ", and of the layer's table" or ""}. */
-INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
-% if attends.pairs then
-    const int sequences = block()->sequences, most = ${prefix}pair_sequences(sequences, block()->view.${attends.T});
-    for (int first = 0; first < sequences; first += most) {
-        const int left = sequences - first, count = left < most ? left : most;
-        ${prefix}attend_queries(first, count);
-        ${prefix}attend_keys(first, count);
-        % slot("after_pairs")
-    }
-% else
-    const int first = 0, count = block()->sequences;
-    ${prefix}attend_queries(first, count);
-    ${prefix}attend_keys(first, count);
-    % slot("after_pairs")
-% end
-}
+% include("attention/cuda/walks_backward.tpl")

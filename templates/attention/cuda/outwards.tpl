@@ -187,18 +187,4 @@ INLINE void ${prefix}add_number_gradients(${attends.gradients_type} *g) {
 }
 
 /* Computes the gradients of queries, keys${inline("other_gradients", " and values")} in the workspace, and those of the layer's learned numbers. */
-INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
-    % slot("begin_backward")
-% if attends.pairs then
-    const int sequences = block()->sequences, most = ${prefix}pair_sequences(sequences, block()->view.${attends.T});
-    for (int first = 0; first < sequences; first += most) {
-        const int left = sequences - first, count = left < most ? left : most;
-        ${prefix}attend_queries(first, count);
-        ${prefix}attend_keys(first, count);
-    }
-% else
-    ${prefix}attend_queries(0, block()->sequences);
-    ${prefix}attend_keys(0, block()->sequences);
-% end
-    ${prefix}add_number_gradients(g);
-}
+% include("attention/cuda/walks_backward.tpl")

@@ -149,4 +149,4 @@ NOINLINE void ${prefix}attend_rows(int first, int count, ${attends.gradients_typ
     }
     __syncthreads();
 }
-${prefix}attend_rows(first, count, g); % section("after_pairs")
+${prefix}attend_rows(${first}, ${count}, g); % section("after_keys_of_pairs")
