@@ -10,7 +10,7 @@
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
-    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums, separate for each lane of queries; the lanes are added up after the last query */
+    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums, added over LANES after the last query */
 } ${name}_running;
 
 /* Elements of the ${words} of a sequence. */
