@@ -36,15 +36,16 @@ INLINE ${returned} ${prefix}break_stick(const ${prefix}head *a, const real query
 const real rest = ${prefix}break_stick(&a, query, i, weights, pairs);
 real own[${attends.head_part}];
 ${prefix}load_head(own, a.value + i * ${PREFIX}QUERY_STRIDE);
-real drest = ${prefix}dot_head(dout, own); /* gradient of what the keys so far have left of the stick */
+real drest = ${prefix}dot_head(dout, own); /* gradient of what key j leaves of the stick */
 real weight = 0; % if own_key
 % else
 ${prefix}break_stick(&a, query, i, weights, pairs);
-real drest = 0; /* gradient of what the keys so far have left of the stick */
+real drest = 0; /* gradient of what key j leaves of the stick */
 % end
 ${is_key} % section("is_key")
 % section("visit_pair")
 % local declares = own_key and own_value and "" or "const real "
+/* Key j takes A = S P and leaves S' = S (1 - P): dP = S (dA - dS'), dS = P dA + (1 - P) dS'. */
 ${declares}weight = weights[place];
 const real miss = pairs[place];
 const real gain = ${prefix}dot_head(dout, value) - drest;
