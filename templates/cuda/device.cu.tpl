@@ -67,6 +67,8 @@ enum {
 % if cuda.products == "generated" then
 % paragraph("cuda/products.tpl") % if not cuts_by_warp or not cuda.by_team or cuda.multiplies_tables
 % paragraph("cuda/add_numbers.tpl") % if device.loops
+% paragraph("cuda/clear_numbers.tpl") % if device.clears_more
+% paragraph("cuda/more_sums.tpl") % if device.sums_again
 % else
 % include("cuda/bias.tpl")
 

@@ -44,6 +44,7 @@ typedef struct workspace {
 % end
     char *${block.plural};
 % end
+    reals more_sums; /* gradients of tables, of one use of a layer before the last */ % if device.sums_again
     reals readout_more; /* gradients like those of all parameters, of the output layer after one pass */ % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
     reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.more)
@@ -62,6 +63,11 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     ${block.state} s;
     return lay_out_${block.name}(&s, NULL, 0, sequences, T);
 }
+
+% end
+% if device.sums_again then
+% slot("layout", family.on_device) % for _, family in ipairs(attentions)
+% include("cuda/table_sums.tpl")
 
 % end
 /* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
@@ -90,6 +96,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
         w->${block.name}_more = reserve_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
 % end
 % end
+        w->more_sums = reserve_reals(memory, &used, sum_bytes(T) / sizeof(real)); % if device.sums_again
         w->readout_more = reserve_reals(memory, &used, sizeof(parameters) / sizeof(real)); % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
         w->${m.name}_more = reserve_reals(memory, &used, ${m.size}); % for _, m in ipairs(group.more)
@@ -100,7 +107,9 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
     return used;
 }
-% slot("layout", family.on_device) % for _, family in ipairs(attentions)
+% for _, family in ipairs(device.sums_again and {} or attentions) do
+% slot("layout", family.on_device)
+% end
 % if device.decoding then
 
 /* Values of a group of decoded sequences: cached values of attention in all layers, and the state of each sequence. */
@@ -140,7 +149,7 @@ typedef struct ${struct.gradients_type} {
 % end
 enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's gradients; the sums of tables follow */ };
 % end
-% if cuda.has_table_sums then
+% if cuda.has_table_sums and not device.sums_again then
 
 % include("cuda/table_sums.tpl")
 % end

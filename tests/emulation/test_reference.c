@@ -25,7 +25,8 @@ extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_floa
     longhand_spec_parity_float64_grape, longhand_spec_parity_float64_cope, longhand_spec_parity_float64_cope_undivided,
     longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
 extern const lh_spec longhand_spec_parity_float64_passes, longhand_spec_parity_float64_passes_by_length,
-    longhand_spec_parity_float64_passes_progressive, longhand_spec_parity_float64_passes_every;
+    longhand_spec_parity_float64_passes_progressive, longhand_spec_parity_float64_passes_every,
+    longhand_spec_parity_float64_passes_layers;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -74,6 +75,7 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_passes_by_length},
     {NULL, &longhand_spec_parity_float64_passes_progressive},
     {NULL, &longhand_spec_parity_float64_passes_every},
+    {NULL, &longhand_spec_parity_float64_passes_layers},
 };
 enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 

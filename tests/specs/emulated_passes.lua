@@ -1,5 +1,6 @@
--- A decoder whose passes of two layers start from zeros, add the embedding and end with a norm, in training after passes
--- without gradient: device code in the emulation compared with the CPU half, also decoding (tests/emulation/test_model.c).
+-- A decoder whose passes of two layers start from zeros, add the embedding and end with a norm, in training after
+-- passes without gradient: device code in the emulation compared with the CPU half, also decoding
+-- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "rope" },

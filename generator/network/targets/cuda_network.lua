@@ -83,11 +83,11 @@ end
 -- Refuses a network for which there is no device code.
 local function check_network(net, choices)
   local attentions = ops.find_all(net, "attention")
-  for _, op in ipairs(ops.find_all(net, "place")) do
+  for _, op in ipairs(choices.wide and ops.find_all(net, "place") or {}) do
     local scope = op.scope
     if scope.loops > 1 and op.p and not op.p.frozen then
-      records.refuse(scope, "block %s, which runs %d times over, with learned vectors of positions", scope.name,
-        scope.loops)
+      records.refuse(scope, "block %s of this width, which runs %d times over, with learned vectors of positions",
+        scope.name, scope.loops)
     end
   end
   for _, op in ipairs(list_group_operations(net)) do
@@ -100,9 +100,9 @@ local function check_network(net, choices)
     local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
     if not scope.input_value then
       records.refuse(op, "attention outside of a block")
-    elseif scope.loops > 1 and is_learned then
-      records.refuse(scope, "block %s, which runs %d times over, with an encoding that learns in attention",
-        scope.name, scope.loops)
+    elseif choices.wide and scope.loops > 1 and is_learned then
+      records.refuse(scope, "block %s of this width, which runs %d times over, with an encoding that learns in "
+        .. "attention", scope.name, scope.loops)
     end
   end
   local reason = net.layer_families[1] and "whose layers have different encodings"
@@ -135,6 +135,22 @@ local function find_kind(list, kind)
   return lists.find(list, function(entry) return entry.kind == kind end)
 end
 
+-- Whether the backward pass of a block sums gradients of tables over a shard.
+local function sums_tables(block)
+  return lists.any(block.ops, function(op)
+    return op.kind == "attention" and op.family.attends.has_table_sums
+      or op.kind == "place" and records.name_place_sums(op) ~= false
+  end)
+end
+
+-- Whether the backward pass of a block leaves elements of its parameters' gradients unwritten: gradients that come from
+-- tables, or elements that only fill rows.
+local function leaves_gaps(block)
+  return sums_tables(block) or lists.any(block.ops, function(op)
+    return op.kind == "attention" and op.family.terms.outwards
+  end)
+end
+
 -- The entry of `blocks` for an operation of kind "block".
 local function make_block(device, op)
   local block, lists_by_scope = op.block, device.lists[op.block]
@@ -148,6 +164,7 @@ local function make_block(device, op)
     comment = block.comment, layer = block.loops > 1 and "use % " .. block.count_name or "l",
     first_use = repetitions.write_last_pass(block, repetitions.PASSES), loops = block.loops,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
+    sums_again = block.loops > 1 and sums_tables(block), clears_more = block.loops > 1 and leaves_gaps(block),
     mask = device.scope_masks[block] or false,
     has_dropout = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
     in_place = not block.parent.is_group and op.x.carried and op.x.carried.block == block or false,
@@ -310,7 +327,8 @@ function M.derive(net, lists_by_scope, choices)
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
     draws_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end),
-    has_losses = device.has_losses,
+    has_losses = device.has_losses, sums_again = lists.any(blocks, function(block) return block.sums_again end),
+    clears_more = lists.any(blocks, function(block) return block.clears_more end),
     first_uses = cuda_states.collect_first_uses(blocks),
     adds_in_groups = lists.any(groups, function(group) return group.more[1] ~= nil end), rounds = device.rounds,
     chained = lists.any(blocks, function(block) return block.has_chains end),
