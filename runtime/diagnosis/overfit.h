@@ -9,7 +9,7 @@ typedef struct lh_overfit_run {
     int examples; /* K */
     int length;   /* task length of the examples */
     uint64_t seed;
-    lh_seeds_apart seeds_apart;
+    lh_seeds_apart seeds_apart; /* the parts of the random numbers that have seeds of their own */
     double learning_rate;
     const char *metrics; /* path of the run's metrics.jsonl */
     const char *init;    /* path of the checkpoint with the initial parameters; NULL: random parameters */
@@ -24,7 +24,7 @@ typedef struct lh_overfit_facts {
      * quarter of the windows, `earlier` the quarter before it. */
     int windows;
     double first_loss, earlier_loss, recent_loss;             /* dropout on; first_loss: mean over the first quarter */
-    double steps_between;                                     /* steps between `before` and `recent` */
+    double steps_between;                                     /* steps between the middles of `earlier` and `recent` */
     double earlier_accuracy, recent_accuracy;                 /* dropout on */
     double gradient_norm;                                     /* the largest gradient norm of a window */
     double recent_gradient_norm, update_norm, parameter_norm; /* means over `recent` */
@@ -67,7 +67,7 @@ lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_s
  * LH_ERR_ENVIRONMENT: out of memory, or the device failed; LH_ERR_INPUT: faulty examples, metrics or `init`. */
 lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_overfit_facts *facts, lh_error *error);
 
-/* Reads the facts of metrics.jsonl, which must be zero before; a missing file has no windows. */
+/* Reads the facts of metrics.jsonl into *facts, whose fields must be zero; a missing file has no windows. */
 lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_error *error);
 
 /* Finds the likely cause. */

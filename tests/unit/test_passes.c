@@ -50,7 +50,7 @@ static lh_eval_request make_request(const int32_t *passes, int count) {
                              .seed = 1};
 }
 
-/* Checks the lists of the examples of a result with 7 passes, in the rest of its line. */
+/* Checks the lists of single examples in the line of a result with 7 passes. line: the text from this result on. */
 static void check_examples(const char *line, const lh_eval_result *result) {
     int64_t sums[2] = {0};
     const char *list = strstr(line, "\"by_example\":{\"uncertainty\":[7.25,7.25,");
@@ -99,7 +99,8 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, read_back, found, 6, &error), &error);
     assert_true(found[1] && found[2] && found[3] && found[5]);
     assert_false(found[0] || found[4]);
-    assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count, 2); /* with the first number */
+    assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count,
+                     2); /* only results with the first number of passes */
     request = make_request(NULL, 0);
     request.path = lh_test_path(*state, "without.jsonl");
     lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
@@ -162,7 +163,7 @@ static void train_drawn(const lh_cpu_step *step, const lh_cpu_block *block, void
 
 enum { STEPS = 24, RESUMED = 10, PASSES = 9 };
 
-/* Makes the steps until step `end`, whose losses without passes equal losses of `plain`, and checks their passes. */
+/* Makes the steps until step `end`. Their losses, less what train_drawn adds, must equal those of `plain`. */
 static void check_drawn_passes(lh_engine *engine, int end, const lh_step_metrics *plain) {
     lh_step_metrics metrics[STEPS];
     int start = (int)engine->step;
@@ -202,7 +203,8 @@ static void test_drawn_passes_depend_on_seed_and_step(void **state) {
     }
 }
 
-/* The passes without gradient are uniform, and so are the further passes among the rest, at most half. */
+/* The number of passes without gradient is uniform; the number of passes with gradient is uniform from 1 to the smaller
+ * of MOST / 2 and the number of passes left. */
 static void test_drawn_passes_are_uniform(void **state) {
     enum { MOST = 5, DRAWS = 20000 };
     lh_spec spec = {.passes = MOST, .progressive = true};

@@ -122,8 +122,8 @@ function M.find_usual_grid(groups, split)
   return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
--- Returns notes on chosen learning rates: for each set of examples by which cells chose, the number of these cells; and
--- a caution if the compared scores are of the same examples.
+-- Returns notes on chosen learning rates: for each set of examples on which cells chose their rate, the number of these
+-- cells; and a caution if the compared scores are of the same examples.
 local function note_rates(groups, split)
   local choices = lists.map(groups, function(group)
     local run = group.cell.summary.best_run

@@ -58,8 +58,8 @@ local function check(value, shape, path, depth)
   return checks[shape.type](value, shape, path, depth)
 end
 
--- Accepts a value that fits one of several shapes. If none fits, the problem of a table is that with the last shape;
--- the problem of another value names all shapes.
+-- Accepts a value that fits one of several shapes. If none fits, the message for a table is about the last shape, and
+-- the message for another value names all shapes.
 function checks.either(value, shape, path, depth)
   local problem
   for _, alternative in ipairs(shape.shapes) do

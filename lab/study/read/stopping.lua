@@ -1,5 +1,5 @@
--- The number of passes after which models with loops stop: the number of training; the task length of each example
--- (the oracle); or the number at which the model is most confident.
+-- The number of passes after which models with loops stop: the number that training used; a number of each example,
+-- such as its task length (the oracle); or the number at which the model is most confident.
 --
 -- Input: a run (runs.lua). Output: whether it stops by the oracle; the evaluation of a split (evaluations.lua) with the
 -- passes that confidence chooses, for all examples of a length or for each example.
@@ -12,8 +12,7 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Whether the number of passes of a run's own score is the task length of each example, which no model determines
--- itself.
+-- Whether a run's own score has as many passes as each example's task length. A model itself does not know this length.
 function M.uses_oracle(run)
   return lists.get(run.facts, "spec.model.loops.times") == "length"
 end
@@ -58,8 +57,8 @@ function M.choose_by_confidence(run, split)
   return chosen
 end
 
--- Reads the rows with results of single examples: { [passes] = { [number on the run's first axis] = row } }, without
--- conditions on further axes. levels: from list_levels.
+-- Reads the rows with results of single examples: { [passes] = { [number on the run's first axis] = row } }. Rows with
+-- values on other axes are left out. levels: from list_levels.
 local function read_rows(run, levels)
   local rows, evaluations = {}, {}
   for _, level in ipairs(levels) do
@@ -78,10 +77,10 @@ local function read_rows(run, levels)
   return rows
 end
 
--- Returns the sums of the answers to all examples of a length, each at the passes of its least uncertainty (the fewest
--- of them): right and counted labels, and sequences with counted labels and with right answers to all of these. nil if
--- a number of passes lacks results of single examples, or has those of another number of examples; with a problem, if
--- they are damaged.
+-- Returns sums over all examples of a length, each at the number of passes with its least uncertainty (of equal ones,
+-- the fewest passes): of labels, those that count and those with right answers; of sequences, those with labels that
+-- count and those whose counted labels all have right answers. nil if a number of passes lacks results of single
+-- examples, or has those of another number of examples; nil and a problem if they are damaged.
 local function sum_answers(levels, rows, length)
   local best
   for _, level in ipairs(levels) do
