@@ -8,6 +8,9 @@ end
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 
+-- A test is short and its garbage small: collecting less often saves a sixth of the time of the Lua tests.
+collectgarbage("incremental", 1000)
+
 local support = {}
 package.loaded.support = support
 
