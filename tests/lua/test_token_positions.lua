@@ -62,7 +62,7 @@ end
 function TestTokenPositions.test_device_code_reads_positions_of_tokens()
   local device, host = render_device(write_spec())
   assert_has(device, "v->positions = in->draws;", "add_placed_rows(v->T, token_positions() + ",
-    "INLINE bool is_digit(int token) { return token >= 0 && token <= 9; }", "block()->cached.place[row]")
+    "INLINE bool is_digit(int token) { return (token >= 0 && token <= 9); }", "block()->cached.place[row]")
   assert_lacks(host, "draw_count", "longhand/positions.h")
   local coupled = render_device((write_spec():gsub("positions = %b{}", 'positions = { kind = "by_task" }')))
   assert_has(coupled, "add_placed_rows(", "position[row * v->T + block()->current]")
@@ -73,7 +73,7 @@ end
 function TestTokenPositions.test_device_code_knows_the_digits_of_both_streams()
   local device = render_device([[{ encoding = { use = "abacus" }, model = { kind = "encoder_decoder" },
     task = { data = "sums.jsonl", input_symbols = { "0", "1", "x", "7" }, output_symbols = { "y", "8", "9" } } }]])
-  assert_has(device, "return token >= 0 && token <= 1 || token == 3 || token >= 5 && token <= 6;",
+  assert_has(device, "return (token >= 0 && token <= 1) || token == 3 || (token >= 5 && token <= 6);",
     "v->source_positions = in->draws;",
     "v->target_positions = v->source_positions + (size_t)in->sequences * in->T[0];")
 end

@@ -91,12 +91,12 @@ local function write_membership(tokens)
   local conditions, first = {}, 1
   for i, token in ipairs(tokens) do
     if tokens[i + 1] ~= token + 1 then
-      conditions[#conditions + 1] = (first == i and "token == %d" or "token >= %d && token <= %d"):format(tokens[first],
-        token)
+      conditions[#conditions + 1] = (first == i and "token == %d" or "(token >= %d && token <= %d)"):format(
+        tokens[first], token)
       first = i + 1
     end
   end
-  return table.concat(conditions, " || ")
+  return table.concat(conditions, " || ") -- compilers warn of && within || without parentheses
 end
 
 function M.derive(plan, device)
