@@ -307,8 +307,8 @@ static const void *multiplied; /* parameters of the last listed launches */
 static int models_listed;      /* number of times that these parameters changed */
 
 /* Lists the only phase of the toy as a wide model. */
-static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
-                         lh_cuda_launch *launch) {
+static int wide_launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *workspace,
+                         const void *parameters, void *gradient, lh_cuda_launch *launch) {
     models_listed += parameters != multiplied;
     multiplied = parameters;
     *launch = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? (int)LH_CUDA_END : (int)LH_CUDA_FIRST};

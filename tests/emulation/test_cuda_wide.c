@@ -26,8 +26,8 @@ static float *poison, *poison_target; /* source and destination of the NaN */
 
 /* Lists a product of the first number of the workspace with itself, which the step overwrites, and the step's only
  * phase. */
-static int list_launches(const lh_shape *shape, lh_mode mode, void *workspace, const void *parameters, void *gradient,
-                         lh_cuda_launch *launch) {
+static int list_launches(const lh_shape *shape, lh_cuda_passes no_passes, lh_mode mode, void *workspace,
+                         const void *parameters, void *gradient, lh_cuda_launch *launch) {
     assert_true((gradient != NULL) == (mode == LH_MODE_TRAIN));
     passes[mode == LH_MODE_EVALUATE]++;
     sequences[mode == LH_MODE_EVALUATE] += shape->sequences;
