@@ -5,7 +5,7 @@
 -- consecutive keys that some query of the group sees. Output, texts unless stated otherwise:
 --
 --   S             the number of keys
---   K             the number of elements from the row of one key to the row of the next key
+--   K             the stride of keys: the number of elements from the row of one key to the row of the next key
 --   T_S           the numbers of queries and keys as arguments; T alone if both numbers are equal
 --   length_parameters   the parameters for the arguments T_S
 --   from_key      the first key of a group's span
@@ -19,7 +19,7 @@
 --   span          the bounds of the span as arguments of the functions for a group
 --   span_parameters   the parameters for the arguments of `span`
 --   has_cached_keys   a boolean: whether keys of earlier calls may precede the keys of this call's queries
---   row_of_first  the row of query `first` in the buffers
+--   row_of_first  the row of the group's first query, `first`, in the buffers
 --   row_count     the number of rows of queries in the buffers
 --   used_from     the first query whose result is used
 --   used_to       the query after the last query whose result is used
@@ -29,11 +29,12 @@
 --   score_function   the function from the logit of any key to its score, or false
 --   open_score_function   the function from the logit of a key that all queries of the group see to its score, or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
---   to_dlogits    " + OFFSET": the place of the gradients of logits in their array, if it begins with zeros; else empty
+--   to_dlogits    " + OFFSET", the offset of the gradients of logits in their array, if the array begins with zeros;
+--                 else the empty text
 --   group_array   "dlogits" or "weights": the array of a group's gradients of logits, by which the function that
 --                 counts the array's elements is named
---   to_zero_distance   " + OFFSET": the place, in a sample of distances, of the distance of a token to itself, if the
---                 sample has distances to both sides; else empty
+--   to_zero_distance   " + OFFSET", the offset of the distance of a token to itself in a sample of distances, if the
+--                 sample has distances to both sides; else the empty text
 --   head_lengths  the declaration of T, and of S if there are two lengths, from a head
 --   step_lengths  the length, or the two lengths, of a step
 --   shape_lengths   the length, or the two lengths, of a shape

@@ -1,12 +1,13 @@
--- The terms of an attention in device code: the terms of terms.lua with their device pages; and the sum passes, which
--- sum gradients of pairs for each entry of a table. A device page is the name of a file with the term's text for a
--- device, templates/attention/cuda/terms/<page>.tpl.
+-- The terms of an attention in device code: the terms of terms.lua with their device templates; and the sum passes,
+-- which sum gradients of pairs for each entry of a table. A device template is a file with the term's text for device
+-- code, templates/attention/cuda/terms/<page>.tpl, where <page> is the term's field `page`.
 --
 -- Input: an attention family with its terms, and with the table `attends`, the plan of its device code from
--- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua), with its properties (by_offset and by_pair
--- have the values that hold on the device) and `samples_positions`. A term with several device pages appears once for
--- each page; a term without device pages is left out. Output of M.list_sum_passes, which needs the result of
--- M.list_terms in family.on_device.terms: a list with these fields:
+-- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua). The list has two further fields: properties, the
+-- properties of the terms, where by_offset and by_pair have the values that hold on the device; and samples_positions,
+-- whether a term samples positions. A term with several device templates appears once for each; a term without device
+-- templates is left out. Output of M.list_sum_passes, which needs the result of M.list_terms in family.on_device.terms:
+-- a list with these fields:
 --
 --   class         the class of an entry (expression/lower.lua), or "row": a vector that several pairs share
 --   title         the name of the class in comments
@@ -30,10 +31,10 @@ local TITLES = { query = "query", key = "key", distance = "query - key", row = "
   sum = "query + key", pair = "pair" }
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
--- By kind of positions: the device page of the positions of tokens. Positions by index have none.
+-- Kind of positions -> the device template of the positions of tokens. Positions by index have none.
 local POSITION_PAGES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
 
--- By kind of term: a function that lists the term's device pages, if they differ from its page and device_pages.
+-- Kind of term -> a function that lists the term's device templates, if they differ from its page and device_pages.
 local PAGE_LISTERS = {
   position_source = function(_, _, family) return { POSITION_PAGES[family.positions.kind] } end,
   pair_vector = function(term, terms)
@@ -43,7 +44,7 @@ local PAGE_LISTERS = {
   pair_scalar = function(term)
     return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
   end,
-  row_source = function() return {} end, -- the page of the pair vector finds rows itself
+  row_source = function() return {} end, -- the template of the pair vector finds rows itself
   row_function = function(term, terms)
     return terms.outwards and { term.page, term.properties.normalised and "normalised" or "unnormalised",
       not terms.directional and "one_offset" or nil } or term.properties.breaks_stick and { term.page } or {}

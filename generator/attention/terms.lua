@@ -1,4 +1,4 @@
--- The terms of an attention: what its facets add to the loops over queries and keys.
+-- The terms of an attention: the parts that its facets add to the loops over queries and keys.
 --
 -- Input: a planned attention family for which recomputed_weights.lua has run. Output: its terms in the order of their
 -- kinds, and their common properties. Fields of a term:
@@ -6,9 +6,9 @@
 --   kind         one of KINDS
 --   page         the name of a file templates/attention/<target>/terms/<page>.tpl, with a section for every slot that
 --                the term fills
---   device_pages   the names of several such files, for a device
---   properties   true for each property of the term
---   other fields   names in the term's text, which take precedence over the family's names
+--   device_pages   the names of several such files, for device code; nil: `page` alone
+--   properties   [name of a property] -> whether the term has it
+--   other fields   values for the names that the term's text contains; they take precedence over the family's fields
 --
 -- A slot is a named place in a template at which terms insert their text; a skeleton is a template with slots.
 -- Skeletons read these properties, each false if no term has it:
@@ -35,12 +35,13 @@
 --   domain:
 --     spans            a group of queries sees a span, a run of consecutive keys, not all keys
 --     hides            some keys of the span may be hidden from a query
---     has_open_keys    all queries of a group see a part of the span, the open keys, whose pairs need no test
+--     has_open_keys    a part of the span consists of open keys: keys that all queries of the group see, so that their
+--                      pairs need no test
 --     open_keys_begin_later   the open keys begin after the first key of the span
 --     tests_all        every pair is tested, because a term also hides pairs with open keys
 --     adds_values      values that are added to scores are written before the scores
 --     sees_all         a query that would see no key sees all keys
---     by_head          heads see different pairs
+--     by_head          heads see different pairs of queries and keys
 --     scattered        keys that a query sees are not consecutive
 --   contribution:
 --     reads_tokens     scores read values of tokens, alone or in running sums
@@ -62,10 +63,10 @@
 --     sums             a shard, a part of the batch, has sums in addition to its gradient
 --     first_query      logits, scores or seen keys of a group depend on the number of its first query
 --
--- The list also has scalar, family.score, and vectors_per_query, the number of vectors of a head's width that the
--- backward pass reads for each query.
+-- The list has two further fields: scalar, which is family.score; and vectors_per_query, the number of vectors of a
+-- head's width that the backward pass reads for each query.
 --
--- Properties are not text of a target. Skeletons know properties, and no facet.
+-- Properties are equal for CPU and device. Skeletons know properties, and no facet.
 
 local bounds = require("attention.bounds")
 local lists = require("base.lists")

@@ -1,17 +1,18 @@
--- The page (a facet's module: pages.lua) of `additive`: vectors added to the vectors of tokens, and the dropout of the
--- sum.
+-- The module of the facet `additive`: vectors of positions that are added to the vectors of tokens, and the dropout of
+-- the sum. pages.lua describes modules of facets.
 --
--- Input of M.plan_added: the resolved encoding and model, the task's facts. Output:
+-- Input of M.plan_added: the resolved encoding and model, and the facts of the task (spec/task/tasks.lua). Output:
 --   kind            "none", "sinusoid" or "learned"
---   embedding_rate  the dropout rate of the tokens' vectors together with the vectors added to them, or nil
+--   embedding_rate  the dropout rate of the embedding, which is the sum of the tokens' vectors and, unless in_blocks,
+--                   the added vectors; nil: no dropout
 --   in_blocks       whether the vectors are added to the input of every block
---   dropout_rate    with in_blocks: the dropout rate of the sum
+--   dropout_rate    with in_blocks: the dropout rate of the sums in blocks
 --   interleaved     of a sinusoid: whether sines are in even channels and cosines in odd channels
 --   grid            of a sinusoid: if positions are cells of the task's grid, the number of tokens in a row, else false
 --   period          of a sinusoid: the period of cyclic positions, or false
---   member          of a sinusoid: the name of its table in C: "sinusoid" for sines then cosines of the index, and
---                   "place" for the other forms
---   place_words     of a sinusoid: the channels in words
+--   member          of a sinusoid: the name of its table in C: "sinusoid" if its rows are sines, then cosines, of the
+--                   position; "place" if it is interleaved, or has a grid or a period
+--   place_words     of a sinusoid: the order of the channels in words, such as "sines, then cosines"
 --   rows            of a learned table: the number of its rows
 --   init            of a learned table: its initial values, { kind, value }
 --   frozen          of a learned table: whether training leaves the values unchanged
@@ -22,6 +23,7 @@ local positions = require("facets.positions")
 
 local M = { name = "additive", exported = true, is_for_tokens = true, reads = "positions" }
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "the kind of vectors",

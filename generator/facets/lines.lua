@@ -1,8 +1,10 @@
--- The page (a facet's module: pages.lua) of `lines`: pairs of a query and a key that lie on straight lines, and values
--- added to their scores (Duan and Shi 2024, attention bias calibration).
+-- The module of the facet `lines`: it hides all pairs of a query and a key but those on some straight lines, and adds a
+-- value to the scores of each line (Duan and Shi 2024, attention bias calibration). pages.lua describes modules of
+-- facets.
 --
--- Input of M.make_mask: the resolved encoding, the family with the fields of earlier pages, and whether a query sees no
--- later keys. Output: nil if there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
+-- Input of M.make_mask: the resolved encoding, the family with the plans of the facets that pages.lua lists before, and
+-- `causal`, whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
+-- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       for each head { lines, corner }
 --     lines     the lines of the head, { step, keys, first, value }: with S keys, a line makes visible to query i the
 --               key first + step * i if `keys` is 0, and the key S + first + step * i if `keys` is 1; value is the
@@ -10,8 +12,8 @@
 --     corner    whether query 0 sees key S - 1, with value 0
 --   flat        the lines of all heads, head after head
 --   starts      the index in `flat`, from 0, of the first line of each head, and then the number of lines
---   starts_text    C text of `starts`
---   corners_text   C text of the fields `corner` of all heads
+--   starts_text    C text of `starts`, such as "0, 2, 3"
+--   corners_text   C text of the fields `corner` of all heads, such as "true, false"
 --   any_corner  whether a head has a corner
 --   list        the field `list` of the spec
 --   columns     the side from which lines of direction 0 are counted
@@ -22,8 +24,8 @@
 --
 -- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
 -- direction -1 have the number (n + 1) - (i + j) in the paper, and (S - 1) - (i + j) in specs; both are 0 for the
--- anti-diagonal through the corner of the first query and the last key. A line of direction 0 with the number l = j in
--- the paper has in specs the number (l - 1) if a spec counts from the left, and (n - l) if it counts from the right.
+-- anti-diagonal through the corner. A line of direction 0 with the number l = j in the paper has in specs the number
+-- (l - 1) if a spec counts from the left, and (n - l) if it counts from the right.
 
 local expression_text = require("expression.text")
 local lists = require("base.lists")

@@ -1,7 +1,8 @@
--- The page (a facet's module: pages.lua) of `mask`: the keys that a query sees, by indices, and values that lines add
--- to scores.
+-- The module of the facet `mask`: the keys that a query sees. If the encoding has lines, they make the mask, see
+-- lines.lua. pages.lua describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
+-- Input of M.plan: the resolved encoding, and the family with the plans of the facets that pages.lua lists before.
+-- Output:
 --   kind             "none", "causal", "window", "antidiagonal" or "lines"
 --   description      the visible keys in words; absent if all keys are visible
 --   sees_all         whether a query without any visible key sees all keys
@@ -12,10 +13,10 @@
 -- (S + high - stride * i):
 --   low, high, stride   the numbers in these formulas
 --   width, left_only   the fields of the spec
---   low_text         C text of S + low
+--   low_text         C text of S + low, such as "S - 3"
 --   high_text        C text of S + high
 --   beyond_text      C text of S + high + 1
--- Fields of lines: facets/lines.lua describes them.
+-- Fields of masks of kind "lines" are described in facets/lines.lua.
 
 local lines_facet = require("facets.lines")
 
@@ -28,6 +29,7 @@ local function hides_keys(resolved)
     and not (list and #list.list > 0)
 end
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.mask", type = "table", omitted_value = "full",
     doc = "the keys that a query sees, by their indices",
@@ -130,6 +132,7 @@ local function write_condition(mask)
     or ("offset > %d"):format(mask.right)
 end
 
+-- Parts of exported Python files (pages.lua). `page` is the name of a part.
 M.parts = { { page = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
   { page = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
 

@@ -1,15 +1,17 @@
--- The page (a facet's module: pages.lua) of `normaliser`: computes weights from scores.
+-- The module of the facet `normaliser`: the function that computes the weights of keys from their scores. pages.lua
+-- describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
+-- Input of M.plan: the resolved encoding, and the family with the plans of the facets that pages.lua lists before.
+-- Output:
 --   kind             "softmax", "geometric" or "stick_breaking"
 --   temperature      of softmax: the number that divides scores
 --   normalised       of geometric: whether the weights of a query are divided by their sum
 --   directional      of geometric: whether a learned map of the layer's input gives two values for each query: one is
 --                    added to the scores of keys on its right, the other to the scores of keys on its left
---   own_key          of stick_breaking: whether the first key is the query's own key
---   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
---   padding          of geometric: the number of unused elements after the learned numbers of a layer, up to a whole
+--   padding          of geometric: the number of unused elements that fill a layer's learned numbers up to a whole
 --                    vector
+--   own_key          of stick_breaking: whether the query's own key is the first key that takes a part of the stick
+--   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
 --
 -- Stick-breaking attention gives every query a stick of length 1. From the nearest earlier key on, each key takes a
 -- part of the remaining stick as its weight; the rest is the part that remains after all keys.
@@ -21,6 +23,7 @@ local vector_width = require("base.vector_width")
 
 local M = { name = "normaliser", off_value = { kind = "softmax" } }
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.normaliser", type = "table", omitted_value = "softmax",
     doc = "the function from scores to attention weights" },
@@ -192,6 +195,7 @@ function M.identify(encoding)
   return { normaliser = encoding.normaliser }
 end
 
+-- Parts of exported Python files (pages.lua). `page` is the name of a part.
 M.parts = { { page = "geometric", rank = 70, fields = { "geometric" },
   names = { "Geometric", "Direction", "match_first" } },
   { page = "stick", rank = 71, fields = { "stick" }, names = { "break_stick" } } }

@@ -1,12 +1,12 @@
--- The pages of facets. A facet is a part of an encoding; its page is the module with all code and data of the facet.
--- Code for all facets loops over the pages.
+-- The list of the modules of facets. A facet is a part of an encoding, such as its mask; the module of a facet has all
+-- code and data of the facet. Code for all facets loops over the modules, with a variable `page`.
 --
--- Output: the pages, in the order in which families are planned and described; M.in_spec_order: the pages in the order
--- in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of attention,
--- such as the decoder's self-attention. Two fields of a page are required:
+-- Output: the modules, in the order in which families are planned and described; M.in_spec_order: the modules in the
+-- order in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of
+-- attention, such as the decoder's self-attention. Two fields of a module are required:
 --   name                     the facet's field in encodings and in plans of families
---   fields                   its rows of the schema (spec/schema.lua)
--- All other fields of a page are optional:
+--   fields                   the descriptions of its fields in specs, entries of the schema (spec/schema.lua)
+-- All other fields of a module are optional:
 --   is_for_tokens            true: the facet belongs to the vectors of tokens, not to an attention
 --   is_for_facets            true: only other facets read the facet
 --   off_value                the value with which a spec turns the facet off for one family
@@ -24,9 +24,10 @@
 --                            with this facet (family_facets.lua); view.holds_for: the names of these families; report:
 --                            the functions of spec/rules/reports.lua
 --   warn(view, report)       warns about unlikely settings, through report.warn
---   plan(encoding, family, context)   the plan of the facet for the family, which has the fields of earlier pages;
---                            context: has_several_streams (which sample positions of added vectors separately),
---                            width, precision, longest_training (tokens), formula (of the score, or nil)
+--   plan(encoding, family, context)   the plan of the facet for the family, which has the plans of the modules before
+--                            it. Fields of context: has_several_streams (each stream then samples positions of added
+--                            vectors separately), width and precision of the model, longest_training (the number of
+--                            tokens of the longest training sequence), formula (the parsed score, or nil)
 --   describe(family, plan)   a part of a sentence about an encoding; commas join these parts
 --   describe_details(family)   a further part of the sentence; semicolons join these parts
 --   describe_attention(family)   a sentence at the head of the file of an attention
@@ -55,7 +56,7 @@
 --                            may add to the tables extra_inputs, pages and calls of context, and set context.layer;
 --                            lab/export/pytorch.lua describes these fields
 --   exported                 true: the facet needs no `export`, since operations of the network or the table of another
---                            page contain all of it
+--                            facet contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share:
 --     page                   the name of the part in context.pages of `export`
 --     fields                 the fields of the result of `export` that decide whether attentions are equal
@@ -66,7 +67,7 @@
 --   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: the spec with the values
 --                            that hold for one family, with causal, formula and report, whose paths are paths of the
 --                            spec
--- A rule between two facets is in the page of the facet that refuses the other facet.
+-- A rule between two facets is in the module of the facet that refuses the other facet.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -90,12 +91,12 @@ placement.pages = M
 M.by_name = lists.index_by(M, function(page) return page.name end)
 M.in_spec_order = lists.map(SPEC_ORDER, function(name) return M.by_name[name] end)
 
--- Adds a page after all others. It must be called before spec/schema.lua is loaded, which reads the pages once.
+-- Adds a module after all others. It must be called before spec/schema.lua is loaded, which reads the modules once.
 function M.add(page)
   M[#M + 1], M.in_spec_order[#M.in_spec_order + 1], M.by_name[page.name] = page, page, page
 end
 
--- Calls the function `name` of all pages that have it. order: a list of all pages, this module or M.in_spec_order.
+-- Calls the function `name` of all modules of facets that have it. order: the list M or M.in_spec_order.
 function M.call(order, name, ...)
   for _, page in ipairs(order) do
     if page[name] then
@@ -104,7 +105,7 @@ function M.call(order, name, ...)
   end
 end
 
--- The results of the function `name` from all pages that have it.
+-- The results of the function `name` from all modules of facets that have it.
 function M.collect(name, ...)
   local list = {}
   for _, page in ipairs(M) do
@@ -113,7 +114,7 @@ function M.collect(name, ...)
   return list
 end
 
--- The parts of all pages for an exported file, in the order of rank.
+-- The parts of an exported file that the facets contribute, in the order of rank.
 function M.list_parts()
   local list = lists.collect(M, function(page) return page.parts or {} end)
   table.sort(list, function(a, b) return a.rank < b.rank end)

@@ -2,13 +2,13 @@
 --
 -- Input: the resolved spec, or a view of it with the values that hold for one family. Defaults of fields call these
 -- predicates during resolution, when a later facet may be missing. Output: a value that counts as true or false.
--- M.pages is the list of pages, which pages.lua sets.
+-- M.pages is the list of the modules of facets, which pages.lua sets.
 
 local lists = require("base.lists")
 
 local M = { pages = {} }
 
--- Whether a facet that is on reads an input, "positions" or "distances".
+-- Whether any facet that is on reads the given input, "positions" or "distances".
 local function reads_any(resolved, input)
   local encoding = resolved.encoding
   return lists.any(M.pages, function(page)
@@ -49,7 +49,7 @@ function M.has_distance_vectors(encoding)
   return kind ~= "none" and kind ~= "cope"
 end
 
--- Whether a check is of attention in decoders alone, so that no query sees a later key.
+-- Whether all attentions of a check are of decoders, so that no query sees a later key. view: see `check` in pages.lua.
 function M.are_decoders(view)
   return view.resolved.model.kind == "decoder"
     or not lists.any(view.holds_for, function(name) return name ~= "decoder" end)

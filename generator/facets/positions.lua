@@ -1,9 +1,9 @@
--- The page (a facet's module: pages.lua) of `positions`: the position of each token, and the distance between the
--- tokens of a pair.
+-- The module of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
+-- pages.lua describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, the family with its layers, and whether there are several streams, which
--- sample the positions of added vectors separately (context.has_several_streams). Output: the fields with which
--- templates sample positions, and `distance`, the source of signed distances of pairs.
+-- Input of M.plan: the resolved encoding, the family with the field `layers`, and context.has_several_streams, whether
+-- the model has several streams. Output: the fields with which templates sample positions, and `distance`, a table that
+-- describes the signed distances of pairs.
 --
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
@@ -12,32 +12,34 @@
 -- et al.'s released code has a draw for rotation and distances in each block. With several streams, each stream has its
 -- own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
--- The kind is "index" for positions by index, and also for
---   a grid, whose cells only tables of sinusoids read,
---   positions with a `period`, which only tables of positions contain,
---   positions that depend on tokens, which only added vectors have (token_positions.lua),
---   sampled positions that the family does not read.
--- Fields of sampled positions:
+-- The output's field `kind` is "index" if attention computes with the indices of tokens. This holds for the spec's
+-- kind "index", and for other kinds of the spec whose positions attention does not read:
+--   "grid": only tables of sinusoids read the cells of the grid;
+--   "cyclic": only tables of positions contain the repeated positions; the output then has `period`, the number of
+--     different positions;
+--   "digits", "by_task": only vectors added to tokens use these positions (token_positions.lua);
+--   "randomized", if no facet of the family reads positions.
+-- Otherwise the output has fields of sampled positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
 --   first          the least position to sample from, 0 or 1
---   max_position   one more than the largest position, which is the number of rows in tables of positions
+--   max_position   the number of rows in tables of positions, which is one more than the largest position
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
 --                  queries and keys are of two streams
---   site_offset    C text that makes a draw's index its site: "" or " + 1"
---   layer_index    C text of the index of block l's draw
+--   site_offset    C text to append to a draw's index, which gives the draw's site: "" or " + 1"
+--   layer_index    C text of the index of block l's draw: "0", "l" or "l + 1"
 --   per_layer      whether every block has its own draw
 --   input_first    whether draw 0 belongs to the input, and the draws of blocks follow
---   sharing        words for the parts of a pass that share a draw
--- Kind "sequence" has no draws, site_offset and layer_index.
+--   sharing        words for the parts of a pass that share a draw, such as "one for each layer"
+-- With kind = "sequence", the fields draws, site_offset and layer_index are absent.
 -- distance.kind names the source of distances for the facets that read distances (relative, score):
 --   "none"         no facet reads distances
---   "index"        key - query
---   "difference"   the difference of the sampled positions in draw layer_index
---   "drawn", "clamped"   an element of the ascending draw shared->distance[distance.layer_index], by the function
---                  drawn_distance of generated code
+--   "index"        the distance is the difference of indices, key - query
+--   "difference"   the distance is the difference of two sampled positions of draw layer_index
+--   "drawn", "clamped"   the distance is an element of the ascending draw shared->distance[distance.layer_index], which
+--                  the function drawn_distance of generated code selects
 -- Draws of distances have sites of their own. With "drawn" and "clamped", `distance` has further fields:
 --   range, max_position, draws, site_offset, layer_index, per_layer, sharing   the fields of these names in the list
 --                  above, for draws of distances
@@ -50,6 +52,7 @@ local token_positions = require("facets.token_positions")
 
 local M = { name = "positions", is_for_facets = true }
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.positions", type = "table", doc = "the position of each token" },
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "the choice of positions",

@@ -1,10 +1,10 @@
--- The page (a facet's module: pages.lua) of `projections`: the matrix products that compute queries, keys and values,
--- and that follow attention.
+-- The module of the facet `projections`: options of the matrix products that compute queries, keys and values, and of
+-- the product that follows attention. pages.lua describes modules of facets.
 --
--- Output of M.plan: the table of the spec, empty if the spec has none:
---   bias     whether the products have biases; nil: the network's description decides
+-- Output of M.plan: the spec's table encoding.projections; an empty table if the spec has none. Its fields:
+--   bias     whether the products have biases; nil: the function that builds the network decides
 --   output   false: no product follows attention
---   init     "linear": the initial values of other products
+--   init     "linear": the products have the initial values of products outside attention; nil: those of attention
 
 local reach = require("facets.score.reach")
 

@@ -1,15 +1,15 @@
--- The page (a facet's module: pages.lua) of `relative`: vectors that depend on the signed distance of a pair or on a
--- count of keys, and contribute to the logit of the pair.
+-- The module of the facet `relative`: vectors that contribute to the logit of a pair and depend on the pair's signed
+-- distance, or on a count of keys. pages.lua describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, the family with its positions, the model's width. The vector of a pair is
--- called its row. Output:
+-- Input of M.plan: the resolved encoding, the family with the field `positions`, and context.width, the model's width.
+-- The vector of a pair is called its row. Output:
 --   kind         "none", "transformer_xl", "shaw" or "cope"
 --   toeplitz     whether the row of a pair depends only on (key - query), so that consecutive queries have consecutive
 --                rows
---   rotated      whether pairs have no rows, since queries are rotated by their positions instead: transformer_xl with
---                differences of positions
+--   rotated      whether pairs have no rows, since queries are rotated by their positions instead; only for
+--                transformer_xl, if distances are differences of sampled positions
 --   sets         the number of sets of distances in a step: one for each layer, or one for all layers
---   set_of_layer C text of the index of layer l's set
+--   set_of_layer C text of the index of layer l's set: "0" or "l"
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
 --                side; for other kinds the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
@@ -22,10 +22,11 @@
 --   rows_text    C text of the number of rows
 --   padded_elements   the number of elements of the table, rounded up to whole vectors
 --   left         whether only keys up to the query have vectors
---   farthest     C text of the farthest distance to the right that has a vector
+--   farthest     C text of the farthest distance to the right that has a vector: "0", or "CLIP" with a prefix
 --   init_sigma   the standard deviation of the table's initial values
 -- For cope:
---   rows, padded_elements   the fields of these names for shaw
+--   counts       true: queries count keys
+--   rows, padded_elements   numbers of rows and elements of the table, as for shaw
 --   factor       a number that multiplies products of queries and the table, or false
 -- Further fields are parts of comments in generated code.
 
@@ -35,6 +36,7 @@ local vector_width = require("base.vector_width")
 
 local M = { name = "relative", excludes_cross = true, decoder_kinds = { cope = true } }
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.relative", type = "table",
     doc = "vectors in the logit, for the signed distance (key - query) or for a distance that the query counts" },
@@ -222,6 +224,7 @@ end
 
 local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" }, cope = { "rows_by_count" } }
 
+-- Parts of exported Python files (pages.lua). `page` is the name of a part.
 M.parts = { { page = "relative", rank = 60,
   fields = { "relative", "clip", "farthest", "relative_rows", "count_factor" }, names = { "Relative" } } }
 

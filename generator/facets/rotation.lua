@@ -1,15 +1,17 @@
--- The page (a facet's module: pages.lua) of `rotation`: the rotation of queries and keys.
+-- The module of the facet `rotation`: the rotation of queries and keys by their positions. pages.lua describes modules
+-- of facets.
 --
--- Input of M.plan: the resolved encoding, the family with its positions, the number of tokens of the longest training
--- sequence. Output:
+-- Input of M.plan: the resolved encoding, the family with the field `positions`, and context.longest_training, the
+-- number of tokens of the longest training sequence. Output:
 --   kind             "none" or "rope"
 --   base             the base of the angles
 --   base_text        C text of the base
---   heads            the number of heads that rotate, from the first on; nil: all
---   period           the number of channels after which a row of heads repeats its angles, a multiple of the head width
---                    and of the widest vector, 16 floats; the width of all heads if some do not rotate
---   draw             C text of the index of the sample of positions; nil unless positions are sampled for a batch
---   scaling          the change of the angles for longer sequences (plan_scaling)
+--   heads            the number of heads that rotate, from the first on; nil: all heads
+--   period           the number of channels after which the angles repeat in a row of all heads, a multiple of the head
+--                    width and of the widest vector, 16 floats; the width of all heads if some do not rotate
+--   draw             C text of the index of the sampled positions, such as "l"; nil if positions are not sampled, or
+--                    are sampled for every sequence
+--   scaling          the change of the angles for sequences longer than in training, the result of plan_scaling
 
 local diagnostics = require("base.diagnostics")
 local vector_width = require("base.vector_width")
@@ -17,6 +19,7 @@ local wording = require("base.wording")
 
 local M = { name = "rotation", reads = "positions" }
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.rotation", type = "table", doc = "the rotation of queries and keys by their positions" },
   { path = "encoding.rotation.kind", type = "kind", default = "none", doc = "the kind of rotation",
@@ -78,8 +81,8 @@ end
 
 local DESCRIPTIONS = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- The plan of a scaling. scaling: the table in the spec, or nil; without its attention_factor, a trainer with yarn
--- computes this factor.
+-- The plan of a scaling: numbers of the spec, and C texts of some of them. scaling: the spec's table, or nil. If the
+-- table has no attention_factor, the trainer computes it (yarn).
 local function plan_scaling(scaling, positions, longest_training)
   if not scaling then
     return { kind = "none" }
@@ -129,6 +132,7 @@ function M.identify(encoding)
   return { rotation = rotation.kind == "rope" and { "rope", rotation.base, rotation.heads } or "none" }
 end
 
+-- Parts of exported Python files (pages.lua). `page` is the name of a part.
 M.parts = { { page = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }
 
 function M.export(family, context)

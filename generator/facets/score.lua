@@ -1,41 +1,53 @@
--- The page (a facet's module: pages.lua) of `score`: a function of the logit, as tables of a step and a formula for the
--- pair loop.
+-- The module of the facet `score`: the user's formula that changes the logit of a pair. pages.lua describes modules of
+-- facets.
 --
--- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the fields of earlier
--- pages, and the precision. A score is computed in two parts: tables, which a step fills once, and the pair formula,
--- which the loop over pairs of queries and keys computes from the logit and the tables. A table has a class, which
--- names its index: uniform (no index), query, key, distance (query - key), sum (query + key) or pair. To gather a
+-- A score is computed in two parts: tables, which a step fills once, and the pair formula, which the loop over pairs of
+-- queries and keys computes from the logit and the tables. A table has a class, which names its index: uniform (no
+-- index), query, key, distance (the index query - key, which is -x.distance), sum (query + key) or pair. To gather a
 -- table's gradients is to add them up in variables of the loop over pairs, for a group of queries (queries that are
--- computed together), and to store the sums after the loop. Output of M.derive, the fields that templates/attention/cpu
--- reads:
+-- computed together), and to store the sums after the loop. Generated C code has a struct whose members are the tables
+-- and their numbers of elements.
+--
+-- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the plans of the facets
+-- that pages.lua lists before, and the precision. Output, the fields that templates/attention/cpu reads:
 --
 --   kind         "expression"; "none" without a score, then most other fields are absent
 --   formula      the score as text
 --   pair_formula   the node of the pair formula
 --   tables       the tables, in the order in which they are filled: { name, class, per_head, per_layer, learned, value,
---                row, stride } (lower.lua; row: the name of the table's workspace for gradients, or nil)
---   has          whether the classes distance, sum and pair occur
---   members      the members of the struct of tables that are tables: { name, class, declared, type, count, comment }
---   numbers      the members of this struct that are numbers of elements: { type, name, value, comment }
+--                row, stride }; row: the name of the table's workspace for gradients, or nil; stride: C text of the
+--                number of elements of one head, with %s for the struct, or nil; lower.lua describes the other fields
+--   has          { distance, sum, pair }, booleans: whether tables of these classes occur
+--   members      the struct's members that hold tables: { name, class, declared, type, count, comment }, such as name =
+--                "bias", declared = "real *", type = "real", count = "(size_t)s->distances"
+--   numbers      the struct's members that are numbers of elements: { type, name, value, comment }, such as type =
+--                "int", name = "queries", value = "round_up(T, LANES)"
 --   sets         the number of sets of tables: one, or one for each layer
 --   per_layer    whether each layer has a set
 --   trains       whether a table has a gradient
---   constants    parameters that are not learned, and edges of buckets: { name, lines }
---   learned      learned parameters: { name, member, count, padded_count, shape, shape_text, per_layer, by_token, init,
---                values, values_text }; padded_count is count, rounded up to whole vectors; by_token: whether it is a
---                vector whose products with rows are values of tokens
+--   constants    arrays of constants in C, { name, lines }, where lines is the C text of the numbers: values of
+--                parameters that are not learned, and edges of buckets
+--   learned      learned parameters, each with these fields:
+--     name         the name in the spec
+--     member       the name of the struct member in C
+--     count        the number of numbers; padded_count: the same, rounded up to whole vectors
+--     shape        the list of its dimensions; shape_text: C text of these dimensions, such as "4][16"
+--     per_layer    whether each layer has its own numbers
+--     by_token     whether it is a vector whose products with rows are values of tokens
+--     init, values   initial values: the spec's distribution, and the spec's list; values_text: C text of the values
 --   filling_nests    loop nests (expression/nests.lua) that fill the tables, in order
 --   gradient_nests   loop nests that propagate gradients to parameters, in order
---   filling_uses     the samples that filling_nests read: { position, key_position, distance }, booleans
---   gradient_uses    the samples that gradient_nests read
---   filled_after   the samples that must exist before tables are filled: "distances" or "positions", or "nothing";
---                false if no tables are filled
+--   filling_uses     { position, key_position, distance }, booleans: whether filling_nests read sampled positions of
+--                queries, sampled positions of keys, and sampled distances
+--   gradient_uses    the same booleans for gradient_nests
+--   filled_after   the samples that must exist before tables are filled: "distances", "positions" or "nothing"; false
+--                if no tables are filled
 --   running      terms of the tokens of a sequence and running sums of them (nests.lua, make_running), whose gradients
 --                are gathered like gradients of tables; false if there are none. running.is_recomputed: whether
 --                gradients of pairs read these numbers
---   pair         statements of the score of a pair, and its result
---   row          statements of the scores of a query with consecutive keys, and their result
---   pair_gradient   statements of the gradients of a pair
+--   pair         C statements that compute the score of a pair, and the text of the result
+--   row          C statements that compute the scores of a query with consecutive keys, and the text of the result
+--   pair_gradient   C statements that compute the gradients of a pair
 --   recomputes_logit   whether the backward pass must compute the logit again
 --   changes_gradient   whether the logit's gradient differs from the score's, or tables have gradients
 --   gathered     the tables whose gradients the loop over pairs gathers
@@ -64,12 +76,14 @@ local wording = require("base.wording")
 
 local M = { name = "score", off_value = "none", warn_unreached = reach.warn_unreached, export = python.export }
 
+-- Parts of exported Python files (pages.lua). `page` is the name of a part.
 M.parts = { { page = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
   { page = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
   { page = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
 
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
     doc = "the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas "
@@ -157,6 +171,8 @@ local function list_members(tables, heads, cross)
   return members
 end
 
+-- Numbers of elements as members of the struct of tables. Comments of generated code name the index of a table that has
+-- this number of elements for one head.
 local function list_numbers(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
@@ -172,7 +188,7 @@ local function list_numbers(has, cross)
   }, function(number) return number or nil end)
 end
 
--- The samples that loop nests read: whether positions of queries, positions of keys, and distances.
+-- Booleans: whether loop nests read sampled positions of queries, sampled positions of keys, and sampled distances.
 local function find_uses(list)
   local words = lists.merge(table.unpack(lists.map(list, function(nest) return nest.words end)))
   return { position = words.position or false, key_position = words.key_position or false,

@@ -1,8 +1,9 @@
 -- Positions that depend on tokens, a part of the facet `positions` (positions.lua): every token of a sequence has an
 -- integer; tokens with the integer 0 have no position, and share a learned vector.
 --
--- Input of M.check: the arguments of a page's `check` (pages.lua). Output of M.plan: the fields of sampled positions
--- with kind = "sequence" that templates read (positions.lua), and by_token with these fields:
+-- Input of M.check: the arguments of `check` in the module of a facet (pages.lua). Input of M.plan: the spec's table
+-- encoding.positions. Output of M.plan: fields that positions.lua describes as fields of sampled positions, with kind =
+-- "sequence"; prefix and PREFIX, the empty prefixes of names in C; and by_token with these fields:
 --   offset         for digits: the largest number that training adds to the positions of a batch
 --   limit          for digits: { tokens, because }, the largest number of tokens of a sequence and its reason in words;
 --                  for positions of the task: false

@@ -3,8 +3,8 @@
 --
 -- In the resolved spec, facets directly in `encoding`, the shared facets, apply to all families of a model;
 -- encoding.<family> has only the facets that differ from them, each as a whole. If a facet is off for one family alone,
--- its value in encoding.<family> is off_value of the facet's module, its page (facets/pages.lua). The encoding added to
--- the embedding belongs to no attention. In a spec, shared facets apply to fewer families: see inherit.lua.
+-- its value in encoding.<family> is off_value of the facet's module (facets/pages.lua). The encoding added to the
+-- embedding belongs to no attention. In a spec, shared facets apply to fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -116,7 +116,7 @@ function M.count_layers(model, name, encoding)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a value switches a facet off: page.is_off decides if the facet's page has it, else page.off_value.
+-- Whether a value switches a facet off: is_off of the facet's module decides if the module has it, else off_value.
 local function is_off(facet, value)
   local page = pages.by_name[facet] or {}
   if page.is_off then

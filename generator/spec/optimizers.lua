@@ -1,16 +1,17 @@
--- The optimisers: a page for each holds all that the generator knows of an optimiser.
+-- The optimisers: the list M.pages has an entry for each, with all that the generator knows of the optimiser.
 --
--- Fields of a page:
+-- Fields of an entry:
 --   name, doc, fingerprints, used, shared   the fields of a kind (schema.lua, `kinds`)
 --   fields    lists of the optimiser's fields in the spec. A field is an entry of schema.lua with `name` in place of
---             `path` and `only`, and `words`, the names of the setting in other libraries. Two pages may share a list
+--             `path` and `only`, and `words`, the names of the setting in other libraries. Two optimisers may share a
+--             list
 --   title     the optimiser's usual name
 --   plan(settings)   returns, for the settings of the optimiser in the spec,
 --     routine     the name in functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, and
 --                 lh_ref_<routine>_update in kernels/ref
 --     header      the name of the header in kernels/cpu
 --     kernels     paths of files with device code, relative to kernels/
---     title       the usual name with these settings, if it differs from the title of the page
+--     title       the usual name with these settings, if it differs from the title of the entry
 --     states      names of the vectors that the optimiser stores in addition to the parameters, in order
 --     constants   arguments of the CPU's call, in order: { type, name, value }, or { type, name, values } for a struct
 --     numbers     constants of device code: { name, value }, or { name, complement } for the value 1 - complement
@@ -20,7 +21,7 @@
 --                 kernels/cpu/adamw.h), or false
 --     formula     the lines of the formula
 --     source      the paper
--- A new optimiser needs a page, its kernels, a twin in kernels/ref and the twin's declaration in kernels/ref/ref.h.
+-- A new optimiser needs an entry, its kernels, a twin in kernels/ref and the twin's declaration in kernels/ref/ref.h.
 
 local features = require("spec.rules.features")
 

@@ -1,9 +1,11 @@
--- The score on a GPU: the plan for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for their callers.
+-- The plan of a score for device code. The templates scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and
+-- templates that include them, read it.
 --
--- Input: the context of loop nests and the plan of the facet (facets/score.lua), and the formula after its split into
--- tables and the pair formula (expression/lower.lua). Output:
+-- Input: the context of loop nests and the plan of the facet (start_build and M.derive of facets/score.lua), and the
+-- formula after its split into tables and the pair formula (expression/lower.lua). Output:
 --
---   tables              members of the struct score_tables: { name, class, declared, type, count, comment };
+--   tables              members of the struct score_tables: { name, class, declared, type, count, comment }, such as
+--                       declared = "reals ", type = "real", count = "(size_t)s->distances";
 --                       tables.has_distance_tables: whether there are tables with the index (query - key), which can be
 --                       negative
 --   numbers             members of score_tables that are numbers of elements, which depend on the number of tokens
@@ -13,19 +15,24 @@
 --                       structs have equal members
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
---   gathers             by class: the tables whose gradients the loop over pairs gathers (adds up in variables), a list
---                       of { name, target, index (from 0) } with the fields class, count, names, statements and
---                       needs_logit; running sums have the classes query_token and key_token
---   lists               the values of `gathers` in a fixed order
---   running             false, or terms of tokens and their running sums: fields of nests.make_running, and
+--   gathers             [class] -> list of the tables whose gradients the loop over pairs gathers (adds up in
+--                       variables); running sums have the classes query_token and key_token. An item of a list is
+--                       { name, target, index (from 0) }. The list has further fields: its class, its count, the names
+--                       of its tables in one text, the statements that compute the gradients, and needs_logit, whether
+--                       these statements read the logit
+--   lists               the lists of `gathers` in a fixed order
+--   running             false, or a description of terms of tokens and their running sums: the fields of the result of
+--                       nests.make_running, and
 --     words                 the name of these numbers in comments
 --     rows                  texts of the rows of running sums for head h
 --     products              the products of nests.make_running, in the same order:
 --       name, unit, start     fields of nests.make_running
 --       vector                the name of the parameter
---       by_norm               text that divides by the norm of the parameter
---       place                 text of the index of an entry's gradient in the array of gradients of products
---       from                  text to append to this array: the offset of the gradients of this product
+--       by_norm               C text that divides by the norm of the parameter, such as " / slope_divisor"; or ""
+--       place                 C text of the index of element e's gradient in the array of gradients of products, such
+--                             as "count + e"
+--       from                  C text to append to this array, the offset of this product's gradients: such as
+--                             " + count", or ""
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
 --                           pairs of a query, or of a key; a query stores 0 for numbers that no pair reads
 --   uniform_count       the number of gathered tables of class uniform
@@ -34,8 +41,9 @@
 --   gradient_nests      loop nests that propagate gradients to parameters
 --   work                arrays that gradient_nests need, members of the struct score_work
 --   uniform_work        the arrays of score_work that start with zeros, sums for tables of class uniform
---   filling             the function that fills tables: { uses }, the set of the names that it declares
---   ending              the function that ends a step: { uses, scratch_words }; scratch_words: words for its memory
+--   filling             record of the function that fills tables: { uses }, the set of the names that it declares
+--   ending              record of the function that ends a step: { uses, scratch_words }, where scratch_words are the
+--                       words of a comment for the memory that the function needs
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")

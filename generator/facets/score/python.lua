@@ -1,6 +1,12 @@
--- A score for templates/attention/python: a Python function, its arguments, constants and parameters.
+-- A score for the exported Python file (templates/attention/python): a function, its arguments, constants and
+-- parameters.
 --
--- Input: a family, and the table `context` that facets/pages.lua describes at `export`. Output: names for the template.
+-- Input of M.export: a family, and the table `context` that facets/pages.lua describes at `export`. Output, false
+-- without a score:
+--   score         the function, the result of describe_score
+--   score_text    the texts that decide whether the scores of two attentions are equal
+--   bucket        whether the score calls bucket
+--   sum_between   whether the score calls sum_between
 -- M.export also adds to context.extra_inputs and context.pages, and sets context.layer: whether the score reads the
 -- index of the layer.
 
@@ -47,7 +53,8 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 
 -- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters by kind
 -- (own: each layer has its own; shared: all layers share them; maps: values of tokens; products: values from queries
--- and keys). The field `queries` is the dimension of the scores whose size is the number of queries, -2 or -1.
+-- and keys). The field `queries` is the index of the dimension of queries in a tensor of values by query, counted from
+-- the end as in PyTorch: -2 or -1.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.passed_arguments, score.constants = "", "", {}

@@ -1,10 +1,13 @@
 -- Finds learned numbers of a score that no gradient can reach.
 --
--- Input: view and report (facets/pages.lua, warn_unreached). M.warn_unreached warns about each unreached parameter and
--- names its numbers and the reason: no pair of tokens reads the numbers; the mask hides all pairs that read them; only
--- functions without a gradient, such as floor, read them; or they add the same number to the scores of all keys of a
--- query, which softmax cancels. Pairs of the first TOKENS tokens are tested. If an index depends on more than the
--- indices of query and key, its whole range counts as read.
+-- Input of M.warn_unreached: the arguments of warn_unreached in the module of a facet (facets/pages.lua): view and
+-- report. It warns about each unreached parameter and names its numbers and one of these reasons:
+--   no pair of tokens reads the numbers;
+--   the mask hides all pairs that read them;
+--   only functions without a gradient, such as floor, read them;
+--   they add the same number to the scores of all keys of a query, which softmax cancels.
+-- Pairs of the first TOKENS tokens are tested. If an index depends on more than the indices of query and key, its whole
+-- range counts as read.
 
 local lists = require("base.lists")
 local plain = require("expression.functions").plain
@@ -171,9 +174,9 @@ local function find_linear_parts(node, cache)
   end
 end
 
--- The set of parameters that get a gradient through a softmax: terms with one value for all keys of a query cancel in a
--- softmax, so their parameters get none. And whether the score is the logit plus other terms, perhaps multiplied by a
--- factor with one value for all keys.
+-- Returns two values. The first is the set of parameters that get a gradient through a softmax: terms with one value
+-- for all keys of a query cancel in a softmax, so their parameters get none. The second is whether the score is a sum
+-- of the logit and other terms; the logit may have a factor with one value for all keys.
 function M.find_reached(root)
   local cache, is_visited, reached, is_summand = {}, {}, {}, true
   local only_reached = true

@@ -3,7 +3,7 @@
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- the additive encoding (M.derive_added_vectors, which is known before the families).
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
---   <facet>        the plan of the facet, which the facet's module (its page, facets/pages.lua) makes
+--   <facet>        the plan of the facet, which the facet's module (facets/pages.lua) makes
 --   tempered       text about the temperature, for the comment on the scale of the family's logits, or ""
 --   request        the value that the network computes for the family (facets/pages.lua), or false
 --   request_name   the name of this value in C
@@ -48,8 +48,8 @@ local M = {}
 
 local MARKS_PER_LINE = 8
 
--- The value that a page of the family requests from the network, with its number of columns rounded up to whole vectors
--- and the constant with this number; false if no page requests one.
+-- The value that a facet of the family requests from the network, with its number of columns rounded up to whole
+-- vectors and the name of this number in C; false if no facet requests one.
 local function find_request(family)
   local request, second_request = table.unpack(pages.collect("request_value", family))
   if second_request then

@@ -1,7 +1,7 @@
 -- The rule by which gradients become steps: its names for templates and for the runtime's spec.
 --
 -- Input: the plan with its tensors. Output:
---   optimizer   the fields that plan() of its page returns (spec/optimizers.lua), and
+--   optimizer   the fields that its plan() in spec/optimizers.lua returns, and
 --     kind, title
 --     spared        the elements of the parameter vector to which weight decay does not apply, as ascending ranges
 --                   { first, last } (last included); false if weight decay applies to all or to none

@@ -1,5 +1,5 @@
--- Fields of the section `encoding`, facet by facet. schema.lua describes entries; a facet's page has the entries of the
--- facet's fields.
+-- Fields of the section `encoding`, facet by facet. schema.lua describes entries; a facet's module (facets/pages.lua)
+-- has the entries of the facet's fields.
 
 local families = require("spec.families")
 local lists = require("base.lists")

@@ -45,7 +45,7 @@ local function inherits(facet, node, family)
   elseif node.made_for and node.made_for ~= family and facet ~= "positions" then
     return false
   end
-  local page = pages.by_name[facet] or {} -- parameters have no page
+  local page = pages.by_name[facet] or {} -- parameters have no module
   if page.decoder_kinds and page.decoder_kinds[get_value(node, "kind")] then
     return family == "decoder"
   end
