@@ -39,6 +39,9 @@ SLOW_LUA="generated_compiler cuda cuda_families generated models masks network r
     generated_sections"
 # System tests that begin first.
 LONGEST="slurm"
+# System tests whose trainers take much longer to compile than to run.
+SHORT_TRAINING="analyze changed_spec dataset_encodings facets generator latin_square masked masks own_task probabilities
+    scalings scores static trace trainers tune"
 fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 1000; })
 passed=0 failed=0 skipped=0 written=''
 layer_passed=0 layer_failed=0 layer_skipped=0
@@ -278,7 +281,7 @@ use_compiler_cache() {
 # System tests print "ok NAME", "not ok NAME" or "skip NAME: reason", one line each, and other lines that explain them.
 # They run side by side, two more than there are processors, since many of them wait; objects that several of them link
 # are compiled before, and the longest tests begin first. Their trainers take longer to compile than to run, so they are
-# optimised less; other layers test steps with the flags of a release.
+# optimised less, those of $SHORT_TRAINING least; other layers test steps with the flags of a release.
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
@@ -287,9 +290,11 @@ layer_system() {
     at_once=$((jobs + 2)) LH_PATH=$PATH
     export LH_PATH
     use_compiler_cache
-    set -- env
-    [ -n "$long" ] || set -- env "STEP_O=${STEP_O:--O1}"
-    echo "$scripts" | run_each "$@" sh
+    set -- sh
+    [ -n "$long" ] || set -- sh -c 'name=${1#tests/system/test_}
+        case " $0 " in *" ${name%.sh} "*) level=-Og ;; *) level=-O1 ;; esac
+        STEP_O=${STEP_O:-$level} exec sh "$1"' "$(echo $SHORT_TRAINING)"
+    echo "$scripts" | run_each "$@"
     at_once='' PATH=$LH_PATH
     for script in $scripts; do
         read_results "$script"
