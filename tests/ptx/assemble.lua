@@ -252,6 +252,18 @@ for _, ordering in ipairs({ "relaxed", "release" }) do
   end
 end
 
+-- Returns the place of an operand of an instruction. The source of a conversion may be a register that is wider than
+-- its type; then its low bits are copied first.
+function Program:find_or_narrow(item, text, type_name)
+  local register = self.current.places[text]
+  if register and register.bytes == 8 and instructions.TYPES[type_name][2] == 4 and item.form:match("^cvt%.") then
+    local place = self:add_row(4)
+    self:emit(item, "convert", "cvt_u32_u64", { place, register.place })
+    return place
+  end
+  return (self:find_operand(item, text, type_name))
+end
+
 function Program:emit_instruction(item)
   if CONTROL[item.form] then
     return CONTROL[item.form](self, item)
@@ -270,7 +282,7 @@ function Program:emit_instruction(item)
   end
   local numbers = {}
   for i, type_name in ipairs(entry.types) do
-    numbers[i] = self:find_operand(item, item.operands[i], type_name)
+    numbers[i] = self:find_or_narrow(item, item.operands[i], type_name)
   end
   self:emit(item, entry.kind, entry.name, numbers)
 end

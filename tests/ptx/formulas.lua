@@ -159,6 +159,7 @@ by_form["ex2.approx.ftz.f32"] = function(a) return 2.0 ^ a < 2.0 ^ -126 and 0.0 
 by_form["abs.s32"] = function(a) return wrap(math.max(a, -a), "s32") end
 add("f32 f64", function(t) return "abs." .. t, function(a) return a == 0 and 0.0 or a < 0 and -a or a end end)
 by_form["min.s32"], by_form["min.u32"], by_form["max.s32"], by_form["max.u32"] = math.min, math.min, math.max, math.max
+by_form["max.u64"] = function(a, b) return math.ult(a, b) and b or a end
 add("f32 f64", function(t)
   return "max." .. t, function(a, b)
     if a == 0 and b == 0 then

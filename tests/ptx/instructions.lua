@@ -89,7 +89,7 @@ add_each("s32", "abs.T", "T T", "d = a < 0 ? -a : a")
 add_each("f32", "abs.T", "T T", "d = __builtin_fabsf(a)")
 add_each("f64", "abs.T", "T T", "d = __builtin_fabs(a)")
 add_each("s32 u32", "min.T", "T T T", "d = a < b ? a : b")
-add_each("s32 u32", "max.T", "T T T", "d = a > b ? a : b")
+add_each("s32 u32 u64", "max.T", "T T T", "d = a > b ? a : b")
 add_each("f32 f64", "max.T", "T T T", "d = larger(a, b)")
 add_each("f64", "copysign.T", "T T T", "d = __builtin_copysign(b, a)")
 
