@@ -12,6 +12,7 @@ local cells = require("lab.study.read.cells")
 local ledger = require("lab.study.run.ledger")
 local lfs = require("lfs")
 local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
 local paths = require("base.paths")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
@@ -47,8 +48,9 @@ local function read_encodings(root)
   return names
 end
 
--- locks: the set of inode numbers of files that trainers lock. encodings: names by "<id>/<digest>" of a run.
-local function make_row(study, cell, run, locks, encodings)
+-- metric: the metric of scores. locks: the set of inode numbers of files that trainers lock. encodings: names by
+-- "<id>/<digest>" of a run.
+local function make_row(study, cell, run, metric, locks, encodings)
   local facts = run.facts
   local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
   local id, digest = run.id or cell.id, run.digest or cell.digest
@@ -57,16 +59,17 @@ local function make_row(study, cell, run, locks, encodings)
     learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
     device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
     bytes = count_bytes(run.dir), run = run }, runs.get_size(run), seeds.list_columns(run))
-  if run.score then
-    row.metric, row.score = study.scored.metric, run.score
+  row.score = runs.get_score(run, study.scored.split, metric)
+  if row.score then
+    row.metric = metric
     row.split = run.test and run.test.split
-    row.best_step, row.best_score = run.best and run.best.step, runs.get_best_score(run, "test", row.metric)
+    row.best_step, row.best_score = run.best and run.best.step, runs.get_best_score(run, "test", metric)
   end
   return row
 end
 
--- Reads the runs in a folder. metric: the metric of scores; nil: accuracy, or exact_match if a model answers token by
--- token.
+-- Reads the runs in a folder. metric: the metric of scores; nil: for each run exact_match if its model answers token by
+-- token, otherwise accuracy.
 -- with_encodings: whether to read the names that studies give to encodings, which takes time after large sweeps.
 function M.read(dir, metric, with_encodings)
   if lfs.attributes(dir, "mode") ~= "directory" then
@@ -77,7 +80,8 @@ function M.read(dir, metric, with_encodings)
   local study, folder, list = cells.read_folder(root, metric), paths.resolve(dir) .. "/", {}
   for cell, run in lists.iterate_nested(study.cells, "runs") do
     local is_within = (paths.resolve(run.dir) .. "/"):find(folder, 1, true) == 1
-    list[#list + 1] = is_within and make_row(study, cell, run, locks, encodings) or nil
+    list[#list + 1] = is_within
+      and make_row(study, cell, run, metric or metrics.choose_metric({ cell }), locks, encodings) or nil
   end
   if not list[1] then
     return nil, ("%s: there are no runs\n  expected: a folder that trainers wrote, with <id>/<digest>/<run>/run.json "

@@ -55,6 +55,24 @@ function TestRuns.test_list_has_a_line_for_each_run()
   lu.assertStrMatches(text:match("[^\n]+$"), "3 runs, .* kB")
 end
 
+-- A run's metric depends on its own model, whatever other runs the folder has.
+function TestRuns.test_metric_of_each_run()
+  local spec = reports.make_spec("bucket_sort")
+  spec.model = { kind = "decoder" }
+  reports.write_run("list", "bucket_sort_decoder", 0, 0.1, { exit = 0, eval = reports.make_scored_lines(60),
+    facts = { step = 100, spec = spec } })
+  local scores = {}
+  for _, row in ipairs(rows.read(root).rows) do
+    scores[row.path:match("bucket_sort_%w+/[^/]+/(.*)") .. " " .. row.encoding] = row.score and { row.metric,
+      row.score }
+  end
+  lu.assertEquals(scores, { ["lr0.1-seed0 rope"] = { "accuracy", 60 }, ["lr0.5-seed0 none"] = { "accuracy", 30 },
+    ["lr0.1-seed0 decoder"] = { "exact_match", 25 } })
+  for _, row in ipairs(rows.read(root, "loss").rows) do
+    lu.assertEquals(row.metric, row.score and "loss")
+  end
+end
+
 -- A folder within the folder of runs selects the runs that it contains.
 function TestRuns.test_parts_of_a_folder()
   local _, _, text = run("list", { root .. "/bucket_sort_rope" })

@@ -42,13 +42,17 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT_PERCENT }
 end
 
+-- Returns the metric of these cells without a paper: exact match if some of their models answer token by token.
+function M.choose_metric(cells)
+  return lists.find(cells, is_generative) and "exact_match" or "accuracy"
+end
+
 -- Returns a study's `scored` with defaults. settings: fields that the study sets. requested_metric: another metric, or
 -- nil.
 function M.complete_scored(study, settings, requested_metric)
   local scored = { split = settings.split or "test", select = settings.select, metric = settings.metric }
-  -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
-  scored.metric = scored.metric
-    or not refers_to_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
+  -- papers print accuracy
+  scored.metric = scored.metric or refers_to_paper(study) and "accuracy" or M.choose_metric(study.cells)
   scored.generalises = settings.generalises or choose_criterion(study, scored.metric)
   scored.metric = requested_metric or scored.metric
   return scored
