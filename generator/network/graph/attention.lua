@@ -1,10 +1,12 @@
--- Attention in a network: its products, and the parameters that its facets learn.
+-- Appends an attention to a network: its products, the operation itself, and the parameters that its facets learn.
 --
+-- Input of M.attend: a block, the name of a family, and two values. Output: the value that attention adds to the
+-- residual stream.
 -- A family is one attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its facets, the
--- parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A block names a
--- family; a second attention of the network with the same facets has its own name. If queries and keys come from one
--- value, one product computes queries, keys and values. If they come from two values (cross-attention), one product
--- computes queries, and another computes keys and values.
+-- parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A second attention
+-- of the network with the facets of the same family gets a name of its own. If queries and keys come from one value,
+-- one product computes queries, keys and values. If they come from two values (cross-attention), one product computes
+-- queries, and another computes keys and values.
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -88,8 +90,8 @@ local function list_score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of an attention: the family called `name`, or a copy of it called options.name. If the description has run
--- before, net.families already has the copies.
+-- The family of an attention: the family called `name`, or a copy of it called options.name. If the description (the
+-- function that builds the network) has run before, net.families already has the copies.
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]

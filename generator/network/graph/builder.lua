@@ -1,36 +1,37 @@
--- Builds a graph from a model's description: files of models/ and users' own networks call these methods.
+-- Builds the graph of a network by running a description: a function(net, model), of a file in models/ or written by a
+-- user, that calls the methods below on `net` and on the blocks that it makes.
 --
--- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
--- Output: the network `net`, a scope with further fields:
+-- Input: a description, and settings (M.build). Output: the network `net`, a scope with further fields:
 --   order           all scopes, the network first
 --   scopes          the blocks and groups
 --   streams, tables, widths, dropouts, used_families   lists of these objects
 --   classified      the logits, a value
 --   by_step         whether rows lie step by step instead of sequence by sequence
---   cell_width      the count of numbers in a cell of a recurrence's memory; nil without memory
+--   cell_width      the number of numbers in a cell of a recurrence's memory; nil without memory
 -- The objects:
---   width      { count, text }: a number of channels, and its expression in C. A multiple of a width also has `base`,
---              the width that is multiplied, and `factor`. The width of logits has `shown`, the number of columns
---              without the columns that only fill a vector.
+--   width      { count, text }: a number of channels, and its expression in C, such as "WIDTH". A multiple of a width
+--              also has `base`, the width that is multiplied, and `factor`. The width of logits has `shown`, the number
+--              of columns without the columns that only fill a vector.
 --   value      rows of channels:
---     name, width, stream, scope
+--     name            its name in generated code, also the name of its buffer
+--     width, stream, scope   its width; the stream of its tokens; the scope whose operation makes it
 --     op              the operation that makes it, or nil
 --     is_residual     whether it is on the residual stream
---     read_count      the number of its reads
+--     read_count      the number of operations that read it; nil if none does
 --     comment         text for comments
 --     mask_name       the start of the names of its dropout, if it is a branch
 --     input           whether it is a block's input
 --     external        for a block's copy of a value of the network: the value of the network
 --     is_external     whether a block has a copy of the value
---     carried, has_own_buffer   see scope_lists.lua
---   operation  operands by role, and:
+--     carried, has_own_buffer   set later, see scope_lists.lua
+--   operation  has its operands (values) as fields, named by their roles in ops.lua, and:
 --     kind            the name of its entry in ops.lua
 --     definition      its entry in ops.lua
 --     out             its result, a value
 --     p               its parameter, or nil
 --     other_parameters   a list of further parameters
 --     line            its line of the description
---     dropout         { name, use, rate }, or nil
+--     dropout         { name, use, rate }, or nil (find_dropout)
 --     dropout_number  with dropout: its number within the scope, from 0
 --     mask            with dropout: the name of the stored mask, nil for weights of attention
 --   scope      the network itself; a block; or a group, which repeats blocks, and operations between these blocks:
@@ -44,19 +45,24 @@
 --     externals       a block's copies of values of the network, except its input
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
---     count, loops    a block is repeated count * loops times, with `count` sets of parameters; one repetition is a use
+--     count, loops    a block is repeated count * loops times, with `count` sets of parameters; in names, a repetition
+--                     is also called a use of the block
 --     times           the number of its repetitions in a repetition of its parent
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input, result   the input of the first and the output of the last repetition, values of the parent
---     first_site      the number that its first use has in the counter of random numbers
---     uses            the number of uses, as C text
---     index           the C variable that counts uses
---     first_use       with loops, the number of the first use in the last loop, as C text; else false
+--     first_site      the number of its first repetition in the counter of random numbers
+--     uses            the number of repetitions as C text, such as "3 * LAYERS"
+--     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
+--     first_use       with several loops, C text of the index of the last loop's first repetition; else false
 --     has_passes      whether the number of loops may differ from `loops`, its largest value in training
 --     by_length       whether the number of loops is the task length of a step's examples
+--     is_progressive, stored_loops   whether a training step samples its number of loops with gradient (add_scope); the
+--                     largest such number
+--     has_losses      whether training has a loss after each loop
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
--- The order of a description determines the order of sums: contributions to a gradient are added in reverse order.
+-- The order of operations in the description determines the order of sums: contributions to a gradient are added in
+-- reverse order.
 -- Values with equal names share a buffer. Only results of attention and feedforward have equal names, `branch`: the
 -- next sum reads such a result at once. Other equal names in a scope are refused.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
@@ -151,7 +157,8 @@ local function make_value(scope, name, width, stream, is_residual)
   return { name = name, width = width, stream = stream, is_residual = is_residual or false, scope = scope }
 end
 
--- Appends an operation and returns its output, a new value with this name, width and residual stream (is_residual).
+-- Appends an operation and returns its result, a new value with this name and width. is_residual: whether the value is
+-- on the residual stream.
 local function push(scope, op, name, width, is_residual)
   local net = scope.net
   if scope.result then
@@ -371,9 +378,10 @@ function Scope:block(name, count, comment, options)
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
-  -- The backward pass goes from the last use to the first: uses from first_use on store gradients, earlier uses add.
+  -- The backward pass goes from the last repetition to the first: repetitions from first_use on store gradients, and
+  -- earlier repetitions add to them.
   if block.loops > 1 then
-    block.index = "use" -- generated code counts uses with `use`, layers with `l`
+    block.index = "use" -- generated code counts repetitions with `use` if there are loops, layers with `l`
     block.uses = ("%d * %s"):format(block.loops, block.count_name)
     block.first_use = ("%d * %s"):format(block.loops - 1, block.count_name)
   end

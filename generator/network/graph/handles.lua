@@ -1,9 +1,9 @@
 -- The builder's public methods, for the network that a user describes.
 --
 -- A description is the user's function that builds a network: function(net, model).
--- Input: a network that is being built (builder.lua), its model's section of the spec, and guard, which wraps every
--- method (own_network.lua). Output: the two arguments of the description, and two sets: the options and the fields of
--- the section that the description has read.
+-- Input: a network that is being built (builder.lua); its model's section of the spec; and guard, a function that wraps
+-- every method (own_network.lua). Output: the two arguments of the description, and two sets that grow while it runs:
+-- the names of the options and the names of the section's fields that it has read.
 -- Invariants: the objects that a description receives are empty tables with methods, so it cannot read their content;
 -- every argument is checked here before the builder receives it, so that a description ends in a network or in a
 -- reported mistake.

@@ -1,11 +1,12 @@
 -- The identity of a network: its operations, their order, and the values that they read. A checkpoint fits a network
 -- only if their identities are equal, in addition to names and shapes of tensors.
 --
--- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
--- operations }. An operation is a list of four texts:
+-- Input: a network (builder.lua). Output: pure data: for the network and each of its blocks { title, times,
+-- operations }, where `times` is text for the number of repetitions: "5 times 1", parameters times loops, or "once". An
+-- operation is a list of four texts:
 --   1  its kind
---   2  words that distinguish operations of the kind
---   3  the names of its parameter
+--   2  words that distinguish operations of the kind, such as "relu" or "layer"
+--   3  the name of its parameter, or the names of the weight's tensors; "" without a parameter
 --   4  its operands, each with its role and its origin: the number of the operation that made the value (counted within
 --      its scope), "input", or "external" and a number
 -- Dropout, which has no parameters, and names of values, which only name buffers, are left out.

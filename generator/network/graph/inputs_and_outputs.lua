@@ -1,22 +1,24 @@
--- The inputs and outputs of a network: streams, tables and vectors of tokens and of positions, the readout.
+-- Methods for the inputs and outputs of a network: streams, tables and vectors of tokens and of positions, the readout,
+-- and the logits.
 --
--- Output: methods that builder.lua adds to scopes, which are the network and its blocks. All are methods of the
--- network, except `place`, which is a method of blocks.
+-- Input of each method: the network that is being built; for `place`, a block of it. Output: an object of builder.lua,
+-- mostly a value. builder.lua adds these methods to the class of scopes (the network and its blocks).
 
 local checks = require("network.graph.checks")
 local lists = require("base.lists")
 
 local M = {}
 
--- Declares the position table of an encoding; nil unless the table is learned. path: the tensor's name.
+-- Declares the position table of an encoding (the output of facets/additive.lua) and returns its parameter; nil unless
+-- the table is learned. path: the name of the table's tensor in files.
 local function declare_positions(scope, encoding, path)
   return encoding.kind == "learned" and scope:declare({ kind = "table", name = "position_table", tensor = path,
     columns = scope.net.widths.WIDTH, rows = { count = encoding.rows, text = "POSITION_ROWS" },
     from_tables = encoding.from_tables, table_init = encoding.init, frozen = encoding.frozen }) or nil
 end
 
--- Adds position vectors of the tokens to a block's values, and applies dropout. Learned vectors have a table for each
--- repetition. encoding: the output of facets/additive.lua.
+-- Adds the position vectors of tokens to a value of a block, and applies dropout to the sum. Each repetition of the
+-- block has its own table of learned vectors. encoding: the output of facets/additive.lua.
 function M:place(x, encoding)
   local net = self.net
   checks.read(self, x, "the value to which positions are added")
@@ -87,19 +89,19 @@ function M:embed(name, stream, options)
   return self:push(op, name, width, true)
 end
 
--- Appends zeros with a value's shape, on the residual stream.
+-- Appends zeros with the shape of `value`, on the residual stream.
 function M:make_zeros(name, value)
   return self:push({ kind = "zeros", stream = value.stream, like = value }, name, value.width, true)
 end
 
--- Appends normal noise of a standard deviation with a value's shape, on the residual stream.
+-- Appends normal noise with the shape of `value` and the standard deviation `deviation`, on the residual stream.
 function M:make_noise(name, value, deviation)
   return self:push({ kind = "noise", stream = value.stream, like = value, deviation = deviation }, name, value.width,
     true)
 end
 
--- Selects the labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout
--- is "probe".
+-- Selects the labelled tokens, the tokens whose logits are computed. choice: "probe" for the probe token if
+-- model.readout is "probe", otherwise "last" for the last tokens of the sequence.
 function M:readout(x, choice)
   checks.read(self, x, "the value of the readout")
   local expected = self.net.model.readout == "probe" and "probe" or "last"
@@ -110,16 +112,17 @@ function M:readout(x, choice)
   return { labelled = x, choice = choice }
 end
 
--- The rows of an output layer without a bias, one for each class: like the table of token vectors of a tied output.
+-- The parameter of an output layer without a bias: a table with a row for each class.
 local function make_class_rows(net, x)
   local classes = net.classes.count
   return { kind = "table", name = "output", tensor = "output.weight", columns = x.width,
     rows = { count = classes, text = "CLASSES" }, table_init = net.initial.weight(x.width.count, classes) }
 end
 
--- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that serves as
--- weight; options.bias: whether the output layer has a bias, by default true; a tied one has none. The operation's
--- field `tied` is the table whose rows are the weights of the classes; nil with a bias.
+-- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that is also the
+-- weight of the output layer, or nil; a tied layer has no bias. options.bias: whether a layer with a weight of its own
+-- has a bias, by default true. The operation's field `tied` is the table whose rows are the weights of the classes: the
+-- table of token vectors, or the own table of a layer without a bias; nil if the layer has a bias.
 function M:classify(readout, options)
   local net = self.net
   options = options or {}

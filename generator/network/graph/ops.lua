@@ -3,16 +3,17 @@
 -- of scopes (builder.lua), a rule in backward.lua and records for both targets (see ARCHITECTURE.md). `op` is an
 -- operation of the kind. Fields of an entry:
 --
---   roles      the operands, in the order in which they are read
+--   roles      the names of the operands, which are fields of op, in the order in which they are read
 --   by_row     whether a row of the result depends only on the same row of each operand
 --   describe(op)      returns the description that `longhand plan` prints
 --   count_flops(op)   returns the floating-point operations of a forward pass, two per multiply-add:
---     token, pair, label   for each token, pair of tokens, or label
---     distance             for each distance of relative positions, whose vector a batch computes once
---     text                 the number for a token or a pair, as an expression in C
---   kinds      for operations that differ by an activation, a gate or a norm: the name of an activation, a gate or a
---              norm -> its description
---   method     the arguments of the builder's method with the name of the kind (handles.lua)
+--     token, pair, label   the number for each token, for each pair of tokens, or for each label
+--     distance             the number for the vector of each distance between tokens (relative positions), which is
+--                          computed once for a batch
+--     text                 the number for a token or a pair, as an expression in C, such as "4.0 * WIDTH"
+--   kinds      for operations of several kinds of activations, gates or norms: [name of such a kind] -> its description
+--   method     the arguments of the builder's method with the name of the operation's kind (handles.lua)
+--   is_constant   true: the result depends on no operand and no parameter, so it has no gradient
 -- Further fields of operations that map the rows of one value, may apply dropout to the result, and read the value
 -- again in the backward pass:
 --   header     the name of the kernels' file in kernels/cpu and kernels/cuda

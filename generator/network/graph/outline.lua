@@ -1,27 +1,31 @@
--- The network as a list, for users and for counts: every operation in the order of the description, unfused, with its
--- shape, its parameters and its floating-point operations.
+-- Lists the operations of a network as pure data, for pages that users read and for counts: each operation with its
+-- shape, its number of parameters and its number of floating-point operations. The operations have the order in which
+-- the user's function built them, and none are fused.
 --
--- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, a list of scopes, first the
--- network, then the blocks:
+-- Input: a network (builder.lua), its buffers (buffers.lua). Output of M.derive: a list of scopes, first the network,
+-- then its blocks, each with:
 --   name, comment   the block's name, and its comment or false
 --   count           the number of repetitions with parameters of their own
 --   times           the number of all repetitions, loops included
---   outside         the names of a block's input and of the values of the network that it reads
---   operations      the operations of the scope, each with:
---     kind, name, description
+--   outside         the list of the names of values outside the block that it reads: its input, then values of the
+--                   network
+--   operations      the list of the operations of the scope, each with:
+--     kind          the name of its entry in ops.lua
+--     name          the name of its parameter for a product, of the block for a block, else of its result
+--     description   the text for users, from ops.lua
 --     reads         the names of its operands
 --     from          for each operand, the number of the operation that made it, or its name in `outside`
---     rows          "tokens", "labels" or "none"
+--     rows          the rows of its result: one for each of the "tokens", one for each of the "labels", or "none"
 --     columns       the number of its result's columns
 --     parameters    the number of learned numbers
---     kept          whether the backward pass reads the result, or numbers that a norm saves; false for the output of a
---                   block
---     stream        the number of its tokens' stream
+--     kept          whether the result, or the numbers that a norm saves, are stored for the backward pass; false for
+--                   the output of a block
+--     stream        the number of the stream to which its tokens belong
 --     keys          the number of the stream of attention's keys; for other operations, the same as `stream`
 --     per_token, per_pair, per_label, per_distance   floating-point operations of a forward pass, two for each
---                   multiply-add: for each token, pair of tokens, or label, and for each distance of relative
---                   positions, whose vector a batch computes once
--- M.sum_up returns sums over all repetitions, as numbers and text.
+--                   multiply-add: for each token; for each pair of tokens; for each label; and for the vector of each
+--                   distance between tokens (relative positions), which is computed once for a batch
+-- Output of M.sum_up: sums over all repetitions, as numbers and text.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -35,7 +39,7 @@ local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
 
--- The name of a value in a graph for users: "input", or the name of the operation that makes it.
+-- The name of a value for users: "input", or the name of the operation that makes it.
 local function get_label(value)
   return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
@@ -87,7 +91,7 @@ local function describe_scope(scope, is_counted, read_values)
     outside = outside_names, operations = list }
 end
 
--- The number of learned elements of scores that all layers share; they belong to the network.
+-- The number of learned elements of scores that all layers share. The network declares them after all other parameters.
 function M.count_shared(net)
   return lists.sum(net.declared_last, parameters.count)
 end
@@ -108,7 +112,7 @@ end
 
 local COUNT_FIELDS = { "per_token", "per_pair", "per_label", "per_distance" }
 
--- The entry of `attentions` for a pair of streams, which is added if it is missing.
+-- The entry of `attentions` (see M.sum_up) for a pair of streams, which is added if it is missing.
 local function find_entry(list, queries, keys)
   local entry = lists.find(list, function(candidate) return candidate.queries == queries and candidate.keys == keys end)
   list[#list + 1] = not entry and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
@@ -129,12 +133,13 @@ end
 
 -- Sums over the network: per_token, per_pair, per_label, per_distance; and
 --   streams      a list of { name, index, weights, products }; weights: the number of weights that multiply every
---                token; products: their sizes as text
+--                token; products: their sizes as text, such as "5 x (64 x 192 + 64 x 64)"
 --   attentions   a list with an entry for each pair of streams; one entry of zeros if there is no attention:
 --     queries, keys   the numbers of the streams
 --     count           floating-point operations for a pair of tokens
---     rows            multiply-adds for the vector of a distance
---   pairs        the attentions as text
+--     rows            multiply-adds that compute the vector of a distance
+--   pairs        the work for a pair of tokens as text, such as "5 x 64 channels twice": every channel has a
+--                multiply-add for the logit and one for the weighted value, and with vectors of distances a third one
 --   families     name of a family -> floating-point operations for a pair of tokens
 function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }

@@ -2,8 +2,9 @@
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors      the tensors in the order of the struct `parameters`, each with:
---     name, rank, shape, shape_text
---     init            the C constant of its kind of initial values
+--     name            its name in files
+--     rank, shape, shape_text   the number of its dimensions; their list; the list as text, such as "64, 192"
+--     init            the C constant of its kind of initial values, such as "LH_INIT_UNIFORM"
 --     value           the number for this kind (initial.lua), or the index of its first value in initial_values
 --     learned         whether training changes it; tensors that training does not change are called frozen
 --     offset, stride  the place of its first element, and the distance from row to row, in elements
@@ -13,17 +14,18 @@
 --     lines           its members as lines of C
 --     block           the block's name; false for the network
 --     article         "a" or "an" before the block's name; false for the network
---     count           the constant for the block's count; false for the network
---     repetitions     scope.count of builder.lua
---     first_use       see builder.lua
+--     count           the name in C of the number of such structs; false for the network
+--     repetitions     the number of such structs (scope.count of builder.lua)
+--     first_use       with several loops, C text of the index of the last loop's first repetition; else false
 --     panels          weights in the layout that products read:
---       name, rows, columns   texts
---       sizes                 the numbers of rows and columns
+--       name                  the name of the weight
+--       rows, columns         the numbers of rows and columns as C text
+--       sizes                 the list of these two numbers
 --       transposed            whether there is a second, transposed copy
 --       elements              the number of elements of all copies
 --       elements_text         the number of elements of one copy, as text
---     packed          the panels of weights of products, which are packed at the start of a step
---     maps            the panels of maps of relative positions
+--     packed          those of `panels` that are weights of products; they are filled at the start of a step
+--     maps            those of `panels` that are maps of relative positions
 --     shard_sums      { lines, members { name, size, type } }: learned members whose gradients each shard (a part of
 --                     the batch) sums itself: all except weights of products, maps of relative positions and
 --                     `from_tables`

@@ -12,15 +12,16 @@
 --   is_joined        whether token and state are the input of one map, whose number of rows then determines the initial
 --                    values
 --   header           the file of kernels/cpu with its steps, if it is not recurrence.h
---   heads            for a cell with a memory, values that are linear in the state and change the memory:
---                    { name, width }; the product with the state computes these values and the sums of the next step
+--   heads            for a cell with a memory, the values that determine how a step changes the memory: a list of
+--                    { name, width }. They are linear in the state; the product with the state computes these values
+--                    and the sums of the next step
 --   layers           further linear maps, from a rectified head to the value that is written into the memory:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
 --     shown          the number of its outputs without the outputs that only fill vectors, if there are any
---   buffers          a function of the operation that returns the buffers in addition to the buffer of the result
---                    (buffers.lua). Buffers of the form "step" have rows of one step; buffers of the form "steps" have
---                    rows of all steps in training, and of one step in evaluation
+--   buffers(op)      returns the list of the operation's buffers (buffers.lua), without the buffer of the result.
+--                    Buffers of the form "step" have rows of one step; buffers of the form "steps" have rows of all
+--                    steps in training, and rows of one step in evaluation
 -- Sums of a step are W x + b + U h, where x is the one-hot token (so W x is a row of W), and h is the state. With a
 -- memory, the one-hot token is followed by the cell of the memory that the step reads. Source: Deletang et al. 2023,
 -- "Neural Networks and the Chomsky Hierarchy", and their code.
@@ -35,8 +36,8 @@ local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
 local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of a sequence's stack. It is C text, since the number of cells depends on the length; count: the numbers of
--- one cell.
+-- The width of a sequence's stack. Its text in C depends on the length of sequences; its count is the number of numbers
+-- in one cell.
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
