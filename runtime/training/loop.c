@@ -89,22 +89,31 @@ static void view_window(lh_loop *loop) {
     }
 }
 
-/* Appends facts of the last checkpoint to the error of a failed step. done: index of the failed step in
- * loop->metrics. */
+/* A hint on a failed step. In the first step, no earlier update can be the reason for a loss or gradient that is not
+ * finite. */
+static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *failed) {
+    bool is_updated = loop->engine->step > 0 || (isfinite(failed->sums.loss) && isfinite(failed->gradient_norm));
+    return is_updated ? "a lower --learning-rate"
+                      : "not the learning rate, but a formula, such as encoding.score, or the initial values; the "
+                        "gradcheck of a\n    float64 build narrows it down (docs/troubleshooting.md)";
+}
+
+/* Appends facts of the last checkpoint and a hint to the error of a failed step. failed_index: index of the failed step
+ * in loop->metrics. */
 static lh_status explain_failure(const lh_loop *loop, lh_status status, int failed_index, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = loop->training.run;
+    const char *hint = choose_hint(loop, &loop->metrics[failed_index]);
     bool is_suspect = loop->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= loop->alarm.step;
     if (status != LH_ERR_INPUT || loop->metrics[failed_index].sums.positions == 0)
         return status; /* without examples there is no training */
     if (run->checkpoint_step < 0)
-        return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
-                       first.text);
+        return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: %s", first.text, hint);
     return lh_fail(error, status,
                    "%.1100s\n  the last %scheckpoint is of step %lld: %.700s/checkpoint.safetensors%s\n"
-                   "  hint: a lower --learning-rate",
+                   "  hint: %s",
                    first.text, is_suspect ? "" : "good ", (long long)run->checkpoint_step, run->directory,
-                   is_suspect ? "\n  it was written after the warning of divergence" : "");
+                   is_suspect ? "\n  it was written after the warning of divergence" : "", hint);
 }
 
 /* Warns once that the training may diverge. */

@@ -153,9 +153,30 @@ static void test_train_nan_names_last_checkpoint(void **state) {
     assert_non_null(strstr(result.err, "parameters: every element is finite"));
     assert_non_null(
         strstr(result.err, "gradient: NaN or infinite in 1 of 7 tensors; the first is output.weight (1 of"));
+    assert_non_null(strstr(result.err, "  hint: a lower --learning-rate\n"));
     char *text = read_text(state, FOLDER "/run.json");
     assert_non_null(strstr(text, "\"exit\":1}\n"));
     free(text);
+}
+
+static void train_first_block_with_nan(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
+                                       void *gradient, lh_sums *sums) {
+    toy_float.train_block(step, block, workspace, gradient, sums);
+    ((float *)gradient)[lh_toy_spec.tensors[TOY_OUTPUT].offset] = NAN;
+}
+
+/* No update precedes the first step, so its hint is not a lower rate. */
+static void test_train_nan_in_the_first_step(void **state) {
+    lh_cpu_program program = toy_float;
+    const lh_cpu_program *list[] = {&program, NULL};
+    program.train_block = train_first_block_with_nan;
+    toy.cpu = list;
+    lh_run_result result = run_toy(state, 1, "train --out . --no-eval");
+    assert_non_null(strstr(result.err, "step 1: the gradient's norm is nan; no update was made"));
+    assert_non_null(strstr(result.err,
+                           "there is no checkpoint yet\n  hint: not the learning rate, but a formula, such as "
+                           "encoding.score, or the initial values; "));
+    assert_null(strstr(result.err, "a lower --learning-rate"));
 }
 
 static void train_block_with_wild_gradient(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
@@ -223,6 +244,7 @@ int main(void) {
         RUN_TEST(test_train_keeps_checkpoints_of_named_steps),
         RUN_TEST(test_train_evaluates_during_training),
         RUN_TEST(test_train_nan_names_last_checkpoint),
+        RUN_TEST(test_train_nan_in_the_first_step),
         RUN_TEST(test_train_wild_gradient_warned_once),
         RUN_TEST(test_train_at_chance_reported),
         RUN_TEST(test_places_of_very_long_targets_are_refused_before_training),
