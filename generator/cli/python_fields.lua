@@ -35,7 +35,9 @@ local function format_type(field)
     return ('"%s"'):format(choice)
   end), ", "))
   local python_type = field.type == "kind" and "str" or TYPES[field.type]
-  if field.word then
+  if field.takes_names then
+    return python_type .. " | str | None"
+  elseif field.word then
     return python_type .. " | " .. literal .. " | None"
   end
   return (literal or python_type) and (literal or python_type) .. " | None" or "Any"

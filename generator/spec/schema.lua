@@ -151,7 +151,8 @@ local function format_range(field)
   local high = field.max and (field.min and "to " or "at most ") .. diagnostics.show(field.max)
     or field.below and "below " .. diagnostics.show(field.below)
   local separator = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
-  return noun .. " " .. (low or "") .. separator .. (high or "") .. (field.word and (" or %q"):format(field.word) or "")
+  return noun .. " " .. (low or "") .. separator .. (high or "") .. (field.word and ((field.takes_names
+    and ", %q or the name of an axis" or " or %q"):format(field.word)) or "")
 end
 
 -- Descriptions of the values that fields of these types take.

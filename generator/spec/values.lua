@@ -77,7 +77,7 @@ local readers = { boolean = function(_, _, node) return node.value end }
 
 function readers.number(context, field, node)
   local value = node.value
-  if field.word and value == field.word then
+  if field.word and value == field.word or field.takes_names and base_names.is_valid(value) then
     return value
   elseif type(value) ~= "number" then
     local number = type(value) == "string" and tonumber(value)

@@ -264,7 +264,10 @@ typedef struct lh_spec {
     int first_position[LH_MAX_STREAMS]; /* least random position, 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
     int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
-    bool passes_by_length;  /* examples of task length n take n passes; `passes` is the longest training length */
+    /* Examples of task length n take n passes, or, with pass_axis, as many as their value on an axis; `passes` is the
+     * largest number in training. */
+    bool passes_by_length;
+    int pass_axis;          /* 1 + the index of this axis of the task; 0: none */
     bool progressive;       /* each training step draws its number of passes (data/train_lengths.h), at most `passes` */
     bool draws_start;       /* passes start from noise */
     bool draws_by_sequence; /* each sequence of a batch has its own draw */

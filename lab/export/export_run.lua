@@ -140,13 +140,15 @@ local function make_inputs(spec, trainer)
   end)
 end
 
--- Returns the text of stored.jsonl: a line per example with its input, positions, distances, passes if they are as many
--- as the task length, the trainer's logits and, for a decoder, its answer as `output`.
+-- Returns the text of stored.jsonl: a line per example with its input, positions, distances, passes if the example
+-- determines them, the trainer's logits and, for a decoder, its answer as `output`.
 local function compute_lines(spec, run, trainer)
-  local requests, outputs = {}, {}
+  local requests, outputs, loops = {}, {}, spec.resolved.model.loops
+  local pass_axis = spec.plan.task.pass_axis > 0 and loops.times -- the key with the number of passes
   for _, example in ipairs(make_inputs(spec, trainer)) do
     local request = M.make_request(spec.plan, example.input, example.outputs)
     if request then
+      request[pass_axis or "passes"] = pass_axis and math.min(#requests + 1, loops.max_times) or nil
       requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
     end
   end
@@ -154,6 +156,7 @@ local function compute_lines(spec, run, trainer)
     table.concat(lists.map(requests, function(request) return json.encode(request) .. "\n" end)))
   local json_options = { keyorder = { "input", "output", "positions", "distances", "passes", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
+    request[pass_axis or "passes"] = nil
     request.logits, request.outputs, request.passes = answers[i].logits, nil, answers[i].passes
     -- A task that gives positions gives one to every token that the model reads.
     request.positions = answers[i].positions or request.positions

@@ -324,8 +324,8 @@ local function add_calls(facts)
   lists.append(facts.comments, facts.by_task and { "Its argument `positions` has the task's position of every token of "
     .. "with_target (0: none), which `trainer predict`", "prints for an input." } or {})
   lists.append(facts.comments, facts.by_length and {
-    "Its argument `passes` is the number of passes through the layers: in training the task length, which",
-    "`trainer predict` prints for an input." } or {})
+    ("Its argument `passes` is the number of passes through the layers: in training the %s, which"):format(
+      facts.by_length), "`trainer predict` prints for an input." } or {})
   facts.given_arguments = format_each(needed_names, ", NAME")
   facts.forward_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME=None")
   facts.pass_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
@@ -349,7 +349,8 @@ local function derive_file_facts(spec, run)
     linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
     tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", comments = comments,
-    by_length = plan.cpu.passes_by_length,
+    by_length = plan.cpu.passes_by_length and (plan.task.pass_axis > 0 and "value on the axis " .. model.loops.times
+      or "task length"),
   }
 end
 

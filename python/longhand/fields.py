@@ -91,8 +91,11 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     decoder_layers (kind encoder_decoder): number of decoder blocks [an integer from 1 to 64; default: 5]
     loops (kind encoder, decoder): several passes through the blocks, all with the same parameters (docs/looped.md);
         absent: one pass
-    loops.times: number of passes; length: as many as the task length n of the example (Fan et al. 2024) [an integer
-        from 2 to 64 or 'length'; required]
+    loops.times: number of passes; length: as many as the task length n of the example (Fan et al. 2024); the name of an
+        axis of the task, such as digits: as many as the example's value on this axis [an integer from 2 to 64, 'length'
+        or the name of an axis; required]
+    loops.max_times: the maximum number of passes in training, if times is the name of an axis [an integer from 2 to
+        1024]
     loops.progressive: whether every training step samples two numbers: of passes without gradient, and of the passes
         with gradient that follow, at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation has
         `times` passes [true or false; default: false]

@@ -29,7 +29,10 @@ lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences) {
     return shape;
 }
 
-int lh_count_passes(const lh_spec *spec, int n) { return spec->passes_by_length ? n : spec->passes; }
+int lh_count_passes(const lh_spec *spec, int n) {
+    if (spec->pass_axis > 0) return spec->corpus->sizes[n - 1].passes;
+    return spec->passes_by_length ? n : spec->passes;
+}
 
 int lh_count_shape_tokens(const lh_shape *shape) {
     int tokens = 0;

@@ -117,7 +117,7 @@ static void train_batch_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, c
         return;
     }
     step.shape = lh_make_shape(cpu->engine.spec, batch_part->n, cpu->job.shape.sequences);
-    if (cpu->engine.spec->passes_by_length) step.passes = batch_part->n;
+    if (cpu->engine.spec->passes_by_length) step.passes = lh_count_passes(cpu->engine.spec, batch_part->n);
     if (cpu->program->begin_length != NULL) begin_length(cpu, lane, &step, batch_part->n);
     int block_size = cpu->program->block_sequences(step.shape.length), count = batch_part->sequences;
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&step, lane->workspace);

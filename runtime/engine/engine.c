@@ -176,11 +176,11 @@ lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_erro
 }
 
 lh_status lh_check_training_lengths(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
-    int max_n = lh_lengths_find_longest(lengths);
+    int max_n = lh_lengths_find_longest(lengths), passes = lh_count_passes(spec, max_n);
     lh_status status = lh_check_limit(spec, lengths, error);
-    if (status != LH_OK || lh_count_passes(spec, max_n) <= spec->passes) return status;
+    if (status != LH_OK || passes <= spec->passes) return status;
     return lh_fail(error, LH_ERR_INPUT,
                    "--length, --overfit: length %d has %d passes, and training has memory for %d\n"
                    "  expected: a length of train.lengths",
-                   max_n, max_n, spec->passes);
+                   lh_get_reported_length(spec, max_n), passes, spec->passes);
 }

@@ -138,10 +138,12 @@ static void name_group(const lh_traces *traces, lh_trace_group *group) {
     int reported_length = lh_get_reported_length(traces->spec, group->n), groups_of_length = 0;
     for (int g = 0; g < traces->group_count; g++)
         groups_of_length += lh_get_reported_length(traces->spec, traces->groups[g].n) == reported_length;
-    if (groups_of_length == 1) snprintf(group->label, sizeof group->label, "n%d", reported_length);
-    else
-        snprintf(group->label, sizeof group->label, "n%do%d", reported_length,
-                 lh_get_output_length(traces->spec, group->n));
+    size_t bytes = sizeof group->label;
+    int used = snprintf(group->label, bytes, "n%d", reported_length);
+    if (groups_of_length == 1) return;
+    used += snprintf(group->label + used, bytes - (size_t)used, "o%d", lh_get_output_length(traces->spec, group->n));
+    if (traces->spec->pass_axis > 0)
+        snprintf(group->label + used, bytes - (size_t)used, "p%d", lh_count_passes(traces->spec, group->n));
 }
 
 static lh_status make_groups(lh_traces *traces, lh_error *error) {

@@ -276,6 +276,7 @@ const lh_spec longhand_spec_${symbol} = {
         %   { "distance_range", drawn_text.distance_range },
         %   { "passes", cpu.passes },
         %   { "passes_by_length", cpu.passes_by_length and "true" },
+        %   { "pass_axis", task.pass_axis },
         %   { "progressive", cpu.gradient_passes and "true" },
         %   { "draws_start", draws_start and "true" },
         %   { "draws_by_sequence", (streams[1].by_sequence or streams[2] and streams[2].by_sequence) and "true" },

@@ -270,6 +270,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true, -- absent by default:
     ["model.loops.norm"] = true, ["model.loops.progressive"] = true, -- the second test before this one
     ["model.loops.deviation"] = true, ["model.loops.loss"] = true,
+    ["model.loops.max_times"] = true, -- for tasks with axes: test_models.lua
     ["model.cell"] = true, ["model.cells"] = true, -- test_recurrent.lua
     ["encoding.layers"] = true, -- two tests below
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua

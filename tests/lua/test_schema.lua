@@ -78,6 +78,8 @@ local CASES = {
   { "model.decoder_layers", "64", "0", "0 is below 1", { ENCODER_DECODER } },
   { "model.loops", "{ times = 4 }", "{ inject = true }", "model.loops.times: is missing" },
   { "model.loops.times", "64", "1", "1 is below 2" },
+  { "model.loops.max_times", "8", "1", "1 is below 2", { "model.loops.times=vectors",
+    "task.kind=latin_square" } },
   { "model.loops.progressive", "true", "1", "expected: true or false", { LOOPS } },
   { "model.loops.loss", "every", "all", "expected: last, every", { LOOPS } },
   { "model.loops.inject", "true", "1", "expected: true or false", { LOOPS } },

@@ -86,9 +86,14 @@ local function compute_pass_shares(max_passes)
   return pass_share, gradient_share
 end
 
+-- Whether the number of passes is the task length of an example.
+local function has_passes_by_length(plan)
+  return plan.cpu.passes_by_length and plan.task.pass_axis == 0
+end
+
 -- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
 -- all streams together, divided equally between them. If the number of passes is the task length, it is taken to be
--- proportional to the tokens.
+-- proportional to the tokens; if it is the value on an axis, all examples are taken to have the maximum of training.
 function M.count_forward(plan, size)
   local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
@@ -98,7 +103,7 @@ function M.count_forward(plan, size)
   end) + lists.sum(plan.flops.attentions, function(entry)
     return entry.count * get_tokens(entry.queries) * get_tokens(entry.keys)
   end)
-  return plan.cpu.passes_by_length and flops * get_tokens(0) / plan.longest_training or flops
+  return has_passes_by_length(plan) and flops * get_tokens(0) / plan.longest_training or flops
 end
 
 -- Stores the operations of a step at the mean training length in every operation of a list; returns their sum. means:
@@ -131,7 +136,7 @@ function M.derive(plan, net, facts)
     masked = list_masked(plan, counts.families),
   }
   local sizes, weights, weight_sum = list_sizes(plan.resolved.train, facts)
-  if plan.cpu.passes_by_length then -- scope.times counts passes of the longest example; an example of length n has n
+  if has_passes_by_length(plan) then -- scope.times counts passes of the longest example; an example of length n has n
     weights = lists.map(tasks.list_lengths(plan.resolved.train.lengths), function(n, i)
       return weights[i] * n / plan.cpu.passes
     end)

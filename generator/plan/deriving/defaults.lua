@@ -44,11 +44,11 @@ local function format_list(list, format)
 end
 
 -- The numbers of passes in eval.by.passes as text; nil without this field. The first must be the number of passes in
--- training; 0 stands for the task length of the examples.
+-- training; 0 stands for that of each example.
 local function format_passes(resolved)
   local passes = lists.get(resolved, "eval.by.passes")
   local times = passes and resolved.model.loops.times
-  times = times == "length" and 0 or times
+  times = type(times) == "string" and 0 or times
   return passes and table.concat(lists.join({ times }, lists.filter(tasks.list_lengths(passes), function(number)
     return number ~= times
   end)), ",")

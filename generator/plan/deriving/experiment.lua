@@ -87,6 +87,17 @@ local function add_names(facts, resolved, arrays)
   return token ~= false
 end
 
+-- The number, from 1, of the axis whose values are the passes of examples (model.loops.times); 0 without such an axis.
+local function find_pass_axis(facts, resolved)
+  local times = lists.get(resolved, "model.loops.times")
+  for i, axis in ipairs(facts.axes or {}) do
+    if axis.name == times then
+      return i
+    end
+  end
+  return 0
+end
+
 local function describe_task(facts, resolved, arrays)
   return {
     kind = facts.kind,
@@ -95,6 +106,7 @@ local function describe_task(facts, resolved, arrays)
     text = facts.text,
     data = facts.data,
     axes = #(facts.axes or {}),
+    pass_axis = find_pass_axis(facts, resolved),
     input_names = add_symbols(facts.input_symbols, "The symbols of inputs.", "input_symbols", arrays),
     output_names = add_symbols(facts.output_symbols, "The symbols of outputs.", "output_symbols", arrays),
     ends = add_names(facts, resolved, arrays),

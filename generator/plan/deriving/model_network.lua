@@ -256,9 +256,10 @@ local function make_section(plan, file)
   local model = complete(plan.resolved.model, SECTION_DEFAULTS)
   model.source, model.spare_token = nil, nil
   model.options = file and (model.options or {}) or nil
-  if model.loops and model.loops.times == "length" then -- as many passes as the longest training example has
-    local max_length = lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
-    model.loops = lists.merge(model.loops, { times = max_length, by_length = true })
+  if model.loops and type(model.loops.times) == "string" then -- as many passes as a training example has at most
+    local max_times = model.loops.max_times
+      or lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
+    model.loops = lists.merge(model.loops, { times = max_times, by_length = true })
   end
   return model
 end

@@ -43,9 +43,12 @@ return {
     only = { "encoder_decoder" }, doc = "number of decoder blocks" },
   { path = "model.loops", is_rare = true, type = "table", optional = true, only = { "encoder", "decoder" },
     doc = "several passes through the blocks, all with the same parameters (docs/looped.md); absent: one pass" },
-  { path = "model.loops.times", type = "integer", min = 2, max = 64, word = "length", required = true,
-    unit = "passes", fingerprints = { "w->passes" },
-    doc = "number of passes; length: as many as the task length n of the example (Fan et al. 2024)" },
+  { path = "model.loops.times", type = "integer", min = 2, max = 64, word = "length", takes_names = true,
+    required = true, unit = "passes", fingerprints = { "w->passes" },
+    doc = "number of passes; length: as many as the task length n of the example (Fan et al. 2024); the name of an "
+      .. "axis of the task, such as digits: as many as the example's value on this axis" },
+  { path = "model.loops.max_times", is_rare = true, type = "integer", min = 2, max = 1024, optional = true,
+    unit = "passes", doc = "the maximum number of passes in training, if times is the name of an axis" },
   { path = "model.loops.progressive", is_rare = true, type = "boolean", default = false, omitted_value = false,
     fingerprints = { "free_passes" },
     doc = "whether every training step samples two numbers: of passes without gradient, and of the passes with "

@@ -11,21 +11,50 @@ local M = {}
 
 local PASSES = "eval.by." .. axes.PASSES
 
+-- Refuses model.loops.times because of another field.
+local function refuse_times(context, report, other_path, value, message, expected)
+  report.refuse("model.loops.times", other_path, value, { what = ("%q: %s"):format(
+    context.resolved.model.loops.times, message), expected = expected .. ", or a number" })
+end
+
 -- Checks that the number of passes of an example can be its task length.
 local function check_by_length(context, report)
-  local resolved = context.resolved
-  local lengths = tasks.list_lengths(resolved.train.lengths)
-  local function refuse(other_path, value, message, expected)
-    report.refuse("model.loops.times", other_path, value, { what = '"length": ' .. message,
-      expected = expected .. ", or a number" })
-  end
-  if is_causal(resolved) then
-    refuse("model.kind", '"decoder"', "a decoder caches the keys of a fixed number of passes", 'model.kind = "encoder"')
-  elseif context.task and context.task.data then
-    refuse("task", context.task.kind, "examples of a fixed set have an index in place of a length",
-      "a task that samples its examples")
+  local lengths = tasks.list_lengths(context.resolved.train.lengths)
+  if context.task and context.task.data then
+    refuse_times(context, report, "task", context.task.kind,
+      "examples of a fixed set have an index in place of a length", "the name of an axis of the task")
   elseif #lengths > 0 and lists.max(lengths, function(n) return n end) < 2 then
-    refuse("train.lengths", "1", "no example has two passes", "longer lengths")
+    refuse_times(context, report, "train.lengths", "1", "no example has two passes", "longer lengths")
+  end
+end
+
+-- Checks that the number of passes of an example can be its value on an axis.
+local function check_by_axis(context, report, loops)
+  local facts = context.task
+  local axis = facts and axes.find_declared(facts, loops.times)
+  if facts and not axis then
+    local names = lists.get_names(facts.axes or {})
+    refuse_times(context, report, "task", facts.kind, ("%s has no such axis"):format(facts.kind),
+      names[1] and table.concat(names, ", ") or '"length"')
+  elseif axis and not loops.max_times then
+    report.add({ "model.loops.times" }, { what = ("%q: the maximum number of passes in training is missing"):format(
+      loops.times), expected = "model.loops.max_times" })
+  end
+end
+
+-- Checks passes that the example determines.
+local function check_by_example(context, report, loops)
+  if is_causal(context.resolved) then
+    refuse_times(context, report, "model.kind", '"decoder"', "a decoder caches the keys of a fixed number of passes",
+      'model.kind = "encoder"')
+  elseif loops.times == "length" then
+    check_by_length(context, report)
+  else
+    check_by_axis(context, report, loops)
+  end
+  if loops.progressive then
+    report.refuse("model.loops.progressive", "model.loops.times", ("%q"):format(loops.times), {
+      what = "true: a step samples its numbers of passes", expected = "a number of passes, or progressive = false" })
   end
 end
 
@@ -71,12 +100,13 @@ local function check_loops(context, report)
       what = "masks of dropout are numbered by the layers of training, and evaluation may have more passes",
       expected = "false, or no model.loops" })
   end
-  if loops.times == "length" then
-    check_by_length(context, report)
-    if loops.progressive then
-      report.refuse("model.loops.progressive", "model.loops.times", '"length"', {
-        what = "true: a step samples its numbers of passes", expected = "a number of passes, or progressive = false" })
-    end
+  local names_axis = type(loops.times) == "string" and loops.times ~= "length"
+  if loops.max_times and not names_axis then
+    report.refuse("model.loops.max_times", "model.loops.times", ('"%s"'):format(loops.times), {
+      what = "times determines the maximum already", expected = "the name of an axis in times, or no max_times" })
+  end
+  if type(loops.times) == "string" then
+    check_by_example(context, report, loops)
   end
 end
 

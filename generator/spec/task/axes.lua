@@ -44,13 +44,13 @@ function M.read_named(context, names, node)
 end
 
 -- The axis with this name if the task or the spec declares it, or nil.
-local function find_declared(facts, name)
+function M.find_declared(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
 
 -- The axis with this name; nil if there is none. Every task with a dataset has `length`; with files, also `trained`.
 local function find(facts, name)
-  local axis = find_declared(facts, name)
+  local axis = M.find_declared(facts, name)
   return axis or name == M.TRAINED and not facts.data.is_generated and { name = name, first = 0, last = 1 }
     or name == "length" and { name = name, first = 1, last = M.MAX_VALUE } or nil
 end
@@ -61,7 +61,7 @@ local function name_source(facts)
 end
 
 local function report_unknown_axis(facts, report, path, name)
-  local implied_name = not facts.data.is_generated and not find_declared(facts, M.TRAINED) and M.TRAINED or nil
+  local implied_name = not facts.data.is_generated and not M.find_declared(facts, M.TRAINED) and M.TRAINED or nil
   local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { implied_name }))
   report.add({ path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(name_source(facts), diagnostics.show(name)),
@@ -98,7 +98,7 @@ local function check_by(facts, report, path, by)
   local count = 0
   for name, request in next, by do
     local axis, axis_path = find(facts, name), path .. "." .. name
-    if name ~= M.NOISE then
+    if not M.IS_LEVEL[name] then
       count = count + 1
       if not axis then
         report_unknown_axis(facts, report, path, name)
@@ -126,7 +126,7 @@ end
 
 -- Refuses eval.novel in a spec if examples do not record whether they are in the training set.
 local function check_novel(facts, report)
-  if report.find_place("eval.novel") and not find_declared(facts, M.TRAINED) then
+  if report.find_place("eval.novel") and not M.find_declared(facts, M.TRAINED) then
     report.add({ "eval.novel" }, { what = ("%s does not mark the examples of training"):format(
       facts.data and name_source(facts) or facts.kind),
       expected = "a task with an axis `trained`: ./longhand list tasks, or task.axes of files" })

@@ -12,9 +12,10 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Whether a run's own score has as many passes as each example's task length. A model itself does not know this length.
+-- Whether a run's own score has as many passes as each example's task length, or its value on an axis. A model itself
+-- does not know this number.
 function M.uses_oracle(run)
-  return lists.get(run.facts, "spec.model.loops.times") == "length"
+  return type(lists.get(run.facts, "spec.model.loops.times")) == "string"
 end
 
 -- Returns the evaluations of a split at all numbers of passes, ascending; nil unless they are several, of the same

@@ -63,9 +63,10 @@ static int choose_outputs(const lh_input *input, const lh_spec *spec) {
 /* Sets shape 1 of the dataset to the lengths of the line, and raises the lengths of shape 2 if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *current = &spec->corpus->sizes[0], *max_sizes = &spec->corpus->sizes[1];
-    *current = (lh_sizes){input->input_length, choose_outputs(input, spec)};
+    *current = (lh_sizes){input->input_length, choose_outputs(input, spec), input->passes};
     if (current->input > max_sizes->input) max_sizes->input = current->input;
     if (current->output > max_sizes->output) max_sizes->output = current->output;
+    if (current->passes > max_sizes->passes) max_sizes->passes = current->passes;
     input->n = 1;
 }
 
@@ -142,6 +143,20 @@ static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line
                        (long long)line, spec->data->longest);
     input->outputs = (int)outputs;
     return LH_OK;
+}
+
+/* Reads the number of passes, if it is the value of an axis. object: NULL for a text, which has no values. */
+static lh_status read_passes(lh_input *input, const lh_spec *spec, int64_t line, const json_t *object,
+                             lh_error *error) {
+    if (spec->pass_axis == 0) return LH_OK;
+    const char *name = spec->task->axis[spec->pass_axis - 1];
+    const json_t *value = object != NULL ? json_object_get(object, name) : NULL;
+    json_int_t passes = value != NULL ? json_integer_value(value) : 0;
+    if (passes >= 1 && passes <= LH_MAX_PASSES) input->passes = (int)passes;
+    if (input->passes > 0) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "line %lld: \"%s\", the number of passes, is %s\n  expected: a JSON line with a number from 1 to %d",
+                   (long long)line, name, value != NULL ? "out of range" : "missing", LH_MAX_PASSES);
 }
 
 /* ---- right answers ---- */
@@ -263,6 +278,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (status == LH_OK) status = lh_input_read_lists(input, object, spec, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
+    if (status == LH_OK) status = read_passes(input, spec, line, object, error);
     if (status == LH_OK) status = find_answer(input, spec, line, object, source, error);
     json_decref(object);
     if (status == LH_OK) status = find_length(input, spec, line, error);
@@ -289,6 +305,7 @@ static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, c
 
 lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_error *error) {
     lh_status status = read_text(input, spec->task, line, text, error);
+    if (status == LH_OK) status = read_passes(input, spec, line, NULL, error);
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
 
@@ -306,6 +323,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
                                 lh_error *error) {
     const lh_task *task = spec->task;
     lh_status status = read_text(input, task, line, text, error);
+    if (status == LH_OK) status = read_passes(input, spec, line, NULL, error);
     if (status == LH_OK && task->solve != NULL) {
         lh_literal literal = make_literal(task, input->input, input->input_length, frame);
         status = solve(input, task, &literal, line, error);

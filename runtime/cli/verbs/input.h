@@ -16,6 +16,7 @@ typedef struct lh_input_list {
 typedef struct lh_input {
     int n;           /* task length; with a dataset, the number of a shape (lh_line_shapes, lh_trace_inputs) */
     int outputs;     /* number of tokens to predict, with a dataset; 0: unspecified */
+    int passes;      /* with lh_spec.pass_axis, the number of passes; else 0 */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
@@ -40,21 +41,21 @@ typedef struct lh_line_shapes {
 
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
-/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N. If the
- * model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. If the spec has
- * positions of lines, "positions" is a list of them (lh_dataset.positions). The
- * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
- * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
- * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of range, distances
- * that do not ascend from 0, lists of unequal lengths, a length that the task does not have, or an input that does not
- * determine the place of its answer. With a dataset pass the spec of lh_line_shapes. Call lh_input_free also after an
- * error. */
+/* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N. If
+ * the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. If the spec
+ * has positions of lines, "positions" is a list of them (lh_dataset.positions). The right answer is "target":[...]
+ * with an optional "mask":[...], which also give the number of outputs; or the task's solution, if the input has the
+ * form of the task's examples. Keys of the task's axes are allowed, and the key of lh_spec.pass_axis is required.
+ * line: number of the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of
+ * range, distances that do not ascend from 0, lists of unequal lengths, a length that the task does not have, or an
+ * input that does not determine the place of its answer. With a dataset pass the spec of lh_line_shapes. Call
+ * lh_input_free also after an error. */
 lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text,
                              lh_answer_source source, lh_error *error);
 
 /* Reads text in symbols of the task's input alphabet. A task that can solve inputs converts the text to the form of its
  * examples. frame: see lh_literal; LH_NO_VALUE if the task has no such axis. LH_ERR_INPUT also if the input is too long
- * for the encoding. */
+ * for the encoding, or the spec has a pass_axis, whose value a text lacks. */
 lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
                                 lh_error *error);
 

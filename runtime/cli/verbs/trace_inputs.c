@@ -17,8 +17,7 @@ static size_t count_lines(const char *text) {
 /* Finds the number of the shape with these sizes. A new shape is added; the corpus has space for one per line. */
 static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
     int i = 0;
-    while (i < corpus->shapes && (corpus->sizes[i].input != sizes->input || corpus->sizes[i].output != sizes->output))
-        i++;
+    while (i < corpus->shapes && memcmp(&corpus->sizes[i], sizes, sizeof *sizes) != 0) i++;
     if (i == corpus->shapes) corpus->sizes[corpus->shapes++] = *sizes;
     return i + 1;
 }

@@ -146,9 +146,9 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "of wrong answers.\n"
         "A generative model's answers end with the task's end symbol, if it has one. If the task or the line gives "
         "positions,\n"
-        "\"positions\":[...] has that of each token that the model reads. If the task length is the number of passes "
-        "through\n"
-        "the layers, \"passes\":N has it."};
+        "\"positions\":[...] has that of each token that the model reads. If the example determines the number of "
+        "passes through\n"
+        "the layers, \"passes\":N has it; if it is the value on an axis, lines have this value, such as \"digits\":3."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool has_printed_help;

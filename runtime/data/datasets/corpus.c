@@ -1,6 +1,7 @@
 /* See corpus.h. corpus_read.c reads lines, collect.c collects a task's examples, and corpus_sets.c queries a corpus. */
 #include "data/datasets/corpus.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,17 +15,19 @@ static int compare_records(const void *a, const void *b) {
     const lh_record *x = a, *y = b;
     if (x->input != y->input) return x->input < y->input ? -1 : 1;
     if (x->output != y->output) return x->output < y->output ? -1 : 1;
+    if (x->passes != y->passes) return x->passes < y->passes ? -1 : 1;
     return x->start < y->start ? -1 : 1; /* the order of the file */
 }
 
 static bool has_sizes(const lh_sizes *sizes, const lh_record *record) {
-    return sizes->input == record->input && sizes->output == record->output;
+    return sizes->input == record->input && sizes->output == record->output && sizes->passes == record->passes;
 }
 
 static int compare_sizes(const void *a, const void *b) {
     const lh_sizes *x = a, *y = b;
     if (x->input != y->input) return x->input < y->input ? -1 : 1;
-    return x->output != y->output ? x->output < y->output ? -1 : 1 : 0;
+    if (x->output != y->output) return x->output < y->output ? -1 : 1;
+    return x->passes != y->passes ? x->passes < y->passes ? -1 : 1 : 0;
 }
 
 /* Writes the shapes of all records, each once and in ascending order; sizes must hold as many elements as there are
@@ -35,7 +38,7 @@ static int merge_sizes(lh_sizes *sizes, const lh_example_list lists[LH_SETS]) {
         for (int64_t i = 0; i < lists[set].count; i++) {
             const lh_record *record = &lists[set].records[i];
             if (i == 0 || !has_sizes(&sizes[count - 1], record))
-                sizes[count++] = (lh_sizes){record->input, record->output};
+                sizes[count++] = (lh_sizes){record->input, record->output, record->passes};
         }
     if (count > 0) qsort(sizes, (size_t)count, sizeof *sizes, compare_sizes);
     for (int i = 0; i < count; i++)
@@ -109,6 +112,39 @@ static lh_status list_lengths(lh_corpus *c, lh_error *error) {
     return LH_OK;
 }
 
+static lh_status fail_passes(const lh_spec *spec, const char *path, const lh_record *record, int max_passes,
+                             lh_error *error) {
+    const char *axis = spec->task->axis[spec->pass_axis - 1];
+    char value[16] = "missing";
+    if (record->passes != LH_NO_VALUE) snprintf(value, sizeof value, "%d", record->passes);
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s:%u: %s is %s, and model.loops.times = \"%s\" makes it the number of passes\n"
+                   "  expected: from 1 to %d%s",
+                   path, record->line, axis, value, axis, max_passes,
+                   max_passes == spec->passes ? ", model.loops.max_times" : "");
+}
+
+/* Sets the passes of a set's examples to their values on the axis of passes; max_passes: their maximum. LH_ERR_INPUT: a
+ * value is below 1 or above the maximum. */
+static lh_status set_passes(const lh_spec *spec, const char *path, lh_example_list *list, int max_passes,
+                            lh_error *error) {
+    for (int64_t i = 0; i < list->count; i++) {
+        lh_record *record = &list->records[i];
+        record->passes = list->values[record->number * spec->task->axes + spec->pass_axis - 1];
+        if (record->passes < 1 || record->passes > max_passes)
+            return fail_passes(spec, path, record, max_passes, error);
+    }
+    return LH_OK;
+}
+
+static lh_status set_all_passes(const lh_spec *spec, const char *const paths[LH_SETS], lh_example_list lists[LH_SETS],
+                                lh_error *error) {
+    lh_status status = LH_OK;
+    for (int set = 0; status == LH_OK && spec->pass_axis > 0 && set < LH_SETS; set++)
+        status = set_passes(spec, paths[set], &lists[set], set == LH_SET_TRAIN ? spec->passes : LH_MAX_PASSES, error);
+    return status;
+}
+
 static int64_t count_all(const lh_example_list lists[LH_SETS]) {
     int64_t count = 0;
     for (int set = 0; set < LH_SETS; set++) count += lists[set].count;
@@ -150,6 +186,7 @@ lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const lh_corpus
     memset(corpus, 0, sizeof *corpus);
     lh_status status = spec->task->collect != NULL ? lh_collect(spec, paths, request, lists, error)
                                                    : read_files(spec, paths, lists, error);
+    if (status == LH_OK) status = set_all_passes(spec, paths, lists, error);
     if (status == LH_OK) status = build_sets(corpus, spec->task->axes, paths, lists, error);
     for (int i = 0; i < LH_SETS; i++) lh_example_list_close(&lists[i]);
     if (status != LH_OK) lh_corpus_close(corpus);

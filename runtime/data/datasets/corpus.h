@@ -3,9 +3,10 @@
  * line_formats.h; or from a task that makes them when a run begins (longhand/task.h). Targets of files get the task's
  * end symbol if they lack it.
  *
- * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
- * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output
- * length. Output for users shows input lengths and values on the task's axes.
+ * Examples are grouped by shape, (input length, output length, passes), so a batch needs no padding and has one number
+ * of passes. With a dataset a "task length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all
+ * sets, by input length, then output length, then passes. Output for users shows input lengths and values on the task's
+ * axes.
  */
 #ifndef LONGHAND_CORPUS_H
 #define LONGHAND_CORPUS_H
@@ -17,10 +18,12 @@
 
 typedef struct lh_sizes {
     int input, output; /* tokens */
+    int passes;        /* with lh_spec.pass_axis, the value on this axis; else 0 */
 } lh_sizes;
 
 enum {
     LH_LARGEST_VALUE = 1000000000, /* greatest value on an axis */
+    LH_MAX_PASSES = 10000,         /* maximum number of passes of an example in an evaluation */
     LH_IGNORED_KEYS = 256          /* bytes of a list of keys */
 };
 

@@ -205,7 +205,7 @@ lh_status lh_example_list_add(lh_example_list *r, int input, int output, int wor
     if (status != LH_OK) return status;
     *storage = (lh_example_storage){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes,
                                     r->has_positions ? r->positions + r->used : NULL};
-    r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1};
+    r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1, 0};
     r->count++;
     r->used += words;
     return LH_OK;

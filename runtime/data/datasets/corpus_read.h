@@ -9,6 +9,7 @@ typedef struct lh_record {
     int64_t start;     /* index in tokens and mask of the example or its item */
     int64_t number;    /* number of the example, from 0, in the order of the file */
     uint32_t line;     /* line of the file, from 1; for a task's examples number + 1 */
+    int passes;        /* see lh_sizes; set by corpus.c */
 } lh_record;
 
 typedef struct lh_example_list {

@@ -160,7 +160,8 @@ local LEVELS = {
   { "noise", "noise on embeddings", "deviations as eval.noise says. The score of a run is that of its least noise" },
   { "passes", "passes of a model with loops", "the score of a run is that at the passes of training. "
     .. "confidence: for each length the passes of the table whose answers are the most probable on average; per "
-    .. "example: for each example those of its most probable answers. oracle: as many as the task length" },
+    .. "example: for each example those of its most probable answers. oracle: as many as the task "
+    .. "length, or as the value on an axis" },
 }
 
 -- Makes the table by the values of a level; nil if no run was evaluated at several.
