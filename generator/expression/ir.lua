@@ -182,21 +182,23 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- Describes a node that cannot be a part of a term of a token; nil for other nodes.
-function M.describe_unsummable(node)
-  local p = node.parameter
-  return node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
+-- Describes a node that cannot be a part of a term of a token; nil for other nodes. written: names of symbols by node,
+-- as a spec writes them, or nil.
+function M.describe_unsummable(node, written)
+  local p, name = node.parameter, written and written[node]
+  return name and name ~= "head" and "x." .. name
+    or node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
     or node.op == "sum_between" and "another sum_between"
     or p and p.learned and node.op ~= "value" and "x." .. p.name or nil
 end
 
 -- The difference of two running sums of a term over the tokens: the sum up to and with the query, minus the sum up to
--- and with the key.
-function Builder:sum_between(term)
+-- and with the key. written: see describe_unsummable.
+function Builder:sum_between(term, written)
   local has_value, unsummable_text = false, nil
   walk(term, function(node)
     has_value = has_value or node.op == "value"
-    unsummable_text = unsummable_text or M.describe_unsummable(node)
+    unsummable_text = unsummable_text or M.describe_unsummable(node, written)
   end)
   if unsummable_text then
     return refuse(("sum_between reads %s"):format(unsummable_text), "values of tokens, constants and x.head",

@@ -141,7 +141,7 @@ end
 local function sum_between(name, value)
   value = read_number(name, value)
   return wrap_result(name, session.builder:sum_between(type(value) == "number" and session.builder:number(value)
-    or value))
+    or value, session.written))
 end
 
 local function check_edges(edges)
@@ -317,7 +317,7 @@ end
 
 local function read_symbol(name)
   if name == "score" and session.score then
-    session.symbols.score = true
+    session.written[session.score] = name
     return wrap(session.score)
   elseif name == "heads" or name == "head_width" or name == "layers" or name == "causal" then
     return session[name] -- a plain number: a `for` can count to it, and it can index a list
@@ -326,7 +326,7 @@ local function read_symbol(name)
   if not node then
     refuse(name, problem.what, problem.expected, problem.hint)
   end
-  session.symbols[name] = true
+  session.written[node] = session.written[node] or name
   return wrap(node)
 end
 
@@ -354,9 +354,9 @@ end)
 --   score        the node of the score so far, or nil for the logit
 --   parameters   the parameters, by their names in the spec
 --   used         set here: the set of the names of parameters that the function reads
---   symbols      set here: the set of the names of symbols that the function reads
+--   written      set here: by node, the name of the symbol as the function first writes it
 function M.begin(new_session)
-  new_session.used, new_session.symbols = {}, {}
+  new_session.used, new_session.written = {}, {}
   session = new_session
   local x = setmetatable({}, ROOT)
   roots[x] = new_session

@@ -151,6 +151,8 @@ function TestValues.test_other_terms_are_refused()
   assert_refused("the score reads x.gate, a value of one token, for a pair", "x.score + x.gate")
   assert_refused("sum_between reads x.score", "x.score + sum_between(x.score * x.gate)")
   assert_refused("sum_between reads x.distance", "x.score + sum_between(x.distance * x.gate)")
+  assert_refused("sum_between reads x.key\n", "x.score + sum_between(x.key * x.gate)")
+  assert_refused("sum_between reads x.query_index\n", "x.score + sum_between(x.query_index * x.gate)")
   assert_refused("sum_between reads another sum_between", "x.score + sum_between(x.gate * sum_between(x.gate))")
   assert_refused("sum_between reads x.slope", "x.score + sum_between(x.slope * x.gate)",
     'gate = { per = "token" }, slope = { init = 1 }')
