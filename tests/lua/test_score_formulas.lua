@@ -61,6 +61,9 @@ function TestPlain.test_undefined_values_are_refused()
   end
   local _, problem = sandbox.run("return { sqr(1) }")
   lu.assertEquals(problem.hint, "did you mean sqrt?")
+  _, problem = sandbox.run("return { softplus(1) }")
+  lu.assertEquals({ problem.what, problem.hint }, { '"softplus" is not defined; a spec has no I/O and no library',
+    "write -log_sigmoid(-x), which is log(1 + exp(x)) without its overflow" })
 end
 
 function TestPlain.test_the_functions_cannot_be_replaced()

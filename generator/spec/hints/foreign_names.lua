@@ -26,6 +26,7 @@ M.NAMES = {
   range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
   list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
   math = "exp(x), log(x), sqrt(x), abs(x), without math.", string = "texts joined by .., the only operation on them",
+  softplus = "-log_sigmoid(-x), which is log(1 + exp(x)) without its overflow",
   torch = "the functions of a score: exp(x), log(x), abs(x)",
 }
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
