@@ -7,13 +7,13 @@
 -- element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   lanes           the set of the numbers that differ from lane to lane, as letters: q query, k key, h head, s score,
---                   and others that lower.lua lists
+--   lanes           the set of letters of the numbers that differ from lane to lane, such as { q = true, s = true }:
+--                   q query, k key, h head, s score, and others that lower.lua lists
 --   scalar          whether there are no vectors, so that a lane is one entry
 --   flat            whether all statements are at the level "lane"
 --   under_keys      whether the loop over lanes is inside a loop over keys
 -- Fields of an effect:
---   kind            the kind of its statement: a name in statements.tpl
+--   kind            the kind of its statement, a name in statements.tpl, such as "assign" or "add"
 --   node            the node whose value the statement uses
 --   per_head        whether there is an effect for each head
 --   loops           indices of the sums around the node, outermost first; nil: none

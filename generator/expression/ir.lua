@@ -3,8 +3,10 @@
 -- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
 -- invalid. A node is { op, id, type, low, high, sure, [1], [2], ... } with its arguments as items, and never changes;
 -- equal nodes are one node. Invariant: ids ascend in the order in which nodes are made, so every order that derives
--- from ids is equal in all runs.
+-- from ids is equal in all runs. Fields of a node, of which only some kinds of nodes have `row` and the fields below:
 --
+--   op          the name of the operation, such as "add", or of the kind of a leaf, such as "symbol" or "number"
+--   id          a number that no other node of the builder has
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
 --   sure        whether the range follows from positions and constants alone, not from learned numbers or logits

@@ -26,8 +26,8 @@ M.RUNNING_SETS = { s = "r", d = "dr" }
 local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- The index of the current entry in a table of a class: in a loop nest of this class, or in a nest over pairs. nil for
--- tables of the classes pair and uniform.
+-- C text of the index of the current entry in a table of the class table_class, for a loop nest over this class or over
+-- pairs (nest_class); nil for tables of the classes pair and uniform.
 function M.find_place(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end

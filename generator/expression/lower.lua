@@ -39,11 +39,11 @@ local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } --
 for name, row in next, functions.rows do
   IS_EXPENSIVE[name] = not row.cheap
 end
--- The largest number of operations with which the loop over pairs combines two classes; longer parts get a table of
--- pairs.
+-- The loop over pairs combines loads of two classes by at most this number of operations; longer combinations get a
+-- table of pairs.
 local MAX_PAIR_OPERATIONS = 4
--- The largest number of operations of a part of a lower class that each entry of a table computes itself; longer parts
--- get a table.
+-- Each entry of a table computes parts of a lower class again if they have at most this number of operations; longer
+-- parts get a table of their own.
 local MAX_REPEATED_OPERATIONS = 2
 
 -- The classes, ordered: a class is lower than another class if its rank is smaller.
@@ -151,7 +151,7 @@ local function count_operations(state, node, class, is_counted)
   return count, is_expensive
 end
 
--- The node of a node's operation with other arguments.
+-- A copy of a node with other arguments; the node itself if the arguments are the same.
 local function rebuild(state, node, arguments)
   local is_same = true
   for i, argument in ipairs(node) do
@@ -172,10 +172,10 @@ end
 
 local tabulate
 
-local move_inside
+local replace_by_loads
 
--- The result of move_inside, which remembers it.
-local function compute_inside(state, node, class)
+-- Computes the result of replace_by_loads, which remembers the result for each node and class.
+local function compute_replaced(state, node, class)
   local dependencies = M.find_dependencies(state, node)
   local is_movable = node.type ~= "truth" and not has_index(dependencies) and next(dependencies)
   if is_movable and RANK[find_class(dependencies)] < RANK[class] then
@@ -185,14 +185,14 @@ local function compute_inside(state, node, class)
       return tabulate(state, node)
     end
   end
-  return rebuild(state, node, lists.map(node, function(argument) return move_inside(state, argument, class) end))
+  return rebuild(state, node, lists.map(node, function(argument) return replace_by_loads(state, argument, class) end))
 end
 
--- A part of the value of a table of this class, in which expensive inner parts of lower classes are loads from tables
--- of their own.
-function move_inside(state, node, class)
+-- Returns a part of the value of a table of this class, in which loads from further tables replace expensive inner
+-- parts of lower classes.
+function replace_by_loads(state, node, class)
   local results = state.inside[class]
-  results[node] = results[node] or compute_inside(state, node, class)
+  results[node] = results[node] or compute_replaced(state, node, class)
   return results[node]
 end
 
@@ -213,7 +213,7 @@ function tabulate(state, node)
   end
   local dependencies = M.find_dependencies(state, node)
   local class = find_class(dependencies)
-  local value = move_inside(state, node, class)
+  local value = replace_by_loads(state, node, class)
   local name = make_name(state, class == "uniform" and not dependencies.h and "scalar" or NAMES[class])
   local entry = { name = name, class = class, per_head = dependencies.h or false, per_layer = dependencies.l or false,
     learned = dependencies.p or false, value = value, key = name .. " " .. state.number }
@@ -334,7 +334,7 @@ local function lower_sum_between(state, node)
     { type = "real", low = -math.huge, high = math.huge, is_separate = true })
 end
 
--- The class, "query" or "key", of the token that alone decides a part's value; nil if no token does.
+-- The class, "query" or "key", of the token of a pair that alone determines a part's value; nil if both tokens do.
 local function find_token_class(node)
   local class, is_alone = nil, node.type ~= "truth"
   walk(node, function(inner_node)
@@ -346,7 +346,7 @@ local function find_token_class(node)
   return is_alone and class or nil
 end
 
--- The result of `lower`, which remembers it.
+-- Computes the result of `lower`, which remembers the result for each node.
 local function compute_lowered(state, node)
   local dependencies = M.find_dependencies(state, node)
   local class = dependencies.s and find_token_class(node)

@@ -7,7 +7,7 @@
 --   prefix           text: the prefix of the attention's names
 --   heads            text: the number of heads
 --   cross            whether keys are of another sequence
---   stack            the name of the array whose elements contain the parameters of a layer
+--   stack            the name of the array in C whose elements each contain the parameters of a layer
 --   real(number)     returns the literal of a number
 --   name_edges(list) returns the name of a constant array of edges
 -- Output: statements by level (emit.lua), nil if there is nothing to compute, with these fields:
@@ -209,7 +209,7 @@ end
 -- each head; nil if there are none. sums: the list of lower.lua. Output:
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
---   sums       the input
+--   sums       the argument `sums`
 --   heads      text: the number of rows of all sums and terms
 --   summed     text: the number of rows of running sums, which come first; false if there are none
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,

@@ -31,7 +31,7 @@ end
 
 local STRINGS = debug.getmetatable("") -- the methods of strings
 
-M.is_ours = false -- whether a function of the generator runs that a spec has called
+M.is_ours = false -- whether the spec has called a function of the generator that is still running
 
 -- Calls f with or without methods of strings, then restores the former state; an error ends the whole run of the spec.
 -- is_ours: whether f is a function of the generator, not of the spec.
@@ -72,19 +72,20 @@ function M.read_number(word, value)
     return nodes[value]
   elseif type(value) == "number" then
     if not M.is_finite(value) then
-      M.refuse(word, ("%s takes %s, which is not a finite number"):format(word,
+      M.refuse(word, ("%s was given %s, which is not a finite number"):format(word,
         value ~= value and "NaN" or tostring(value)), "finite numbers", "a division by zero gives no finite number")
     end
     return value
   elseif tables[value] then
     M.refuse_table(value)
   elseif roots[value] then
-    M.refuse(word, ("%s takes x itself, which holds all symbols"):format(word), "one of them, such as x.score")
+    M.refuse(word, ("%s was given x itself, which holds all symbols"):format(word), "one of them, such as x.score")
   elseif type(value) == "boolean" then
-    M.refuse(word, ("%s takes a truth value"):format(word), "numbers", "select(condition, a, b) turns it into a number")
+    M.refuse(word, ("%s was given a truth value"):format(word), "numbers",
+      "select(condition, a, b) turns it into a number")
   end
-  M.refuse(word, value == nil and ("%s takes nothing (nil) for a number"):format(word)
-    or ("%s takes %s for a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")
+  M.refuse(word, value == nil and ("%s was given nothing (nil) for a number"):format(word)
+    or ("%s was given %s for a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")
 end
 
 -- The boolean, or the node, of an argument that must be a truth value; other arguments are refused.
@@ -97,7 +98,7 @@ function M.read_truth(word, value)
   if not nodes[value] then
     M.read_number(word, value)
   end
-  M.refuse(word, ("%s takes a number for a truth value"):format(word),
+  M.refuse(word, ("%s was given a number for a truth value"):format(word),
     "the result of less, less_equal, equal, all, any or negate")
 end
 

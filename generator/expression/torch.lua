@@ -24,7 +24,7 @@ local COMPARISON, SUM, PRODUCT, UNARY, POWER, PRIMARY = 3, 4, 5, 6, 7, 9
 local BINARY = { add = { " + ", SUM }, sub = { " - ", SUM }, mul = { " * ", PRODUCT }, div = { " / ", PRODUCT } }
 local COMPARE = { less = " < ", less_equal = " <= ", equal = " == " }
 local TRUTH = { all = "logical_and", any = "logical_or", negate = "logical_not" }
--- For each symbol, its text, then the names that the text reads.
+-- Name of a symbol -> { its text, then the names (see `uses`) that the text reads }.
 local SYMBOLS = {
   score = { "score", "score" }, distance = { "distance", "distance" },
   query = { "positions[:, None]", "positions" }, key = { "positions", "positions" },
@@ -32,7 +32,7 @@ local SYMBOLS = {
   offset = { "(index - index[:, None])", "index" }, total = { "(index + index[:, None])", "index" },
   head = { "head", "head" }, layer = { "layer", "layer" }, length = { "length", "length" },
 }
--- For each symbol that differs in cross-attention, its text, then the names that the text reads.
+-- The entries of SYMBOLS that differ in cross-attention.
 local CROSS_SYMBOLS = setmetatable({
   key_index = { "memory_index", "memory_index" }, key_length = { "key_length", "key_length" },
   offset = { "(memory_index - index[:, None])", "memory_index", "index" },
@@ -53,13 +53,14 @@ function Printer:name_parameter(p)
   return ("%s[%q]"):format(kind == "constant" and "constants" or kind, p.name)
 end
 
-local leaves = {
+-- Functions, by the kind of a node, that return the node's text and its precedence.
+local printers = {
   number = function(_, node) return text.format_number(node.value), node.value < 0 and UNARY or PRIMARY end,
   neg = function(self, node) return "-" .. self:print(node[1], UNARY), UNARY end,
   pow = function(self, node) return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER end,
 }
 
-function leaves.symbol(self, node)
+function printers.symbol(self, node)
   local entry = node.shown == "x.distance" and SYMBOLS.distance or self.symbols[node.name]
   for i = 2, #entry do
     self.uses[entry[i]] = true
@@ -67,14 +68,14 @@ function leaves.symbol(self, node)
   return entry[1], PRIMARY
 end
 
-function leaves.parameter(self, node)
+function printers.parameter(self, node)
   local store = self:name_parameter(node.parameter)
   return store .. (leaf_texts.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
 -- The values of a sum's index, as a tensor along a dimension before all others, which an earlier line of the body
 -- makes.
-function leaves.index(self, node)
+function printers.index(self, node)
   if not self.terms[node] then
     self.terms[node] = "term" .. (self.term_count > 0 and self.term_count + 1 or "")
     self.term_count = self.term_count + 1
@@ -84,7 +85,7 @@ function leaves.index(self, node)
   return self.terms[node], PRIMARY
 end
 
-function leaves.lookup(self, node)
+function printers.lookup(self, node)
   local store, index = self:name_parameter(node.parameter), node[1]
   local index_text = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
   if leaf_texts.has_head(node.parameter) then
@@ -94,9 +95,9 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
--- The depth of the innermost outer sum whose index the terms of a sum need; -1 if they need the index of no outer sum.
--- The dimensions of sums between the two sums have size 1 here; the summation removes them together with the dimension
--- of the inner sum.
+-- Among the sums around this sum, the depth of the innermost one whose index the terms of this sum use; -1 if they use
+-- no such index. Dimensions of the sums between the two have size 1 here; the summation removes them together with the
+-- dimension of this sum.
 local function find_outer_depth(node)
   local depth = -1
   walk(node, function(inner_node)
@@ -108,7 +109,7 @@ local function find_outer_depth(node)
   return depth
 end
 
-function leaves.sum(self, node)
+function printers.sum(self, node)
   if not ir.depends_on(node[1], node.index) then
     return ("%d * %s"):format(node.index.count, self:print(node[1], PRODUCT + 1)), PRODUCT
   end
@@ -119,19 +120,20 @@ function leaves.sum(self, node)
   return ("%s.sum(dim=%s)"):format(self:print(node[1], PRIMARY), #dims > 1 and "(" .. dims .. ")" or dims), PRIMARY
 end
 
-function leaves.bucket(self, node)
+function printers.bucket(self, node)
   self.uses.bucket = true
   local edges = table.concat(lists.map(node.edges, text.format_number), ", ")
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- Values of queries are along the rows of a tensor, and all other values along the columns.
-function leaves.value(self, node)
+-- A value of a token for each head. The exported file stores values of queries along the rows of a tensor and all other
+-- values along the columns, so that they broadcast over pairs.
+function printers.value(self, node)
   self.uses.values = true
   return ("values[%q]"):format(node.parameter.name), PRIMARY
 end
 
-function leaves.sum_between(self, node)
+function printers.sum_between(self, node)
   self.uses.sum_between = true
   return ("sum_between(%s)"):format(self:print(node[1], 0)), PRIMARY
 end
@@ -142,7 +144,7 @@ local function print_branch(self, node)
   return node.op == "number" and not out:find("[%.e]") and out .. ".0" or out
 end
 
-function leaves.select(self, node)
+function printers.select(self, node)
   local condition = self:print(node[1], 0)
   return ("torch.where(%s, %s, %s)"):format(condition, print_branch(self, node[2]), print_branch(self, node[3])),
     PRIMARY
@@ -162,7 +164,7 @@ local function make_bound(word, limit)
   end
 end
 
-leaves.min, leaves.max = make_bound("minimum", "max"), make_bound("maximum", "min")
+printers.min, printers.max = make_bound("minimum", "max"), make_bound("maximum", "min")
 
 -- The text of a node, and its precedence.
 function Printer:print_whole(node)
@@ -172,8 +174,8 @@ function Printer:print_whole(node)
     return self:print(node[1], precedence) .. sign .. self:print(node[2], precedence + 1), precedence
   elseif COMPARE[node.op] then
     return self:print(node[1], SUM) .. COMPARE[node.op] .. self:print(node[2], SUM), COMPARISON
-  elseif leaves[node.op] then
-    return leaves[node.op](self, node)
+  elseif printers[node.op] then
+    return printers[node.op](self, node)
   end
   local parts = lists.map(node, function(argument) return self:print(argument, 0) end)
   local name = TRUTH[node.op] or functions.rows[node.op].torch or node.op

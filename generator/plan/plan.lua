@@ -1,4 +1,4 @@
--- Makes a plan from a resolved spec: all defaults are settled and all numbers derived, but nothing is rendered.
+-- Makes a plan from a resolved spec: it settles all defaults and derives all numbers, and renders nothing.
 --
 -- Input: the resolved spec (spec/validate.lua) and facts:
 --   task      the task's header (spec/task/tasks.lua)
@@ -33,9 +33,11 @@ local M = {}
 local ABI = 8 -- equal to LH_ABI of include/longhand; the generated config.h checks this
 
 -- The files of the CPU half, in the order of rendering, except that gen.lua renders spec.c last. Fields of a file:
---   template, path
---   loose, neutral   see gen.lua
---   family           the family whose names take precedence in the file's template
+--   template   the path of its template in templates/
+--   path       its path in the generated folder
+--   family     the family of attentions whose fields are names in the template, before the fields of the plan
+--   loose      true: it changes no code, so the source digest does not cover it
+--   neutral    true: it changes code but no bit of a run, so the source digest does not cover it
 local function list_files(plan)
   local first_family = plan.first
   local files = {

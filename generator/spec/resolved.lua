@@ -36,8 +36,8 @@ function M.format_value(value)
   return #value > 0 and format_list(value) or format_named(value)
 end
 
--- By type of a field, formatters of the entries of tables whose names the schema does not list: parameters of a score,
--- options of a task, options of a network.
+-- Type of a field -> the formatter of an entry, for fields that are tables whose entries have names of the user: the
+-- parameters of a score, the options of a task, the options of a network.
 local ENTRY_FORMATTERS = { parameters = parameters.format, options = show, settings = show }
 
 -- The origin of the field at a path. settle_encoding.lua may give a family a score of its own that the spec does not

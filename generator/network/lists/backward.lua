@@ -1,8 +1,8 @@
--- The backward pass of a scope, derived from its fused list by one rule for each kind of operation.
+-- Derives the backward pass of a scope from its fused list, by one rule for each kind of operation.
 --
 -- Input: the fused list of operations (fuse.lua), the scope's input and result. Output: a list of entries in the order
--- of execution, and value -> the buffer of its gradient. builder.lua describes operations and values; a value with
--- `external` is a block's copy of a value of the network, and a value with `is_external` has a copy in a block.
+-- of execution; and a table, value -> the buffer of its gradient. builder.lua describes operations and values; a value
+-- with `external` is a block's copy of a value of the network, and a value with `is_external` has a copy in a block.
 --
 --   buffer   { name, width, stream, outside }; equal names mean the same buffer. Gradients of the residual stream share
 --            the buffer `gradient`; the gradient of another value is in d<name> (base/names.lua)
@@ -13,7 +13,7 @@
 --     from   the buffer that accumulate and copy read
 --     dy     the buffer with the gradient of the operation's result, which the entry reads
 --     to, dbranch, dq, dkv, dcontribution   the buffers that the entry writes
---     adds   whether the entry adds to `to` instead of storing its result
+--     adds   whether the entry adds its result to `to` instead of storing it
 --     x      the value that the product reads, for weight_grad
 --     relu   the rectified value by which the gradient is masked, for input_grad
 --

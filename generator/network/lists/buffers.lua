@@ -1,4 +1,5 @@
--- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
+-- Assigns a buffer to each value and gradient of a network: a buffer that a layer stores for its backward pass, or one
+-- that all layers share.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
 -- Output:
@@ -9,7 +10,7 @@
 --     read_backward   the set of the values that the backward list reads
 -- Fields of a buffer:
 --   name, width, stream   the name, width and stream of a value (builder.lua)
---   form       one of these words:
+--   form       the shape of its content, one of these words:
 --     "rows"         [rows][width]
 --     "row"          one number for each row
 --     "mask"         a mask of [rows][width]

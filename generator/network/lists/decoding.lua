@@ -12,6 +12,7 @@
 -- Decoding is useless if no token attends to another token.
 --
 -- Input: a network (builder.lua), in which a stream is the sequence of tokens that one side of the model processes.
+-- Output of M.find_stream: the decoded stream, or nil if decoding is impossible or useless.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

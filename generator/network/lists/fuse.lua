@@ -1,7 +1,8 @@
 -- Fuses neighbouring operations that one kernel computes.
 --
--- Input: a scope's operations in order, and its result, nil for the network. Output: a new list; the graph is
--- unchanged. The operations of generated code are fused in five ways, the second and the third by this module:
+-- Input: a scope's operations in order, and its result, nil for the network. Output: a new list in which one operation
+-- replaces two; the graph is unchanged. The operations of generated code are fused in five ways, the second and the
+-- third by this module:
 --
 --   product + bias            one operation of the graph already (builder.lua)
 --   product + bias + relu     one product, if only the result of relu is read

@@ -1,18 +1,19 @@
--- Labelled rows: rows of the tokens at which a network's answers are read, if these are not all tokens. After the last
--- attention only labelled rows are used, so the CPU omits the other rows from there on.
+-- Finds the work of a network that is needed only on labelled rows: the rows of the tokens at which answers are read,
+-- if these are not all tokens. After the last attention no other rows are used, so the CPU omits them from there on.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
---   labelled_work   the set of the work on the labelled rows alone, after blocks or in a block's last repetition:
---             operations of fused lists and entries of backward lists that run row by row; attentions, for labelled
---             queries
+--   labelled_work   the set of the work on labelled rows alone, after blocks or in a block's last repetition. Its items
+--             are operations of fused lists and entries of backward lists that run row by row, and attentions, which
+--             then compute labelled queries alone
 --   values    the set of the values that have labelled rows alone, stored one after another
---   expansions   entry of a backward list -> the buffers of gradients that are expanded before it: the labelled rows
---             move to their places among the rows of all tokens, and other rows are zero; scope -> the buffers that
---             are expanded at its end
---   token_texts   floating-point operations of a forward pass on an unused row, a text in C for each operation
---   pair_texts    floating-point operations of a forward pass on each pair of an unused row with a key, a text in C for
---             each attention
---   pairs     name of a family -> the floating-point operations on a pair, as a number
+--   expansions   entry of a backward list -> the list of the buffers of gradients that are expanded before the entry;
+--             scope -> the list of the buffers that are expanded at the scope's end. To expand a buffer is to move its
+--             labelled rows to their places among the rows of all tokens, and to set the other rows to zero
+--   token_texts   for each operation of labelled_work, C text of the floating-point operations of a forward pass that
+--             one omitted row saves, such as "2.0 * WIDTH * WIDTH"
+--   pair_texts    for each attention of labelled_work, C text of the floating-point operations that each pair of an
+--             omitted row with a key saves
+--   pairs     name of a family -> the number that pair_texts has as text
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
@@ -28,7 +29,7 @@ local M = {}
 
 local find_in_scope
 
--- Records an operation whose result is read at labelled rows alone. result: the table that M.derive returns.
+-- Records an operation whose result is used at labelled rows alone. result: the table that M.derive returns.
 local function record_partial(result, lists_by_scope, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then

@@ -1,15 +1,18 @@
--- Descriptions of the operations of a training step (its forward and its backward pass), for pages that users read.
+-- Describes the operations of a training step (its forward and its backward pass), for pages that users read.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
 -- (buffers.lua). Output, pure data: a list of scopes, the network first:
---   scope      { name, count, times, comment, forward, backward }; count, times: see outline.lua
---   operation  { kind, name, description, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
+--   name, comment   the block's name, and its comment or false
+--   count, times    the numbers of repetitions, see outline.lua
+--   forward, backward   the lists of the operations of a repetition
 -- Fields of an operation:
+--   kind        the kind of an operation of ops.lua, or of an entry of backward.lua
 --   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
 --               gradient is written
 --   description   the text for users
 --   reads       the names of the operands in generated code
---   shape       { rows, columns }, or nil; rows may also be "tokens", "labels" or "STREAM.tokens"
+--   shape       the shape of the result, { rows, columns }, or nil; rows is a number, "tokens", "labels" or
+--               "STREAM.tokens", such as "source.tokens"
 --   parameters  the number of learned numbers
 --   per_token, per_pair   floating-point operations for a token and for a pair of tokens; their sums over the forward
 --               and the backward list are three times the sums of outline.lua
@@ -44,7 +47,8 @@ local function describe_sum(op)
   return op.dropout and "sum with dropout" or "sum"
 end
 
--- Functions, by the kind of an operation, that describe it in the forward list, if describe() of ops.lua does not.
+-- Functions, by the kind of an operation, that describe it in the forward list. For other kinds, describe() of ops.lua
+-- does so.
 local describers = {
   product = function(op)
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",

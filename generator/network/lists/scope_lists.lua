@@ -1,7 +1,8 @@
--- The forward list, fused, and the backward list of every scope of a network, over named buffers.
+-- Derives the forward list (fused) and the backward list of every scope of a network, and names of buffers without
+-- conflicts.
 --
--- Input: a network (builder.lua); a scope is the network itself or one of its blocks. Output: a table `lists_by_scope`
--- with the list of scopes, in which the network is the first, as field `order`; and from each scope to a table:
+-- Input: a network (builder.lua); a scope is the network itself, a block or a group. Output: a table `lists_by_scope`.
+-- Its field `order` is the list of scopes, the network first. For each scope it has a table with these fields:
 --   forward     the operations of the forward pass (fuse.lua)
 --   backward    the entries of the backward pass (backward.lua)
 --   gradients   value -> the buffer of its gradient

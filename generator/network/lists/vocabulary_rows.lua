@@ -1,8 +1,8 @@
--- Rows of a network that are equal for all tokens of one symbol. In the first repetition of a block, rows depend only
--- on the token's symbol until attention mixes tokens, if the block's input is an embedding without added positions and
--- without dropout. The CPU computes these rows once for each symbol of the vocabulary (rows of the vocabulary) and
--- copies them to the tokens; gradients are first summed by symbol. An operation runs by symbol if it computes rows of
--- the vocabulary, and for all tokens if it computes a row for each token.
+-- Finds the operations whose rows are equal for all tokens of one symbol. If a block's input is an embedding without
+-- added positions and without dropout, rows in the block's first repetition depend only on the token's symbol until
+-- attention mixes tokens. The CPU computes these rows once for each symbol of the vocabulary (rows of the vocabulary)
+-- and copies them to the tokens; in the backward pass it first sums gradients by symbol. An operation runs by symbol if
+-- it computes rows of the vocabulary, and for all tokens if it computes a row for each token.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and its labelled rows (labelled_rows.lua) or nil.
 -- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation is saved, else
@@ -10,12 +10,12 @@
 --   embed       the operation that makes the block's input
 --   by_symbol   the set of the work that runs by symbol: operations of the block's fused list, entries of its backward
 --               list
---   repeated    the set of the values whose rows are copied to the rows of all tokens, after the operation that makes
---               the value
---   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
---               the buffers of gradients that are summed at the block's end
+--   repeated    the set of the values whose rows are copied to all tokens, after the operation that makes the value
+--   summed      entry of the backward list -> the list of the buffers of gradients that are summed by symbol before the
+--               entry; block -> the list of the buffers of gradients that are summed at the block's end
 --   width       the width of the widest copied or summed value
---   token_texts floating-point operations that one omitted row saves in a forward pass, a text in C for each operation
+--   token_texts for each operation that runs by symbol, C text of the floating-point operations of a forward pass that
+--               one omitted row saves
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
 -- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: a gradient of all

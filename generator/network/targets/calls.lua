@@ -1,14 +1,15 @@
--- The calls in generated code that execute operations of a network: a function and the order of its arguments.
+-- Completes the records of the calls in generated code that execute operations of a network.
 --
--- A role is the meaning of an argument, such as "x" or "out". A record describes a call; its fields:
+-- A record describes one call: a function, and the order of its arguments. The role of an argument is its meaning, such
+-- as "x" or "out". Fields of a record:
 --   call        the form of the call, such as "routine(rows, x, out)": a function and the roles of its arguments. Words
 --               in single quotes are literal, and so is the function's name, except `routine`
 --   routine     the function's name if the call has the word `routine`
 --   <role>      the text of the argument with this role; false if the argument is absent
--- A record without a call has a template with the statements of its kind.
+--   template    the template that prints the record, if it is not a single call; the template has the statements
 -- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); texts for roles that
--- records leave out. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless a
--- record has its own template.
+-- records leave out. Output: records with `arguments`, the list of the texts of the arguments, and with `template`, by
+-- default parts/call.tpl.
 
 local lists = require("base.lists")
 local names = require("base.names")

@@ -1,6 +1,6 @@
--- Chains of two products: a product; an activation or a gate of its result, which gives the hidden values; and a second
--- product, the only reader of the hidden values. In device code whose products are divided among warps, the second
--- product reads hidden values from shared memory.
+-- Finds chains of two products in lists of device code. A chain is a product; an activation or a gate of its result,
+-- which gives the hidden values; and a second product, the only reader of the hidden values. If products are divided
+-- among warps, the second product of a chain reads hidden values from shared memory.
 --
 -- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), where `item`
 -- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in places

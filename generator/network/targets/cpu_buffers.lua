@@ -1,11 +1,12 @@
--- Memory of the network on the CPU, in three forms: members of structs, requests to the generated function lay_out,
--- which divides memory among buffers, and data.
+-- Describes the buffers of the network on the CPU in three ways: as members of structs; as requests to the generated
+-- function lay_out, which divides memory among buffers; and as pure data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output:
---   M.write_members   lines of C
+--   M.write_members   lines of C that declare the members
 --   M.list_requests   records for templates/cpu/buffer.tpl
---   M.describe        { name, form, channels, max_cells, stream, is_read_backward, training, family }; stream: a number
---                     from 0
+--   M.describe        a list of { name, form, channels, max_cells, stream, is_read_backward, training, family };
+--                     channels: the count of the width; stream: the stream's number, from 0; the other fields are those
+--                     of buffers.lua
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")

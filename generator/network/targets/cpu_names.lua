@@ -55,9 +55,9 @@ function M.make_scope_text(cpu, scope, mode)
   return text
 end
 
--- The number of the first repetition of a block or a group within its parent, the number after the last, and the number
--- of the current repetition, as text. A block that a group repeats once has no variable of its own. is_backward: only
--- repetitions with a gradient.
+-- Three indices of repetitions of a block or a group within its parent, as text: the first, the one after the last, and
+-- the current one. A block that a group repeats once has no variable of its own. is_backward: whether only repetitions
+-- with a gradient count.
 function M.write_range(block, is_backward)
   local first, past = repetitions.write_range(block, "w.passes")
   if not block.parent.is_group then
@@ -104,8 +104,8 @@ function M.keeps_input(cpu, block, mode)
   return mode == "train" and cpu.buffers.scopes[block].read_backward[block.input_value] or false
 end
 
--- The place of the input of a block or a group in repetition number `index` of an enclosing scope, as text. value: a
--- value with the shape of the input.
+-- The place of the input of a block or a group in repetition `index` of an enclosing scope, as text. value: a value
+-- with the shape of the input.
 local function place_input(cpu, block, scope, index, value, mode)
   local reader = scope_lists.find_reading_block(block)
   return M.keeps_input(cpu, reader, mode)

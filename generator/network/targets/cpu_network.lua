@@ -1,4 +1,5 @@
--- The network on the CPU: its lists, with the names that functions and values have in generated code.
+-- The network on the CPU: the data from which templates/cpu print its operations. The lists of operations are those of
+-- scope_lists.lua, with the names that functions and values have in generated code.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:

@@ -1,5 +1,6 @@
--- Records for work on a selection of rows on the CPU: in the last repetition of a block, on the rows of labelled tokens
--- (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols (vocabulary_rows.lua).
+-- Makes the records (calls.lua) of work on selected rows on the CPU: in the last repetition of a block, on the rows of
+-- labelled tokens (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols
+-- (vocabulary_rows.lua).
 --
 -- Input: the state of cpu_network.lua (cpu), with `labelled_rows`, the output of labelled_rows.lua or nil, and
 -- `vocabulary`, the output of vocabulary_rows.lua or nil; a scope and its names (cpu_names.lua). Output: further

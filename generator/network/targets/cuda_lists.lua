@@ -1,11 +1,12 @@
--- Lists of device code: the records of a scope's operations; for a wide model, the records of its launches and phases.
+-- Makes the lists of device code. In a narrow model a list is the records of a scope's operations; in a wide model, in
+-- which a library computes products, it is the records of the scope's launches and phases.
 --
 -- Input: the state of cuda_network.lua (device), a scope of the network, its entries (M.list_entries). Output: records
 -- (cuda_records.lua), or for a wide model:
 --   list              the records of the host's list of launches (launches.lua)
---   phases            the phases { name, records }
---   reads             the arguments that the host's list reads (M.find_read)
---   reads_in_phases   the arguments that the phases read
+--   phases            the phases of a kernel between these launches: { name, records }
+--   reads             name of an argument -> whether the host's list reads it (M.find_read)
+--   reads_in_phases   name of an argument -> whether the phases read it
 
 local calls = require("network.targets.calls")
 local cuda_buffers = require("network.targets.cuda_buffers")

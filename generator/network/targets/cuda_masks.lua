@@ -3,15 +3,20 @@
 --
 -- Input: the state of cuda_network.lua (device), a scope of the network. Output: entries that M.derive adds to lists of
 -- the state:
---   masks   groups of dropout sites of the model's width, one for each scope that has some, each with:
---     first             the number of the first site
+--   masks   groups of dropout sites of the model's width, one for each scope that has such sites, each with:
+--     first             the index of the group's first site among the sites of all groups
 --     sites             the number of sites of one repetition
---     layer             the number of the first repetition in the counter
---     dropout_numbers   the numbers of a repetition's sites in the counter; false for 0, 1, ...
+--     layer             the number that the first repetition has in the counter
+--     dropout_numbers   the numbers that a repetition's sites have in the counter; false if they are 0, 1, ...
 --     below_text        C text that selects the threshold of a site: a random word below it drops an element
 --     stream_text       C text that selects the stream of a site
---   bits    an array for each mask of another width and of attention's weights: { name, uses, bytes, comment, layer,
---           dropout_number, below }; bytes: the bytes of a sequence; below: the name of the threshold
+--   bits    the other masks, of another width or of attention's weights, an array of bits for each:
+--     name, comment     the name and the comment of the array
+--     uses              the number of repetitions as C text
+--     bytes             the number of bytes of the mask of one sequence, as C text
+--     layer             as in `masks`
+--     dropout_number    the number that the dropout has in the counter
+--     below             the name of the threshold
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Names of the values of attentions and embeddings in device code.
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless a field states another type:
---   M.name_attentions   a table from each attention family to the names of its values in device code:
+--   M.name_attentions   attention family -> the names of its values in device code:
 --     block                          the name of the block
 --     state                          the C type of the block's state
 --     gradients_type                 the C type of the block's gradients
@@ -9,14 +9,14 @@
 --     dq, dkv, dout, dcontribution   members of the workspace with the gradients of these values
 --     contribution_bias              the bias of the product that computes the contribution
 --     T, S                           the numbers of tokens of queries and of keys
---     T_of_view, S_of_view           T and S as members of a view
---     lengths_of_view                T_of_view, in cross-attention T_of_view and S_of_view, as arguments
+--     T_of_view, S_of_view           T and S as members of `view`, the struct that a kernel of attention receives
+--     lengths_of_view                the arguments T_of_view and, in cross-attention, S_of_view
 --     distance_count                 the name of the function that counts distances
 --     distance_of_row                the name of the function that finds the distance of a row
 --     vectors                        the number of rows of distances
 --     to_positions, to_key_positions, to_distances   offsets of sampled positions, to append to an address
 --     mask                           the masks of its weights, or false
---     index                          the variable that counts the block's uses
+--     index                          the variable that counts the block's repetitions
 --     rounded                        whether q and kv are rounded when they are stored (q is then also scaled:
 --                                    warp_products.lua)
 --     rounded_out                    whether out and dout are rounded when they are stored
@@ -31,7 +31,7 @@
 --     adds                           whether another embedding has stored gradients of the table of tokens before, so
 --                                    that this one adds to them
 --     adds_places                    whether another embedding has stored gradients of the table of positions before
---     tied                           whether the readout has stored gradients of the table of tokens before
+--     tied                           whether the output layer has stored gradients of the table of tokens before
 --     mask_number                    the number of its mask of dropout
 --     array_text                     words for the array of vectors
 

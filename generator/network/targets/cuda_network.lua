@@ -1,4 +1,5 @@
--- The network in device code: the same lists as on the CPU, with names of device code, for templates/cuda.
+-- The network in device code: the data from which templates/cuda print the operations of the network. It has the same
+-- lists as on the CPU, with names of device code.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and the choices of cuda_half.lua. Output, pure data:
 --   blocks       the blocks in order, each with:
@@ -7,8 +8,8 @@
 --     members              the members of the state (cuda_buffers.lua)
 --     lines                the members as lines of C
 --     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
---     count, uses, loops, first_use      see builder.lua; the backward pass starts at the last use: with loops, uses
---                          from first_use on store gradients, and earlier uses add to them
+--     count, uses, loops, first_use      see builder.lua; the backward pass starts at the last repetition: with loops,
+--                          repetitions from first_use on store gradients, and earlier repetitions add to them
 --     input, host_input    the place of the block's input, in device code and in the host's list of launches
 --     in_place             whether evaluation overwrites the block's input, which no other operation reads
 --     forward, backward    lists of a repetition

@@ -1,7 +1,8 @@
--- The states of blocks and groups in device code: which repetition they belong to, and where a repetition begins.
+-- The states of blocks and groups in device code. A state is a struct with the values that a repetition stores.
 --
--- Input: the state of cuda_network.lua (device), operations of kind "block". Output: entries of `blocks` (only their
--- fields about the state, M.describe) and of `groups`.
+-- Input: the state of cuda_network.lua (device), operations of kind "block". Output of M.describe: the fields of an
+-- entry of `blocks` that concern states and repetitions. Output of M.make_groups: the entries of `groups`. Indices of
+-- repetitions and states in these entries are C texts.
 
 local buffers = require("network.lists.buffers")
 local cuda_buffers = require("network.targets.cuda_buffers")
@@ -20,17 +21,18 @@ function M.find_streams(device, members)
 end
 
 -- The fields of an entry about its state, its repetitions and its input. op: the operation of kind "block"; members:
--- the members of the state.
---   plural        the name of all repetitions, and of the array of their states in the workspace
---   uses          the largest number of repetitions in training, and `stored` the number of their states
---   state_number  the number of the state of a repetition in training
---   first, past   the first repetition in a repetition of the parent, and the number after the last
---   first_back    the first repetition with a gradient
---   follows       whether a repetition reads the output of the one before it, as a condition in C; or false
---   last          the last repetition in a repetition of the parent
---   input         the input of the first repetition
---   on_host       first, past, first_back and input in the host's list of launches, and the name of the array of
---                 states there
+-- the members of the state. Fields that are not explained here are texts for names and declarations.
+--   plural        the name of all repetitions, and of the array of their states in the workspace, such as "layers"
+--   uses          C text: the largest count of repetitions in training
+--   stored        C text: the count of states for these repetitions
+--   state_number  the index of the state of the current repetition in training
+--   first, past   within a repetition of the parent: the index of the first repetition, and the index after the last
+--   last          within a repetition of the parent: the index of the last repetition
+--   first_back    the index of the first repetition with a gradient
+--   follows       a condition in C: whether the current repetition reads the output of the one before it; or false
+--   input         the place of the input of the first repetition
+--   on_host       the fields first, past, first_back and input for the host's list of launches; and `states`, the name
+--                 of the array of states there
 function M.describe(device, op, members)
   local block, parent = op.block, op.scope
   local first, past = repetitions.write_range(block, repetitions.PASSES)
@@ -66,8 +68,8 @@ local function list_inner(group)
   end)
 end
 
--- The number of the group's repetition to which a phase of a launch belongs, as text: that of the phase itself, that of
--- the phase of an inner block or group, or the last.
+-- C text of the index of the group's repetition to which a phase of a launch belongs. It is found from the repetition
+-- of the group or of the inner block that has the phase; for other phases it is the last repetition.
 local function write_number(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -79,12 +81,13 @@ local function write_number(device, group, record)
 end
 
 -- The entry of `groups` for a group, after the entries of its blocks.
---   inner      the states of its blocks and groups: { name, last }; last: the last repetition in one of the group
---   previous   the state with the output of the repetition before: { name, use }
+--   inner      the states of its blocks and groups: { name, last }; last: the index of the last repetition of the block
+--              within the current repetition of the group
+--   previous   the state that holds the output of the previous repetition: { name, use }; use: the state's index
 --   losses     whether there is a loss after each repetition
---   output, gradient   the places of the output of a repetition and of its gradient
+--   output, gradient   the places of a repetition's output and of the output's gradient
 --   more       the parameters whose gradients are sums over repetitions: { name, size }
---   number     in a wide model, the number of the repetition to which a phase belongs
+--   number     in a wide model, the index of the repetition to which a phase belongs
 local function make_group(device, op)
   local group, lists_by_scope = op.block, device.lists[op.block]
   local forward = cuda_lists.list_entries(lists_by_scope.forward, false)
@@ -123,7 +126,7 @@ function M.make_groups(device, block_ops)
   return groups
 end
 
--- The first of the last uses of each block with loops, as text, by the block's name.
+-- Name of a block -> C text of the index of the last loop's first repetition; false without loops.
 function M.collect_first_uses(blocks)
   local first_uses = {}
   for _, block in ipairs(blocks) do

@@ -1,7 +1,8 @@
 -- Names of the embeddings of a network in generated code, on both targets.
 --
--- Input: a network (builder.lua), one of its operations of kind "embed". A stream, the sequence of tokens of one side
--- of the model, may be embedded more than once, each time with its own scale.
+-- Input: a network (builder.lua), one of its operations of kind "embed". Output: names of functions and constants, such
+-- as "embed_source" and "EMBEDDING_SCALE". A stream, the sequence of tokens of one side of the model, may be embedded
+-- more than once, each time with its own scale.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -48,7 +49,7 @@ end
 --   routine    the name of the function
 --   vectors    the name of the parameter
 --   scale      the name of the constant by which vectors are multiplied, or false
---   additive   the added encoding
+--   additive   the encoding that is added to the vectors (facets/additive.lua)
 --   dropout    the name of its dropout, or false
 function M.list_functions(net, make_fields)
   return lists.map(ops.find_all(net, "embed"), function(op, i)

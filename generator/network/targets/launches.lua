@@ -1,14 +1,15 @@
--- The lists of a wide model, cut into launches on the GPU: a library computes products over all tokens of a batch, and
--- the work between two products is one phase of a kernel.
+-- Cuts the lists of a wide model into launches on the GPU: a library computes each product over all tokens of a batch,
+-- and the work between two products is one phase of a kernel. A phase is { name, entries }, the entries that one launch
+-- computes.
 --
 -- Input: entries { kind, item, is_backward } in order (cuda_lists.lua); the name of the block, or false; adds_bias(op),
--- whether a product adds its bias itself. Output: a list of launches in order, each in one of these forms:
---   { product, entry, phase }   a product; product: "forward" for a product of the forward pass, "weight" or "input"
---                        for a gradient; phase: the phase that adds the bias and applies relu if the library cannot,
---                        for forward products with a bias, else nil
+-- whether a bias is added to the result of the product `op`. Output: a list of launches in order, each in one of these
+-- forms:
+--   { product, entry, phase }   a product. product: "forward" for a product of the forward pass, "weight" or "input"
+--                        for the product of a gradient. phase: for a forward product with a bias, the phase that adds
+--                        the bias and applies relu if the library cannot; else nil
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase }            a launch of one phase
--- A phase is { name, entries }: operations that one launch computes.
 --
 -- Biases and relu are part of forward products, since libraries round as Longhand does: the sum first, then the bias.
 -- Other activations are not, since the library's elementary functions differ from Longhand's. The gradient of a bias is

@@ -1,9 +1,17 @@
--- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
+-- The parts of a plan about an experiment without its model, for the generated file spec.c: the task, and the settings
+-- of training that are compiled in.
 --
 -- Input: a plan with its resolved spec; facts, the facts of the task's header (tasks.lua); the file of the user's own
--- network or nil. Output: task, train, clip, own_network, and the fields below. train.mixes: whether the sequences of a
--- batch may have different lengths; train.weighs: whether all sequences have the same weight in the loss.
---   lists        C arrays { comment, type, name, lines }
+-- network or nil. Output:
+--   task         facts about the task and its symbols (describe_task)
+--   train        { batch, shards } of the spec, and
+--     mixes        whether the sequences of a batch may have different lengths
+--     weighs       whether all sequences have the same weight in the loss
+--     stages       the number of stages of the curriculum
+--     lengths_text   C text of the training lengths, such as "{NULL, 0, 1, 20, 1}"
+--   clip         the limit of the gradient's norm in the spec, or nil
+--   own_network  the file of the user's own network, or false
+--   lists        C arrays { comment, type, name, lines }; lines: C text of the elements
 --   validation   false, or the validation stream { lengths, examples, coincide }; coincide: { training, evaluation },
 --                the estimated fractions of the stream's inputs that also occur in training and in the final evaluation
 
@@ -21,8 +29,8 @@ local function add_array(arrays, comment, type, name, lines)
   arrays[#arrays + 1] = { comment = comment, type = type, name = name, lines = lines }
 end
 
--- The C initialiser of the training lengths, five values: a list and its length, or NULL and 0; the first length, the
--- last length and the step of a range.
+-- The C initialiser of the training lengths. It has five values: the name of a list and the number of its items, or
+-- NULL and 0; then the first length, the last length and the step of a range.
 local function write_lengths(lengths, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- an empty range: dataset files determine the lengths
@@ -65,9 +73,10 @@ local function add_options(facts, options, arrays)
   return text
 end
 
--- Adds the names of an alphabet to the arrays, unless the runtime has them; returns the name of their array.
+-- Returns the name of the array with the names of an alphabet's symbols. The array is added, unless the alphabet is a
+-- long one of numbers, whose names are an array of the runtime.
 local function add_symbols(symbols, comment, name, arrays)
-  if alphabets.are_unlisted_numbers(symbols) then
+  if alphabets.are_many_numbers(symbols) then
     return "lh_number_names"
   end
   add_array(arrays, comment, "char *const", name, literals.quote(symbols))
@@ -123,7 +132,7 @@ local function describe_task(facts, resolved, arrays)
     blanks = #(facts.blank or {}),
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
-    literal = facts.literal or false,
+    literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
     result = facts.result ~= nil, -- whether targets have intermediate results
     loss = facts.loss or false, -- "all" or "counted" labels; false: no label is masked
     counted = facts.loss == "counted",

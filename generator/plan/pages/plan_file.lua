@@ -1,4 +1,5 @@
--- The text of plan.lua: the description of its folder's contents, for users and for `stale`.
+-- Writes the text of plan.lua, the file that describes the contents of a generated folder. Users read it, and the
+-- command `dev stale` compares it, like all generated files, with a new one.
 --
 -- Input: a plan. Output: text.
 
@@ -12,7 +13,7 @@ local M = {}
 local PLAN_COLUMNS = 110 -- columns of a line of plan.lua
 local MAX_LITERAL = 100 -- bytes of the longest reason that is one literal
 
--- A string as Lua literals, joined, in lines of limited width.
+-- The text of a string as one or several Lua literals, joined by "..", in lines of limited width.
 local function write_string(value, indent)
   local pieces, piece_length = {}, PLAN_COLUMNS - 30 -- 30: space for indentation, name and quotes
   for first = 1, math.max(1, #value), piece_length do

@@ -1,7 +1,8 @@
--- A user's own network: a Lua file that returns function(net, model). It runs with the limits of specs (sandbox.lua).
+-- Runs a user's own network: a Lua file that returns the description, a function(net, model) that builds the network.
+-- The limits of specs (sandbox.lua) hold for it.
 --
--- Input: the text of the file, line ends "\n". Output: the text's function (M.open), or the result of a caller's
--- function that calls it (M.run); after an error, nil and the problem as { what, line, col, expected, hint }.
+-- Input: the text of the file, line ends "\n". Output: the description (M.open), or the result of a caller's function
+-- that calls the description (M.run); after an error, nil and the problem as { what, line, col, expected, hint }.
 -- network/graph/handles.lua makes the arguments `net` and `model`. Invariants: every call compiles the text again, so
 -- that no state passes from one network to the next; a description can reach only its arguments and the functions of
 -- DIALECT.
@@ -19,8 +20,8 @@ local RETURNS = "return function(net, model) ... end"
 
 local MAX_MESSAGE_BYTES = 200
 
--- The `assert` of descriptions: if the condition is false, the description ends with the user's message, as in
--- assert(width > 16, "the gate needs more").
+-- The function `assert` for descriptions: if the condition is false, the description ends with the user's message, as
+-- in assert(width > 16, "the gate needs more").
 local function assert_that(condition, message)
   if condition then
     return condition
@@ -44,8 +45,8 @@ function M.open(text)
   if problem then
     return nil, problem
   elseif type(describe) ~= "function" then
-    local description = type(describe) == "table" and "a table" or diagnostics.show(describe)
-    return nil, { what = "the file returns " .. description, expected = RETURNS, line = 1, col = 1 }
+    local result_text = type(describe) == "table" and "a table" or diagnostics.show(describe)
+    return nil, { what = "the file returns " .. result_text, expected = RETURNS, line = 1, col = 1 }
   end
   return describe
 end

@@ -1,7 +1,7 @@
 -- The rules of the best checkpoint (train.checkpoint.best) and of train.patience, which both need scores from
 -- evaluations during training.
 --
--- Input: the context of validate.lua, the functions of reports.lua. Output: errors in the diagnostics.
+-- Input: the context of validate.lua; report, the functions of reports.lua. Output: errors, through report.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")

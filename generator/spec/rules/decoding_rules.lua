@@ -1,6 +1,7 @@
 -- Rules and warnings about greedy decoding, in which a generative model gives its answers one after another.
 --
--- Input: a context of validate.lua or family_facets.lua; report (reports.lua). Output: errors, warnings.
+-- Input: the context of validate.lua, or of a family (family_facets.lua); report, the functions of reports.lua. Output:
+-- errors and warnings, through report.
 
 local is_causal = require("spec.rules.features").is_causal
 local lists = require("base.lists")
@@ -20,7 +21,7 @@ function M.check(context, report)
   end
 end
 
--- The sides of an attention, by family, whose tokens include the tokens of the target.
+-- Name of a family -> the sides of its attention (query, key) whose tokens include the tokens of the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
 -- The sides (query, key) of attention in which a view's families read the target, as a set. An encoding added to the

@@ -1,9 +1,9 @@
--- The facets that each family of attentions uses, for rules. Facets directly in `encoding` apply to the encoding added
--- to the embedding and to every family that has no facets of its own.
+-- Finds, for rules, the facets that each family of attentions uses. Shared facets, directly in `encoding`, apply to the
+-- encoding added to the embedding and to every family that has no facets of its own.
 --
 -- Input: the context of validate.lua. Output: paths and origins of fields in the spec. M.check_each calls a check once
--- for the shared facets and once for each family with facets of its own. The check receives the context with these
--- fields:
+-- for the shared facets and once for each family with facets of its own. The check receives a copy of the context with
+-- these fields:
 --   family      the name of the family; nil: shared facets
 --   holds_for   the names of the families that use these facets, in order
 --   resolved    the resolved spec with the facets that these families use

@@ -1,6 +1,6 @@
 -- Rules about encodings by layer (encoding.layers).
 --
--- Input: a context of validate.lua; report (reports.lua). Output: errors.
+-- Input: the context of validate.lua; report, the functions of reports.lua. Output: errors, through report.
 
 local canonical = require("base.canonical")
 local families = require("spec.families")
@@ -39,8 +39,8 @@ local function check_last_layers(encoding, model, report)
   end
 end
 
--- Text of the fields of positions that must be equal in all layers. Entries may differ in whether positions are sampled
--- for each layer or for the whole pass.
+-- The text by which fields of positions that must be equal in all layers are compared. Entries may differ in whether
+-- positions are sampled for each layer or for the whole pass.
 local function format_shared_fields(positions)
   return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))
 end

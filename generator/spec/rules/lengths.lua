@@ -36,7 +36,7 @@ local function find_violation(lengths, path, facts, limit)
   return violation, max_tokens
 end
 
--- All lengths in a spec: { { path, lengths }, ... }; invalid lengths are left out.
+-- All fields of a spec that hold lengths: { { path, lengths }, ... }; invalid lengths are left out.
 local function list_lengths(resolved)
   return lists.map({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
     local lengths = lists.get(resolved, path)
@@ -101,7 +101,7 @@ function M.check_curriculum(context, report)
   end
 end
 
--- The highest number of tokens of every stream, in training or in evaluation.
+-- The number of tokens of the longest sequence of each stream, in training or in evaluation: a list by stream.
 function M.find_longest_streams(context)
   local facts, max_tokens = context.task, {}
   if facts.data then
@@ -117,7 +117,7 @@ function M.find_longest_streams(context)
   return max_tokens
 end
 
--- Tokens of the longest sequence that a spec names; 0 if dataset files determine the lengths.
+-- The number of tokens of the longest sequence that a spec names; 0 if dataset files determine the lengths.
 function M.find_longest_tokens(context)
   return not context.task.data and math.max(table.unpack(M.find_longest_streams(context))) or 0
 end

@@ -1,6 +1,6 @@
--- Rules about passes of a model with loops: model.loops, and eval.by.passes.
+-- Rules about the passes of a model with loops, which runs its blocks several times: model.loops and eval.by.passes.
 --
--- Input: a context of validate.lua; report (reports.lua). Output: errors.
+-- Input of M.check: the context of validate.lua; report, the functions of reports.lua. Output: errors, through report.
 
 local axes = require("spec.task.axes")
 local is_causal = require("spec.rules.features").is_causal
@@ -17,7 +17,7 @@ local function refuse_times(context, report, other_path, value, message, expecte
     context.resolved.model.loops.times, message), expected = expected .. ", or a number" })
 end
 
--- Checks that the number of passes of an example can be its task length.
+-- Checks times = "length", with which an example has as many passes as its task length.
 local function check_by_length(context, report)
   local lengths = tasks.list_lengths(context.resolved.train.lengths)
   if context.task and context.task.data then
@@ -28,7 +28,7 @@ local function check_by_length(context, report)
   end
 end
 
--- Checks that the number of passes of an example can be its value on an axis.
+-- Checks a `times` that names an axis: an example has as many passes as its value on the axis.
 local function check_by_axis(context, report, loops)
   local facts = context.task
   local axis = facts and axes.find_declared(facts, loops.times)
@@ -42,7 +42,7 @@ local function check_by_axis(context, report, loops)
   end
 end
 
--- Checks passes that the example determines.
+-- Checks a `times` that is no number, so that each example determines its number of passes.
 local function check_by_example(context, report, loops)
   if is_causal(context.resolved) then
     refuse_times(context, report, "model.kind", '"decoder"', "a decoder caches the keys of a fixed number of passes",
@@ -65,7 +65,7 @@ local function check_loops(context, report)
   if model.source then
     report.refuse("model.loops", "model.source", ("%q"):format(model.source), {
       what = "a network of your own has loops of its own",
-      expected = "net:block(name, count, comment, { loops = 3 }) in its file, and no such table" })
+      expected = "net:block(name, count, comment, { loops = 3 }) in its file, and no model.loops in the spec" })
   end
   if loops.start ~= "embedding" and loops.inject == false then
     report.refuse("model.loops.start", "model.loops.inject", "false", {

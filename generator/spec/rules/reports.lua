@@ -1,8 +1,9 @@
 -- Makes the functions with which rules report errors, notes and warnings about the fields of the families that use a
 -- facet.
 --
--- Input: a context of family_facets.lua or of validate.lua; warnings, a list to which rules add warnings, or nil. A
--- record is an argument of diagnostics:add, an error without a position. Output of M.make, a table of functions:
+-- Input: the context of validate.lua, or of a family (family_facets.lua); warnings, a list to which rules add warnings,
+-- or nil. Output of M.make, a table of functions. Their argument `record` is an error without a position, { what,
+-- expected, hint, notes }, for diagnostics:add:
 --   get_path(path), find_place(path), list_users(path)   functions of family_facets.lua
 --   add(paths, record)         reports an error at the first path that the user has written; the first path names the
 --                              field

@@ -1,8 +1,8 @@
 -- The rules that relate fields to each other, which the checks of single fields cannot cover.
 --
--- Input: the context of validate.lua. Output: errors in the diagnostics; a list of warnings as text. `report` has the
--- functions of reports.lua. Invariants: changes only the diagnostics; a rule whose fields are missing or invalid
--- reports nothing, since such fields have been reported already.
+-- Input: the context of validate.lua. Output: errors in the diagnostics; a list of warnings as text. The argument
+-- `report` of the functions below has the functions of reports.lua. Invariants: the module changes only the
+-- diagnostics; a rule whose fields are missing or invalid reports nothing, since those fields are already reported.
 
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
@@ -229,8 +229,8 @@ local function check_tied(context, report)
   end
 end
 
--- By stream, the readers of positions that are sampled once for each sequence: a list of { path, positions }, the path
--- and the fields of a reader's section `positions`.
+-- Name of a stream -> the readers of positions that are sampled once for each sequence of the stream: a list of { path,
+-- positions }, the path and the fields of a reader's section `positions`.
 local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }

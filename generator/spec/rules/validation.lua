@@ -1,7 +1,9 @@
--- The validation stream of a sampled task (eval.validation): its own examples and draws, at training lengths.
+-- The validation stream of a sampled task (eval.validation): examples at training lengths that are sampled for
+-- validation alone.
 --
--- Input: a resolved spec; the facts of its task. Output: the stream, and the expected fraction of its inputs that also
--- occur in training or in the final evaluation because the task has few inputs.
+-- Input: a resolved spec; the facts of its task. Output of M.plan: the lengths and numbers of examples of the stream.
+-- Output of M.estimate_shares: the expected fractions of its inputs that also occur in training or in the final
+-- evaluation because the task has few inputs.
 
 local curriculum = require("spec.curriculum")
 local lists = require("base.lists")

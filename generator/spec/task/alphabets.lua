@@ -11,8 +11,8 @@ M.MAX_SYMBOLS = 65000 -- symbols of an alphabet; LH_NUMBER_NAMES of longhand/spe
 M.MAX_TOKENS = 65536 -- tokens of a model, including tokens that are not symbols: a token has 16 bits
 M.MAX_LISTED = 4096 -- symbols of the longest alphabet of numbers that is listed
 
--- Whether an alphabet consists of the numbers 0, 1, 2, ... and is too long to be listed.
-function M.are_unlisted_numbers(names)
+-- Whether an alphabet consists of the numbers 0, 1, 2, ... and is so long that specs and generated code do not list it.
+function M.are_many_numbers(names)
   local i = #names
   while i > 0 and names[i] == tostring(i - 1) do
     i = i - 1
@@ -22,7 +22,7 @@ end
 
 -- An alphabet as the resolved spec states it: the names, or the size of a long alphabet of numbers.
 function M.shorten(names)
-  return names and M.are_unlisted_numbers(names) and #names or names
+  return names and M.are_many_numbers(names) and #names or names
 end
 
 -- Reads a range of numbers, such as 0..99, as { first, last }; nil for another word.
