@@ -1,5 +1,5 @@
--- Families of attentions (such as the self-attention of the decoder): the families of a model, and the encoding of
--- each family.
+-- Finds the families of attentions of a model, such as "decoder" for the self-attention of the decoder, and the
+-- encoding of each family.
 --
 -- In the resolved spec, facets directly in `encoding`, the shared facets, apply to all families of a model;
 -- encoding.<family> has only the facets that differ from them, each as a whole. If a facet is off for one family alone,

@@ -1,5 +1,6 @@
--- Common GPUs, and the number of shards that suits each GPU when it trains one model.
+-- The list of common GPUs, and the number of shards that suits each GPU when it trains one model.
 --
+-- Output: M.list, the GPUs; M.count_shards and M.advise, numbers of shards for a batch.
 -- A thread block computes one shard, and a multiprocessor runs one thread block. If there are more shards than
 -- multiprocessors, the remaining shards wait for a second round, in which most of the chip is idle.
 
@@ -28,8 +29,9 @@ function M.count_shards(batch, multiprocessors)
   return (batch + sequences - 1) // sequences
 end
 
--- The chips of compute capability min_capability or more that need several rounds for `shards` shards, in groups { key,
--- rows of M.list... }, the largest key first. key: the number of shards that needs one round (M.count_shards).
+-- The chips of compute capability min_capability or more that need several rounds for `shards` shards. Chips with equal
+-- advice are a group { key, rows of M.list ... }, where `key` is the advised number of shards, which needs one round
+-- (M.count_shards). The group with the largest key comes first.
 function M.advise(batch, shards, min_capability)
   local small_chips = lists.filter(M.list, function(chip) return chip[1] >= min_capability and chip[3] < shards end)
   local advice = lists.group(small_chips, function(chip) return M.count_shards(batch, chip[3]) end)

@@ -1,11 +1,11 @@
--- Costs of a step: floating-point operations, for `plan` and for bench.
+-- Counts the floating-point operations of a step, which the commands `plan` and `bench` show.
 --
 -- Input: a plan with its network; the graph of this network (builder.lua); the task's header (lengths as formulas).
--- Output of M.measure_training: facts about the training lengths; the longest length decides which weights attention
--- stores (recomputed_weights.lua). Output of M.derive:
+-- Output of M.measure_training: the largest and the mean number of tokens of training sequences; the largest number
+-- decides which weights attention stores (recomputed_weights.lua). Output of M.derive:
 --   flops           factors for the generated formulas:
 --     streams, attentions   see M.sum_up of outline.lua
---     pairs_text      the field `pairs` of M.sum_up
+--     pairs_text      the work for a pair of tokens as text, the field `pairs` of M.sum_up
 --     output          multiply-adds for a label
 --     masked          families with masks: { family, count, per_head }; count: operations for a pair of tokens in all
 --                     heads; per_head: operations for a pair of tokens in one head

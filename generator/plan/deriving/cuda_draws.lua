@@ -1,13 +1,19 @@
--- The part of a plan for GPUs about the positions and distances that come with a step.
+-- The part of a plan for GPUs about draws: samples of positions and distances, and positions of tokens, which the host
+-- computes and copies to the device with the data of a step.
 --
 -- Input: the plan with its families' fields for device code (cuda_half.lua), and the network in device code. Output of
 -- M.derive, fields of plan.cuda:
---   step_draws         positions and distances that come with a step, in order; first are positions that depend on
---                      tokens, which the runtime writes; fields of an item:
---     template, names, prefix   for the host, which samples the numbers; nil for positions that depend on tokens
---     member, address, count, shape   for the device
---     sequences        the name of the function that finds positions, if every sequence of a stream has its own
---     T                with `sequences`: the name of the length
+--   step_draws         the draws of a step, in the order of their memory; the first ones are positions that depend on
+--                      tokens, which the runtime computes; fields of a draw:
+--     template         the template of the host's function that samples the numbers, and for this template `names` and
+--                      `prefix` (the start of names in C); nil for positions that depend on tokens
+--     member           the name of the struct member that points to the numbers on the device
+--     address          C text of the address of the numbers
+--     count            C text of the count of the numbers
+--     shape            words for their shape, such as "[sequences][T]"
+--     sequences        the name of the function that finds positions, if every sequence of a stream has its own; else
+--                      nil
+--     T                with `sequences`: the name of the number of tokens of a sequence
 --   host_draws         the items of step_draws with a template
 --   draw_scratch       ints of workspace that sampling needs, as C text
 --   is_digit           the condition that a token is a digit, as C text; nil unless positions are those of digits

@@ -5,24 +5,26 @@
 -- in device code (cuda_network.lua). no_device_code is false if device code exists; otherwise device is false, and
 -- no_device_code is { what, line }. A draw is a sample of random positions or distances. Fields of cuda:
 --   threads            the number of threads of a thread block
---   by_team            the thread blocks of a model sum gradients of products' weights over all tokens of the batch
+--   by_team            whether the team, all thread blocks of a model, sums gradients of products' weights over all
+--                      tokens of the batch
 --   operand_bytes      bytes of the operands that shards would store for these sums, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
---   multiplies         the device text has its own products, either all products or only products of tables
---   multiplies_tables  the device text has its own products of tables
+--   multiplies         whether the device text has its own products, either all products or only products of tables
+--   multiplies_tables  whether the device text has its own products of tables
 --   gradients          the C type of a shard's sums
---   chip               shards of a step of one model that has the GPU alone; their gradients are added in order
---   replicas           shards of a step of each of several models that train together
---   group_tokens       tokens of evaluation that go through the layers together
---   staging            reals of shared memory that operations of a thread block use in turn
+--   chip               the number of shards of a step if one model has the GPU alone; gradients of shards are added in
+--                      their order
+--   replicas           the number of shards of a step of each model if several models train together
+--   group_tokens       the number of tokens of evaluation that go through the layers together
+--   staging            the number of reals of shared memory that operations of a thread block use in turn
 --   staging_name       the name of the constant with this number
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
 --   step_draws, host_draws, draw_scratch   see cuda_draws.lua
---   has_begin_step     tables are made at the start of a step
---   has_shared_tables  blocks share memory
---   has_table_sums     gradients of tables are added up over shards before they reach the parameters
+--   has_begin_step     whether tables are made at the start of a step
+--   has_shared_tables  whether the thread blocks of a model share memory for tables or their sums
+--   has_table_sums     whether gradients of tables are added up over shards before they reach the parameters
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
@@ -30,35 +32,35 @@
 -- names of the family's values (cuda_names.lua), and these fields:
 --   template           the template of its attention
 --   forward            the template of the forward pass, which decoding renders again
---   walks              a query visits its keys by distance, and the backward pass stores the weights of pairs
---   in_fragments       warps compute attention on matrix units
+--   walks              whether a query visits its keys by distance, and the backward pass stores the weights of pairs
+--   in_fragments       whether warps compute attention on matrix units
 --   fragment_rows      the queries or keys that a warp has at a time, half as many if heads are few (then more warps
 --                      run) or wide (then registers would not be enough)
 --   head_lanes         the number of threads that share a head's channels in attention
---   uneven_heads       some of these threads have fewer channels
+--   uneven_heads       whether some of these threads have fewer channels
 --   head_part          C text, the number of a thread's channels
 --   channel            C text to append, the offset of a thread's first channel
 --   once               C text, the condition of statements that one thread of a head executes
 --   first_task, tasks  C texts, the start and the step of a thread's loops
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   has_begin_step, has_table_sums   the fields of cuda with these names, for this family
---   layer_gradients    attention writes gradients of the layer's parameters
---   sum_passes         passes that sum gradients of pairs for entries of tables (attention/device.lua)
---   ends_open          the last sum pass, or the sums of biases after it, end without a barrier
---   depends_on_mode    dropout applies to weights in training only, so the kernel tests the mode
+--   layer_gradients    whether attention writes gradients of the layer's parameters
+--   sum_passes         the passes that sum gradients of pairs for entries of tables (attention/device.lua)
+--   ends_open          whether the last sum pass, or the sums of biases after it, end without a barrier
+--   depends_on_mode    whether the kernel tests the mode, since dropout applies to weights in training only
 --   dscore             the name of the gradient of a pair's score
 --   unroll, keys_at_once   numbers of pairs that loops over pairs process together
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
---   pairs              gradients of logits of pairs are stored for a sum pass or the pass over keys
---   pair_scores        gradients of scores of pairs are stored, too
---   end_by_layer       each layer has its own set of all learned numbers of the score
+--   pairs              whether gradients of logits of pairs are stored for a sum pass or the pass over keys
+--   pair_scores        whether gradients of scores of pairs are stored, too
+--   end_by_layer       whether each layer has its own set of all learned numbers of the score
 --   draws              random numbers are sampled for the family, in draw_rows rows of T numbers: positions, then
 --                      distances; in cross-attention, as many rows of S numbers follow
 --   position_draws, distance_draws   the numbers of draws of positions and of distances; a draw of distances has
 --                      distance_rows rows
---   draws_follow       other sampled numbers follow
+--   draws_follow       whether other sampled numbers follow in memory
 --   position_row, distance_row   the row of layer l as a factor, false for row 0
---   reads_positions    layers read sampled positions
+--   reads_positions    whether layers read sampled positions
 --   to_log2            factor of logits, as C text, so that weights are powers of 2; "" if scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
 --   sum_pass_text      text of a comment about the sum passes, or ""

@@ -1,30 +1,34 @@
--- The network without its encoding: dimensions, its families of attentions, its own tokens, its dropout.
+-- Derives the parts of a plan about the network without its encoding: dimensions, families of attentions, tokens of the
+-- model's own, and dropout.
 --
 -- Input: a plan with its resolved spec and task. Output of M.derive:
 --   layers          the number of layers of all stacks
 --   width           the channels of a token's vector
 --   feedforward     the channels of the hidden layer of a feed-forward part; 0 without this part
---   readout         model.readout, by default "outputs"
+--   readout         the tokens at which answers are read: model.readout, by default "outputs"
 --   streams         the sequences of tokens that the model processes: { name, index }, index from 0
 --   block_sequences the number of sequences of a shard
---   block_tokens    the number of tokens that pass through all layers together on the CPU
+--   block_tokens    the number of tokens that the CPU computes together, layer after layer
 --   classes         the number of output symbols
 --   class_columns   `classes`, rounded up to whole vectors
 --   real_bytes      the bytes of a number
 --   dropout         the dropout of branches (M.plan_dropout)
 --   cuts_by_warp    whether device code divides matrix products among warps (device_products = "warps")
---   part_start      the text of the call that returns where the computed part of a sequence begins
+--   part_start      C text of the call that returns where the computed part of a sequence begins, such as
+--                   "part_start(w, part)"
 --   tokens          the number of tokens of the vocabulary
 --   tokens_text     words for the tokens of the vocabulary
---   computation, empty_token, decoder, reading, token_constants   see `tokens` below
+--   computation, empty_token, decoder, reading, token_constants   see the comment of the local table `tokens`
 -- M.attentions gives, for each kind of model, the families that a description of a network may name (a description is a
 -- function that builds the network: model_network.lua). A family consists of the attentions at one place in the block,
 -- over all layers of a stack. encoding_facets.lua adds its facets. Fields of a family:
---   name           "self"; the family's functions and types in generated code contain it
+--   name           its name, such as "self"; names of functions and types in generated code contain it
 --   spec_name      its name in the spec, the same in all models of a kind
 --   title          its name for users
---   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
---   stack          names of its layers in generated code: count, parameters (type), member, state (type)
+--   prefix, PREFIX the prefixes of its members in shared structs and of its constants, such as "cross_" and "CROSS_";
+--                  "" if the model has a single family
+--   stack          names in C for the layers that contain it: count (a constant), parameters (a type), member (the name
+--                  of their array in structs), state (a type)
 --   queries, keys  the two sides: { stream, stream_prefix }; stream_prefix: the prefix of the stream's length in the
 --                  workspace
 --   cross          whether the sides differ: queries [WIDTH], keys and values [2 WIDTH] are then in separate rows
@@ -36,7 +40,7 @@
 --   bounded        whether attention is computed for a range of queries: partial or recomputed
 --   layers         the number of its layers
 --   repetitions    the number of repetitions of its layers, over all passes of a looped model that store values
---   heads, head_width
+--   heads, head_width   the number of its heads, and the channels of a head
 --   head_part      the largest power of two that divides head_width
 --   dropout_rate   the dropout rate of its weights, or nil
 --   first_site     its first site in the counter of random numbers
@@ -48,7 +52,8 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
--- The dropout of a rate. name: the prefix of its constants in C; threshold: how many of 65536 numbers are dropped.
+-- The record of a dropout for templates. name: the prefix of its constants in C. The field `threshold` is the number of
+-- random words, of 65536 possible ones, that drop an element.
 function M.plan_dropout(name, rate)
   return (not rate or rate == 0) and { kind = "none" } or {
     kind = "bernoulli",

@@ -1,4 +1,5 @@
--- The positional encoding: the plan's part for every facet, the random positions, and the largest length of a sequence.
+-- Derives the parts of a plan about the encoding: the plan of each facet, the random positions, and the largest length
+-- of a sequence. A facet is a part of the encoding, such as its mask.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- the additive encoding (M.derive_added_vectors, which is known before the families).
@@ -9,15 +10,16 @@
 --   request_name   the name of this value in C
 --   slices         see the field `slices` of the plan, below
 --   sides, first_drawn, range_drawn, distance_site   see settle_sides
---   logit_scale    a number
+--   logit_scale    the number that multiplies the products of queries and keys
 --   score_text     the formula of its score in the spec, or nil
 -- M.derive sets first_site (settle_sites) and the fields of settle_stream for each stream. M.derive returns:
 --   additive           the additive encoding, with its draw
 --   token_positions    see derive_token_positions
---   limit              { tokens, because }, the largest number of tokens of a sequence and its reason, or false
+--   limit              { tokens, because }, the largest number of tokens of a sequence and its reason as text, such as
+--                      "encoding.additive.rows = 64"; false without a limit
 --   input_draw         the positions of the additive encoding if these are random or depend on tokens, or false
---   drawn_text         { position_range, first_position, distance_range }, each a C list with a number for each stream
---                      (settle_stream), or false if all numbers are 0
+--   drawn_text         { position_range, first_position, distance_range }, each a C list with the number that
+--                      settle_stream finds for each stream, such as "{2048, 2048}"; false if all numbers are 0
 --   sequence_scratch   { name, count }, the number of integers of workspace in which positions of one sequence are
 --                      sampled, or false
 --   draws_distances    whether distances are sampled

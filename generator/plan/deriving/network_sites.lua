@@ -1,13 +1,14 @@
--- The sites of a network: the values that its forward pass can store for traces, in the order of trace_block's
--- `buffers`.
+-- Lists the sites of a network. A site is a value that the forward pass can store for traces: an activation (the result
+-- of an embedding, a recurrence or a layer) or the weights of an attention. The sites have the order in which generated
+-- code stores the values (the argument `buffers` of trace_block).
 --
--- Input of M.list: the network (builder.lua). Output: a list of
+-- Input of M.list: the network (builder.lua). Output, two results. The first is the list of sites, each with:
 --   name          the name in traces
 --   channels      the width of an activation; 0 for an attention
---   heads         the heads of an attention
---   query, key    the streams of its queries and keys
--- and pass_sites: if the task length is the number of passes, the list ends with the sites of the first pass, and
--- pass_sites is their number; otherwise it is false.
+--   heads         the number of heads of an attention; 0 for an activation
+--   query, key    the numbers of the streams of its queries and keys; for an activation, twice the number of its stream
+-- The second result is pass_sites. If the example determines the number of passes, the list ends with the sites of one
+-- pass, the first, and pass_sites is their number; otherwise it is false.
 
 local M = {}
 

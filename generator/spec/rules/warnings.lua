@@ -83,8 +83,8 @@ local function find_max_value(eval, name)
   return max_value
 end
 
--- Warns about positions of digits that evaluations use and training cannot sample, and about symbols that end numbers.
--- context.task.number_length: the numbers of digits (task_lines.lua).
+-- Warns about positions of digits that evaluations use and training cannot sample, and about options of the task with
+-- which further symbols end numbers. context.task.number_length: the numbers of digits (task_lines.lua).
 local function warn_digits(context, warn)
   local positions, length = context.resolved.encoding.positions, context.task.number_length
   if positions.kind ~= "digits" or not length then

@@ -146,7 +146,8 @@ local function check_levels(eval, report)
   end
 end
 
--- The entries of eval.by except the levels, or nil if there are none.
+-- The entries of eval.by that group examples by axes of the data, without the levels (noise, passes); nil if there are
+-- none.
 function M.remove_levels(by)
   local axes_of_data = lists.merge(by or {})
   for _, name in ipairs(M.LEVELS) do
