@@ -1,4 +1,4 @@
--- Reverse-mode derivatives of a lowered formula (lower.lua), as nodes of the formula's builder.
+-- Computes reverse-mode derivatives of a lowered formula (lower.lua), as nodes of the formula's builder.
 --
 -- Input: a builder, a node, the gradient of this node (a node), a predicate that selects leaves, and a set of nodes
 -- that also count as leaves. Output: a list of entries in the order of the leaves' ids:
@@ -25,7 +25,7 @@ local rules = {
   end,
   select = function(b, node, d) return nil, b:apply("select", node[1], d, 0), b:apply("select", node[1], 0, d) end,
 }
-local has_zero_gradients = { bucket = true } -- by operation: whether all its gradients are 0
+local has_zero_gradients = { bucket = true } -- operation -> whether all its gradients are 0
 
 for name, row in next, functions.rows do
   rules[name], has_zero_gradients[name] = row.gradient, not row.gradient

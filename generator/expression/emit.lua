@@ -1,10 +1,10 @@
--- Turns nodes into statements, and chooses for each node a level of the loop nest and a name. syntax.lua writes the
--- expressions; templates/parts/statements.tpl prints the statements.
+-- Writes the nodes of a formula as C statements of a loop nest, and chooses for each node a level of the nest and a
+-- name. syntax.lua writes the expressions; templates/parts/statements.tpl prints the statements.
 --
--- Input: an environment that describes leaves in this loop nest, and effects. An effect is what the nest does with the
--- value of a node, such as storing it. Output: lists of statements by level: "outer", "key", "lane" and "head", each
--- nested in the previous level, and "after", which is at the level of lanes, after the loop over heads. A lane is an
--- element of a vector. Fields of an environment:
+-- Input: an environment that describes leaves in this loop nest, and effects. An effect is an action of the nest with
+-- the value of a node, such as storing it. Output: name of a level -> list of statements. The levels are "outer",
+-- "key", "lane" and "head", each nested in the previous one, and "after", which follows the loop over heads at the
+-- level of lanes. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
 --   lanes           the set of letters of the numbers that differ from lane to lane, such as { q = true, s = true }:
@@ -19,7 +19,7 @@
 --   loops           indices of the sums around the node, outermost first; nil: none
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
---   base            text that is added to the index, or nil
+--   base            text of a number that is added to the index, such as "h * 16"; or nil
 --   wide            whether the line may have WIDE - #target more characters
 --   integer         whether the node is an index
 -- Its statement has all its fields, and value (the text of the node), index (the text of index_node) and place (base +
@@ -57,14 +57,14 @@ for name, row in next, functions.rows do
   NAMES[name] = row.word
 end
 
--- The state of one nest. A scope is { list = statements, names = names by node }. Fields:
---   levels   scopes, by the name of the level
---   open     scopes of the loops over sums that are not complete, outermost first
---   uses     by node: the number of its uses
---   arrays   by node: the text of an element of its array
---   forced   by node: whether it must get a name
---   sizes    by node: the result of count_written
---   names    by name: how often it is in use
+-- The state of one nest. A scope is { list = its statements, names = [node] -> the node's name }. Fields:
+--   levels   name of a level -> its scope
+--   open     the scopes of the loops over sums that are not complete, outermost first
+--   uses     node -> the number of its uses
+--   arrays   node -> the text of an element of its array
+--   forced   node -> whether it must get a name
+--   sizes    node -> the result of count_written
+--   names    name -> the number of nodes that have it, apart from their numbers
 local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
 

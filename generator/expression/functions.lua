@@ -1,4 +1,4 @@
--- The functions of numbers that a score may call, with a row for each.
+-- The functions of numbers that a score may call: M.rows has a row for each, by name.
 --
 -- Fields of a row:
 --   arguments  the number of arguments; false: 2 or more arguments, combined from the left

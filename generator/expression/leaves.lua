@@ -1,5 +1,5 @@
--- C text of the leaves of formulas, for leaves with one text for CPU and GPU: learned and constant parameters, values
--- of tokens, numbers, edges of buckets, indices in tables. p: a parameter.
+-- Writes the C text of leaves of formulas, for leaves with one text for CPU and GPU: learned and constant parameters,
+-- values of tokens, numbers, edges of buckets, indices in tables. The argument p is always a parameter.
 
 local M = {}
 
@@ -21,8 +21,8 @@ end
 -- The arrays of running sums, by set: "s" (values) or "d" (gradients).
 M.RUNNING_SETS = { s = "r", d = "dr" }
 
--- C text of the index in a table of a class: in a loop nest over the entries of this class (in which o is i - j and t
--- is i + j), and in a loop nest over pairs.
+-- Class of a table -> C text of the index: in a loop nest over the entries of this class (in which o is i - j and t is
+-- i + j), and in a loop nest over pairs.
 local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 

@@ -1,4 +1,5 @@
--- The loop nests of a score: they fill its tables, compute the score of a pair, and propagate gradients to parameters.
+-- Makes the loop nests of a score, as C statements: nests that fill its tables, compute the score of a pair, and
+-- propagate gradients to parameters.
 --
 -- Input: a class of tables (lower.lua), its tables, and `build`, the context of loop nests:
 --   builder          the builder of the formula (ir.lua)
@@ -10,7 +11,8 @@
 --   stack            the name of the array in C whose elements each contain the parameters of a layer
 --   real(number)     returns the literal of a number
 --   name_edges(list) returns the name of a constant array of edges
--- Output: statements by level (emit.lua), nil if there is nothing to compute, with these fields:
+-- Output: a nest, nil if there is nothing to compute. It has the lists of statements by level (emit.lua) and these
+-- fields:
 --   class            the class of the tables
 --   sums             gradients of parameters, summed over the entries: { name, member, extent }
 --   gathered         gradients summed over the heads (make_gathering)

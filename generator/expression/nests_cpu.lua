@@ -1,14 +1,14 @@
--- Loop nests of scores on a CPU: vectors, whose lanes are neighbouring entries of a table.
+-- The texts of loop nests of scores on a CPU, where values are vectors whose lanes are neighbouring entries of a table.
 --
 -- A target is a module that nests.lua calls for the texts of a formula's leaves (symbols, parameters, tables) and for
 -- the places of results. It has these functions. Arguments: t, a table; build, the context of loop nests (nests.lua).
 --
---   make_environment(build, class)   the environment for emit.lua
---   make_filling(build, t, class)    the statement that stores a table's entry; nests.lua adds the value
+--   make_environment(build, class)   returns the environment for emit.lua, in a loop nest over the class
+--   make_filling(build, t, class)    returns the effect that stores a table's entry; nests.lua adds the value
 --   complete_effect(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
---   scatter(build, nest, class, effect, p)   the effects that replace an addition to elements of parameter p, if the
---                                  elements differ from lane to lane
---   finish(build, nest, class)     runs after all effects of a nest are made
+--   scatter(build, nest, class, effect, p)   returns the effects that replace an addition to elements of parameter p,
+--                                  if the elements differ from lane to lane
+--   finish(build, nest, class)     is called after all effects of a nest are made
 --
 -- Texts are C and use these variables of generated code:
 --   s, d         the tables, their gradients

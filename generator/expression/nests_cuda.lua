@@ -1,5 +1,5 @@
--- Loop nests of scores on a GPU: values are scalars, and a thread owns an entry of a table. nests_cpu.lua lists the
--- functions of a target.
+-- The texts of loop nests of scores on a GPU, where values are scalars and a thread owns an entry of a table. This
+-- module has the functions that nests_cpu.lua lists for a target.
 --
 -- Every number has one owner, a thread that sums its terms in a fixed order: there are no atomic additions. The loop
 -- over pairs gathers the gradients of the tables that the score of a pair reads: it adds them up in variables, which
@@ -7,17 +7,17 @@
 -- the context of loop nests (nests.lua), has further fields, which this module fills:
 --
 --   gathered      the set of tables whose gradients the loop over pairs gathers
---   parts         by table: the part of its gradient that comes from other tables (below)
---   work          arrays of the function end_score: { type, name, count }
---   uniform_work  the parts { array, extent } of tables of class uniform
---   names         by name of an array: the number of arrays with this name
+--   parts         table -> the part of its gradient that comes from other tables (below)
+--   work          the arrays that the function end_score needs: { type, name, count }
+--   uniform_work  the arrays for parts of tables of class uniform: { array, extent }; extent: the number of elements
+--   names         name of an array -> the number of arrays with this name, apart from their numbers
 --
 -- Nests have two more lists:
 --
 --   parts      { name, per_head, array, place }: each pair computes the sum `name` and stores it at `place` in `array`
 --   scatters   { member, heads, size, index, index_stride, value, count }, one for each use of a parameter at an index
---              that differs from entry to entry: the names of arrays with an index and a value for each entry; the
---              owners of the parameter's elements read them
+--              that differs from entry to entry. index and value are the names of two arrays with an index and a value
+--              for each entry; the owners of the elements of `member`, the parameter, read them
 --
 -- Texts are C and use these variables of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score
@@ -61,8 +61,8 @@ local NUMBERS = { score = "logit", dscore = "dscore" }
 
 local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distance = "%s->distances",
   sum = "%s->distances", pair = "%s->pairs" }
--- The number of entries of a class, and calls of the functions of kernels/cuda/score.cu that sum the terms of all pairs
--- of an entry.
+-- C texts, by class of tables: the number of entries, and a call of the function of kernels/cuda/score.cu that sums the
+-- terms of all pairs of an entry.
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
 local SUM_CALL = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
@@ -100,8 +100,8 @@ function M.write_token_gradient(build, t, class)
   return write_element(build, "d", lists.merge(t, { class = class }), class)
 end
 
--- The text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
--- from other tables. Only the loop over pairs reads running sums.
+-- C text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
+-- from other tables. Running sums have no gradients from other tables, since only the loop over pairs reads them.
 local function write_gradient(build, t, class)
   if t.running then
     return write_element(build, "d", t, class)

@@ -1,4 +1,4 @@
--- The formula of a score as text in the syntax of a spec, for messages, `plan`, and digests.
+-- Writes the formula of a score as text in the syntax of a spec, for messages, the command `plan`, and digests.
 --
 -- Input: a node. Output: one line; equal formulas have equal lines. A large part that is used more than once is named
 -- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index and are repeated at each

@@ -1,7 +1,7 @@
--- A score expression as Python with PyTorch, for the file that `export pytorch` writes.
+-- Writes the formula of a score as Python with PyTorch, for the file that `export pytorch` writes.
 --
 -- Input: a node. Output: { lines, uses }:
---   lines   a function's body, in which large parts that are used more than once outside of sums have names
+--   lines   lines of a function's body, in which large parts that are used more than once outside of sums have names
 --   uses    the set of the names that the body reads:
 --             symbols: score, distance, positions, index, head, layer, length; with cross-attention also memory_index
 --             (the indices of keys) and key_length

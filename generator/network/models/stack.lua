@@ -1,4 +1,4 @@
--- Blocks of attention and a feed-forward network around a residual stream, for encoders and decoders.
+-- Appends blocks of attention and a feed-forward part around a residual stream, for encoders and decoders.
 --
 --   model.norm.place = "post"   y = norm(x + f(x)): Vaswani et al. 2017
 --   model.norm.place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020

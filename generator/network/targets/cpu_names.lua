@@ -1,4 +1,5 @@
--- Names in generated code for the CPU: functions, and places of values.
+-- Writes names in generated code for the CPU: names of functions, and places of values. A place is the C text of a
+-- pointer to a value's rows, such as "w->embedding".
 --
 -- Input: the state of cpu_network.lua, a scope, a value. Output: text.
 

@@ -1,5 +1,5 @@
--- Records of operations on the CPU: a record has the texts of a call's arguments by role (calls.lua), or is printed by
--- a template of templates/cpu/op.
+-- Makes the records of operations on the CPU. A record describes one call in generated code (calls.lua), or is printed
+-- by a template of templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (cpu), a scope of the network (builder.lua); for the network's forward list, the
 -- mode "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The functions

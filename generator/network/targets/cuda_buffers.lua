@@ -1,12 +1,12 @@
--- The arrays that layers and thread blocks store in device code, as members of structs.
+-- Lists the arrays in which layers and thread blocks store values in device code, as members of structs.
 --
--- Input: the state of cuda_network.lua (device). Output: lists of members { name, type, count, at_a_time, comment,
--- variables }:
+-- Input: the state of cuda_network.lua (device). Output: lists of members, each with:
+--   name        its name in C
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
 --               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more
 --   count       the number of elements for all sequences, as text with the streams' variables
---   at_a_time   equal to count, except for numbers of pairs: the number of elements for the sequences that attention
---               processes at a time
+--   at_a_time   the number of elements that exist at a time, as text: for numbers of pairs, those of the sequences that
+--               attention processes together; else equal to count
 --   comment     its comment in C
 --   variables   the variables of its stream (name_streams)
 

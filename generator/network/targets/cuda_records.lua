@@ -1,5 +1,5 @@
--- Records of operations in device code: a record has the texts of a call's arguments by role (calls.lua), or is printed
--- by a template of templates/cuda/op.
+-- Makes the records of operations in device code. A record describes one call in generated code (calls.lua), or is
+-- printed by a template of templates/cuda/op.
 --
 -- Input: the state of cuda_network.lua (device), a scope (builder.lua), an entry of a list. Output: records, or false
 -- in place of a record. In the texts of a block of the network, the variable w is the workspace and s the layer's
@@ -83,7 +83,7 @@ end
 
 local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL" -- texts of absent arguments
 
--- The name of a function of generated code. The first call with a name adds the function with these fields.
+-- Returns the name of a function of generated code. The first call with this name adds the function with these fields.
 local function find_function(device, name, fields)
   return calls.find_function(device.rows, name, name, fields)
 end

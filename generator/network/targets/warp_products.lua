@@ -1,6 +1,6 @@
--- Records of products that device code divides among warps, alone or in chains (chains.lua). Each size has its own
--- function. If device.choices.by_team is true, products store their operands, and the team (all thread blocks of a
--- model) sums the gradients of weights from these operands.
+-- Makes the records of products that device code divides among warps, alone or in chains (chains.lua). Generated code
+-- has a function for each size of products. If device.choices.by_team is true, products store their operands, and the
+-- team (all thread blocks of a model) sums the gradients of weights from these operands.
 --
 -- Input: the state of cuda_network.lua (device), texts by role (cuda_records.lua), an operation or an entry of a
 -- backward list. Output: records (cuda_records.lua). In a block of the network, forward records come in pairs if
@@ -19,8 +19,9 @@ local function name_product(device, op)
 end
 
 -- The address at which a shard (the part of the batch of one thread block) stores an operand of a product ("x" or "dy")
--- for the team, as text; nil if it stores none. In a block, the operand of the current use lies after the operands of
--- earlier uses; their number of rows is the variable rows_before, or rows_before.STREAM with several streams.
+-- for the team, as text; nil if it stores none. In a block, the operand of the current repetition lies after the
+-- operands of earlier repetitions; the variable rows_before, or rows_before.STREAM with several streams, counts their
+-- rows.
 local function write_operand_address(device, op, operand)
   if not device.choices.by_team then
     return nil
