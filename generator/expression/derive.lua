@@ -89,8 +89,8 @@ function Walk:add_sum(outer_gradients, node, gradient, loops)
   end
 end
 
--- Propagates gradients, by node, to the leaves. take(node, gradient), if not nil, takes the gradient of a node that
--- does not need the innermost index, and returns whether it has taken the gradient.
+-- Propagates gradients (node -> its gradient) to the leaves. take(node, gradient), if not nil, takes the gradient of a
+-- node that does not need the innermost index, and returns whether it has taken the gradient.
 function Walk:descend(gradients, loops, take)
   while next(gradients) do
     local node = find_last_node(gradients)

@@ -86,7 +86,7 @@ function leaves.bucket(node, names)
   return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
 
--- Prints a node, in parentheses if its precedence is below min_precedence. names: the names of parts, by node.
+-- Prints a node, in parentheses if its precedence is below min_precedence. names: node -> the name of this part.
 function print_node(node, names, min_precedence)
   if names[node] then
     return names[node]

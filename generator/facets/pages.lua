@@ -17,9 +17,9 @@
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
---   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides:
---                            { query, key }, whether the model generates the sequence of the attention's queries, and
---                            the sequence of its keys
+--   explain_length(resolved, sides)   words that say how the facet depends on the number of tokens in a sequence that
+--                            the model generates; nil or false if it does not. sides: { query, key }, whether the model
+--                            generates the sequence of the attention's queries, and the sequence of its keys
 --   check(view, report)      reports errors between fields; view: the spec with the values that hold for the families
 --                            with this facet (family_facets.lua); view.holds_for: the names of these families; report:
 --                            the functions of spec/rules/reports.lua
@@ -46,9 +46,9 @@
 --     comment                the comment of the parameter
 --     description            words for the width of the value
 --     init                   initial values of the map's weights; nil: the values of other products
---     cached                 whether attention caches, in decoding, the numbers that it computes from the value
---                            family.request has these fields, width (the columns, rounded up to whole vectors) and
---                            constant (the name of the width in C)
+--     cached                 whether attention caches, in decoding, the numbers that it computes from the value.
+--                            family.request, which others read, has two more fields: width, which is `columns` rounded
+--                            up to whole vectors; and constant, the name of this width in C
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
@@ -64,9 +64,10 @@
 --     rank                   its place in the file
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
---   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: the spec with the values
---                            that hold for one family, with causal, formula and report, whose paths are paths of the
---                            spec
+--   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. Fields of view: resolved (the
+--                            spec with the values that hold for one family), causal (whether queries see no later
+--                            keys), formula (the parsed score, or nil), report (functions whose paths are those of the
+--                            spec)
 -- A rule between two facets is in the module of the facet that refuses the other facet.
 
 local lists = require("base.lists")

@@ -431,7 +431,7 @@ function readers.parameters(context, field, node)
   end
 end
 
--- By type of a field, a predicate that the nodes of valid values satisfy.
+-- Type of a field -> a predicate that the nodes of valid values satisfy.
 local IS_VALID_NODE = { names = tree.is_list, settings = tree.is_record, options = tree.is_record,
   boolean = function(node) return type(node.value) == "boolean" end,
   by = function(node) return tree.is_record(node) and next(node.fields) ~= nil end }

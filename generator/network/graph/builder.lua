@@ -55,7 +55,7 @@
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
 --     first_use       with several loops, C text of the index of the last loop's first repetition; else false
 --     has_passes      whether the number of loops may differ from `loops`, its largest value in training
---     by_length       whether the number of loops is the task length of a step's examples
+--     by_length       whether the examples of a step determine the number of loops: their task length, or an axis
 --     is_progressive, stored_loops   whether a training step samples its number of loops with gradient (add_scope); the
 --                     largest such number
 --     has_losses      whether training has a loss after each loop
@@ -63,8 +63,8 @@
 --
 -- The order of operations in the description determines the order of sums: contributions to a gradient are added in
 -- reverse order.
--- Values with equal names share a buffer. Only results of attention and feedforward have equal names, `branch`: the
--- next sum reads such a result at once. Other equal names in a scope are refused.
+-- Values with equal names share a buffer. In a scope, only the results of attention and feedforward may have equal
+-- names, `branch`, since the next sum reads such a result at once. Other equal names are refused.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
 
 local attention = require("network.graph.attention")
@@ -323,7 +323,7 @@ end
 -- the options of the parent:
 --   loops            how many times all repetitions run, with the same parameters
 --   has_passes       whether a step may have another number of loops
---   by_length        whether a step's number of loops is the task length of its examples
+--   by_length        whether a step's examples determine the number of loops, as task length or value of an axis
 --   is_progressive   whether a training step samples two numbers: the first loops, without gradient, and the following
 --                    loops, with gradient
 --   has_losses       whether the loss of training is the mean of a loss after each loop; only these losses then read

@@ -16,8 +16,8 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Methods by name: each is the list of its arguments { name, kind }. ops.lua has the methods of operations. Fields of a
--- method:
+-- Name of a method -> the list of its arguments { name, kind }. ops.lua has the methods of operations. A list has
+-- further fields:
 --   owner      the object that has the method, "network" or "block"; nil if both have it
 --   required   the number of the first arguments that are required, by default all
 --   options    the fields of a last argument, a table: name -> kind

@@ -156,7 +156,7 @@ M.classify = {
   count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
 }
 
--- The entries with `choose_kernel`, by kind: operations that map the rows of one value.
+-- Kind -> its entry, for the entries with `choose_kernel`: operations that map the rows of one value.
 function M.list_row_operations()
   local operations = {}
   for kind, operation in next, M do

@@ -1,8 +1,9 @@
--- Recurrence: one state for each sequence, which a step computes from the previous state and the step's token.
+-- Appends a recurrence to a network: each sequence has a state, which a step computes from the previous state and the
+-- step's token. The result of the operation holds the states of all steps.
 --
--- The result of the operation holds the states of all steps. The cell of a network determines how a step computes;
--- CELLS has an entry for each cell, by name. (The memory of some cells, a stack or a tape, also has elements that are
--- called cells; such an element has CELL numbers.) Fields of an entry:
+-- The cell of a network is the rule by which a step computes, such as "lstm". M.CELLS has an entry for each cell, by
+-- name. In another sense of the word, the memory of some cells, a stack or a tape, consists of cells: its elements, of
+-- CELL numbers each. Fields of an entry of M.CELLS:
 --   words            its name for `longhand plan`
 --   gates            the number of sums for each channel of the state
 --   has_step_values  whether training stores values of all steps in addition to the states

@@ -42,7 +42,7 @@
 --               replaced row saves, { per_token }, as C text; otherwise false
 --   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block
 --   passes      the largest number of passes through a block in training, if each step has its own number; else false
---   passes_by_length   whether a step's number of passes is the task length of its examples
+--   passes_by_length   whether a step's examples determine its number of passes: their task length, or an axis
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
 --   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
@@ -148,7 +148,7 @@ local function list_embeddings(cpu)
   end)
 end
 
--- The names in a layer's state of the queries, keys and contribution of its attention, by family.
+-- Name of a family -> the names of the queries, keys and contribution of this attention in a layer's state.
 local function name_attended(net)
   local by_family = {}
   for _, op in ipairs(ops.find_all(net, "attention")) do

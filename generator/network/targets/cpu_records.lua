@@ -19,7 +19,7 @@ local M = {}
 
 local find_function, make_suffix = calls.find_function, calls.make_suffix
 
--- Functions that make the records of a forward operation, by kind. text: the operation's texts (cpu_names.lua).
+-- Kind of an operation -> the function that makes its forward records. text: the operation's texts (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
 -- The name of the function of a norm. form: the start of the name; dropout: the name of the branch's dropout, or false;
@@ -272,7 +272,7 @@ function forward.block(cpu, text, op, mode)
   return record
 end
 
--- Functions that make the records of an entry of a backward list, by kind. text: the entry's texts (cpu_names.lua).
+-- Kind of an entry of a backward list -> the function that makes its records. text: the entry's texts (cpu_names.lua).
 local backward = {
   accumulate = function(cpu, _, entry)
     return make_row_sum(cpu, entry.to.width, false, "routine(tokens, to, from, to)")

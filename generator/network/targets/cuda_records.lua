@@ -120,7 +120,7 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
 
--- Functions that make the records of a forward operation, by kind. text: the operation's texts (M.make_records).
+-- Kind of an operation -> the function that makes its forward records. text: the operation's texts (M.make_records).
 local forward = {
   chain = warp_products.make_chain,
   block = function(device, text, op, training)
@@ -276,7 +276,7 @@ function forward.place(device, text, op, training)
     vectors = op.p and text.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
--- Functions that make the records of an entry of a backward list, by kind. text: the entry's texts (M.make_records).
+-- Kind of an entry of a backward list -> the function that makes its records. text: the entry's texts (M.make_records).
 local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function(device, text)

@@ -274,7 +274,7 @@ function M.build_network(plan, file, model)
   return build_own(plan, model, file)
 end
 
--- Families without facets, by name; their field `original` is the family with facets.
+-- Name of a family -> a copy without facets, whose field `original` is the family with facets.
 local function make_bare_families(families)
   return index_by_name(lists.map(families, function(family)
     return lists.merge(family, { original = family, prefix = "", normaliser = { kind = "softmax" },

@@ -1,12 +1,14 @@
--- The rule by which gradients become steps: its names for templates and for the runtime's spec.
+-- Derives the parts of a plan about the optimiser (the rule by which gradients change parameters) and about the
+-- schedule of the learning rate. Templates and the runtime's spec read them.
 --
 -- Input: the plan with its tensors. Output:
 --   optimizer   the fields that its plan() in spec/optimizers.lua returns, and
---     kind, title
+--     kind, title   its name in the spec, and its usual name
 --     spared        the elements of the parameter vector to which weight decay does not apply, as ascending ranges
 --                   { first, last } (last included); false if weight decay applies to all or to none
 --     spared_text   a description of the tensors of these elements
---   schedule    false if the learning rate is constant, or { kind, warmup, final }; kind: the runtime's constant
+--   schedule    false if the learning rate is constant, or { kind, warmup, final } with the values of the spec, where
+--               `kind` is the name of the runtime's constant
 
 local lists = require("base.lists")
 local optimizers = require("spec.optimizers")

@@ -1,5 +1,5 @@
--- Choices that cannot change a rounding, so that each machine may have its own: a table of the choices, with a default
--- for each from a model of registers and caches.
+-- The tuned choices of a plan: choices that cannot change a rounding, so that each machine may have its own. The
+-- default of a choice comes from a model of registers and caches.
 --
 -- Input: a plan with its tensors (model_network.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
 -- second-level cache }. Output: names and values of choices, in order, and their constants for tuned.h
@@ -210,7 +210,7 @@ function M.derive(plan, machine, results_by_level)
   end)
 end
 
--- The default value of every choice at a level, by name.
+-- Name of a choice -> its default value at a level.
 function M.choose_defaults(plan, level, machine)
   local values = {}
   for _, choice in ipairs(M.list_choices(plan)) do
@@ -227,7 +227,7 @@ function M.format(values)
   return table.concat(words, ", ")
 end
 
--- The possible values of choices at a level, by name, each a list that is also a set; and the list of names.
+-- Two results: name of a choice -> its possible values at a level, a list that is also a set; and the list of names.
 function M.list_values(plan, level)
   local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do

@@ -1,4 +1,4 @@
--- The generator's choices for a plan, with the reasons.
+-- Lists the choices that the generator has made for a plan, with the reasons.
 --
 -- Input: a plan, in which the choices are already made. Output: a list of { what, value, why } in words.
 

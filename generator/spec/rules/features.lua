@@ -1,6 +1,8 @@
--- Facts of a resolved spec for conditions on more than one field. Facts of facets are in facets/placement.lua.
+-- Predicates and other facts of a resolved spec that depend on more than one field. facets/placement.lua has those that
+-- depend on facets.
 --
--- Input: the resolved spec. settle.lua calls M.is_causal during resolution, when sections may be missing.
+-- Input: the resolved spec. settle.lua calls M.is_causal during resolution, when sections may be missing. Output: a
+-- boolean, or a value of the spec.
 
 local lists = require("base.lists")
 

@@ -1,7 +1,8 @@
--- Sequences of training and evaluation: their lengths, and limits on the longest sequence.
+-- Checks the lengths of the sequences of training and evaluation against limits, and finds the longest sequences.
 --
--- Input: the context of validate.lua, in which fields may be missing; report (reports.lua). Output: errors of
--- M.check_limit; for a context without errors, M.find_longest_tokens and M.find_longest_streams.
+-- Input: the context of validate.lua, in which fields may be missing; report, the functions of reports.lua. Output of
+-- the checks: errors, through report. Output of M.find_longest_tokens and M.find_longest_streams, which need a context
+-- without errors: numbers of tokens.
 
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
@@ -21,9 +22,9 @@ local function visit_lengths(lengths, path, visit)
   end
 end
 
--- Returns a violation, a length whose sequence has more tokens than the limit, { n, tokens, path }, or nil; and the
--- number of tokens of the longest sequence. Of several violations, the first of a list or the last of a range is
--- returned.
+-- Returns a violation, { n, tokens, path }, or nil; and the number of tokens of the longest sequence. A violation is a
+-- length n whose sequence has more tokens than the limit. Of several violations, the first of a list or the last of a
+-- range is returned.
 local function find_violation(lengths, path, facts, limit)
   local violation, max_tokens = nil, 0
   visit_lengths(lengths, path, function(n, length_path)

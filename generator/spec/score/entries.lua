@@ -1,4 +1,4 @@
--- The score of an encoding: converts the forms that a spec may use to one form, and merges an encoding over its parent.
+-- Converts the forms of scores that a spec may use to one form, and merges an encoding over its parent.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field), which returns the resolved encoding that a
 -- `use` names; report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose field

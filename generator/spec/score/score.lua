@@ -1,4 +1,4 @@
--- The score of an encoding: converts the functions of a spec to one formula.
+-- Makes one formula of the score of an encoding, which a spec states by one or several functions.
 --
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files by display path; and
 -- `owner`, which describes the encoding to which the score belongs:
@@ -9,9 +9,9 @@
 --   causal      whether the family's queries see no later keys
 --   score       the node of the score that values.lua has stored; nil: absent; false: score or parameters are invalid
 --   parameters  the node of the parameters that values.lua has stored; nil: absent
--- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
--- root, builder, parameters }, where `parameters` has the parameters that the formula reads, sorted by name. Errors are
--- in the diagnostics.
+-- Output: encoding.score, the formula as text; encoding.parameters, plain data; and the result of M.resolve, the
+-- formula { root, builder, parameters } for the planner, where `parameters` has the parameters that the formula reads,
+-- sorted by name. Errors are in the diagnostics.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

@@ -1,4 +1,4 @@
--- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
+-- Converts the parameters of a score from the table in a spec to parameters of expression/ir.lua.
 --
 -- Input: a tree node per parameter, and a context with these fields:
 --   report(node, field, message, expected, hint)   reports an error and returns nil
@@ -14,7 +14,8 @@
 --   unit      with `from`: whether the vector is divided by its norm
 --   size      the number of values; nil: the parameter is a single number
 --   first     the first index of the values
---   init      the initial value, a number, or { kind, sigma }, a distribution; with per = "token", of the weights
+--   init      the initial value: a number, or a distribution { kind, sigma }; with per = "token", the distribution of
+--             the learned vector or of the map's weights
 --   values    a number for each head and index that the parameter has, row-major, equal in every layer
 --   learned   whether training changes the values
 --   outside   the value at other indices: a number, or "clip" for the value of the nearest index, or nil
