@@ -6,17 +6,19 @@
 -- head and layer, and on the number that the class of the table names:
 --
 --   uniform    no further number
---   query      the query
---   key        the key
---   distance   key - query
---   sum        key + query
---   pair       query and key, in some other way
+--   query      the index of the query
+--   key        the index of the key
+--   distance   the difference of the indices, key - query
+--   sum        the sum of the indices, key + query
+--   pair       both indices, in another way
 --
 -- Input: a builder (ir.lua), the root of a formula, and { draws_per_layer }: whether each layer samples positions.
 -- Output:
 --   tables   the tables, in the order in which they are filled: { name, class, per_head, per_layer, learned, value,
---            key }; value is a node over symbols, parameters and loads from tables of lower classes; key is unique
---            among all tables of the builder
+--            key }. per_head, per_layer: whether entries depend on the head, and on the layer; learned: whether entries
+--            depend on learned parameters, so that they have gradients; value: the node of an entry, over symbols,
+--            parameters and loads from tables of lower classes; key: a text that is unique among all tables of the
+--            builder
 --   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }. The first entries are
 --            running sums of a term (is_sum), from the first token up to this token; the later entries are terms of the
 --            token alone. query, key: the tables from which a pair loads the number of its query and the number of its
@@ -35,7 +37,7 @@ local walk = require("expression.walk")
 local M = {}
 
 local MAX_OPERANDS = 64 -- operands of a sum or product; further operands that are used more than once stay whole
-local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- by operation
+local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- a set of operations
 for name, row in next, functions.rows do
   IS_EXPENSIVE[name] = not row.cheap
 end

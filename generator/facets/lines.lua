@@ -1,23 +1,23 @@
--- The module of the facet `lines`: it hides all pairs of a query and a key but those on some straight lines, and adds a
+-- The module of the facet `lines`: attention sees only pairs of a query and a key on some straight lines, and adds a
 -- value to the scores of each line (Duan and Shi 2024, attention bias calibration). pages.lua describes modules of
 -- facets.
 --
 -- Input of M.make_mask: the resolved encoding, the family with the plans of the facets that pages.lua lists before, and
 -- `causal`, whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
---   heads       for each head { lines, corner }
---     lines     the lines of the head, { step, keys, first, value }: with S keys, a line makes visible to query i the
---               key first + step * i if `keys` is 0, and the key S + first + step * i if `keys` is 1; value is the
+--   heads       a list with an entry for each head:
+--     lines     the lines of the head, { step, keys, first, value }. On a line, query i sees the key with the index
+--               first + step * i if `keys` is 0, and S + first + step * i if `keys` is 1, with S keys; value is the
 --               number in the spec divided by the softmax's temperature
---     corner    whether query 0 sees key S - 1, with value 0
+--     corner    whether the head has the corner, with value 0
 --   flat        the lines of all heads, head after head
 --   starts      the index in `flat`, from 0, of the first line of each head, and then the number of lines
 --   starts_text    C text of `starts`, such as "0, 2, 3"
 --   corners_text   C text of the fields `corner` of all heads, such as "true, false"
 --   any_corner  whether a head has a corner
 --   list        the field `list` of the spec
---   columns     the side from which lines of direction 0 are counted
---   corner      the spec's choice of heads with a corner; "none" unless the family is cross-attention
+--   columns     the side from which lines of direction 0 are counted, "left" or "right"
+--   corner      the heads with a corner: "lines", "all" or "none"; always "none" unless the family is cross-attention
 --   description   the visible keys in words
 --   causal      whether keys after a query stay hidden
 --   sees_all    true: a query for which the lines of its head make no key visible sees all keys

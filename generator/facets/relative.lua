@@ -19,7 +19,7 @@
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
 --   rows         the number of rows of the table
---   rows_text    C text of the number of rows
+--   rows_text    C text of the number of rows, such as "2 * CLIP + 1"
 --   padded_elements   the number of elements of the table, rounded up to whole vectors
 --   left         whether only keys up to the query have vectors
 --   farthest     C text of the farthest distance to the right that has a vector: "0", or "CLIP" with a prefix

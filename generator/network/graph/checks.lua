@@ -1,4 +1,5 @@
--- Checks of a description for mistakes: names, values and shapes that do not fit.
+-- Checks the description of a network (the function that builds it) for mistakes: names, values and shapes that do not
+-- fit.
 --
 -- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake is an
 -- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description (the

@@ -1,4 +1,4 @@
--- Initial values of parameters for each scheme, the value of model.init.
+-- The distributions of initial values of parameters, by the scheme that model.init names.
 --
 --   haiku    Ruoss et al. 2023, released code: weights from a truncated normal of standard deviation 1 / sqrt(fan in),
 --            token vectors of standard deviation 0.02, biases 0

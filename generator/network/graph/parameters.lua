@@ -1,4 +1,5 @@
--- The place of every tensor in the parameter vector, and the C structs with the same layout.
+-- Assigns to every tensor its place in the parameter vector, and writes the C structs with the same layout. A tensor is
+-- a parameter as checkpoints name it; several tensors can lie side by side in one member of a struct.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors      the tensors in the order of the struct `parameters`, each with:
@@ -11,7 +12,7 @@
 --   structs      one for each block, then one for the network:
 --     name, struct_name  the C type; both fields have the same value
 --     gradients_type  the C type of its gradients
---     lines           its members as lines of C
+--     lines           its members as lines of C, such as "real norm1_scale[WIDTH], norm1_offset[WIDTH];"
 --     block           the block's name; false for the network
 --     article         "a" or "an" before the block's name; false for the network
 --     count           the name in C of the number of such structs; false for the network

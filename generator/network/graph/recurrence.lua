@@ -4,7 +4,7 @@
 -- The cell of a network is the rule by which a step computes, such as "lstm". M.CELLS has an entry for each cell, by
 -- name. In another sense of the word, the memory of some cells, a stack or a tape, consists of cells: its elements, of
 -- CELL numbers each. Fields of an entry of M.CELLS:
---   words            its name for `longhand plan`
+--   words            its name for users, which the command `plan` shows
 --   gates            the number of sums for each channel of the state
 --   has_step_values  whether training stores values of all steps in addition to the states
 --   adds_gradient    whether the backward product adds its result to the gradient of the previous state; otherwise it
@@ -12,11 +12,12 @@
 --   has_bias         whether the product with the state has a bias, in addition to the bias of the token's map
 --   is_joined        whether token and state are the input of one map, whose number of rows then determines the initial
 --                    values
---   header           the file of kernels/cpu with its steps, if it is not recurrence.h
+--   header           the name of the file of kernels/cpu that computes a step, if it is not "recurrence"
 --   heads            for a cell with a memory, the values that determine how a step changes the memory: a list of
 --                    { name, width }. They are linear in the state; the product with the state computes these values
 --                    and the sums of the next step
---   layers           further linear maps, from a rectified head to the value that is written into the memory:
+--   layers           further linear maps, which compute the value that is written into the memory from a rectified
+--                    head; a list of maps, each with:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
 --     shown          the number of its outputs without the outputs that only fill vectors, if there are any

@@ -12,8 +12,8 @@
 --     layers               the number of layers as a number
 --     uses                 the number of repetitions as C text
 --     max_uses             the largest number of repetitions in training, as C text
---     free_uses            the number of the first repetitions of a training step, which have no gradient, as C text,
---                          or false
+--     free_uses            the number of repetitions without gradient at the beginning of a training step, as C text;
+--                          false if all repetitions have a gradient
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
@@ -30,9 +30,12 @@
 --     trace                       the list of evaluation that stores values
 --     reads_parameters            whether `train` reads parameters
 --     depends_on_mode             whether `train` reads the variable of the mode
---   products    the functions that multiply, each compiled once: { name, inner, columns, finish, extra, x, y }; finish:
---               the epilogue, which stores a sum; extra: the name of the argument that the epilogue reads, or false
---   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
+--   products    the functions that multiply matrices, each compiled once: { name, inner, columns, finish, extra, x, y
+--               }. inner: C text of the number of terms of a sum; columns: C text of the number of sums in a row;
+--               finish: the name of the epilogue, which stores a sum; extra: the name of the argument that the epilogue
+--               reads, or false; x, y: the names of the arguments for the input and the result
+--   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }; inner, columns: the
+--               rows and columns of the weight as C text; bias: whether there is a gradient of a bias
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
 --   unused_rows if unused rows are omitted (labelled_rows.lua), the floating-point operations that one omitted row
 --               saves; otherwise false:
@@ -47,7 +50,7 @@
 --   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
 --   masks       whether any value has a mask of dropout
---   tied        the table whose rows are the output layer's weight, or false
+--   tied        the name of the table whose rows are the output layer's weight, or false
 --   first_class, first_class_words   with tied, the row of the first class in this table, and the words for it
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary

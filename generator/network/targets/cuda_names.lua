@@ -1,4 +1,4 @@
--- Names of the values of attentions and embeddings in device code.
+-- Writes the names of the values of attentions and embeddings in device code.
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless a field states another type:
 --   M.name_attentions   attention family -> the names of its values in device code:
@@ -13,7 +13,7 @@
 --     lengths_of_view                the arguments T_of_view and, in cross-attention, S_of_view
 --     distance_count                 the name of the function that counts distances
 --     distance_of_row                the name of the function that finds the distance of a row
---     vectors                        the number of rows of distances
+--     vectors                        the count of vectors of distances
 --     to_positions, to_key_positions, to_distances   offsets of sampled positions, to append to an address
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's repetitions
@@ -22,8 +22,8 @@
 --     rounded_out                    whether out and dout are rounded when they are stored
 --     sequences                      the function that finds the positions of its queries' sequences
 --   M.list_embeddings   a list with an entry for each function:
---     routine, number, vectors, scale, additive, dropout   embeddings.lua
---     T, tokens, places              names for the stream (cuda_buffers.lua)
+--     routine, number, vectors, scale, additive, dropout   see M.list_functions of embeddings.lua
+--     T, tokens, places              names of the stream's length, tokens and positions (cuda_buffers.lua)
 --     sequences                      the function that finds the positions of a block's sequences
 --     stream                         the number of the stream
 --     value, gradient                members with the result and with its gradient

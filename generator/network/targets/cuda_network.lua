@@ -3,7 +3,8 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and the choices of cuda_half.lua. Output, pure data:
 --   blocks       the blocks in order, each with:
---     name, comment, parameters_type, gradients_type   texts
+--     name, comment        the block's name, and its comment or false
+--     parameters_type, gradients_type   the C types of its parameters and of their gradients
 --     state                the C type of the values that a repetition stores
 --     members              the members of the state (cuda_buffers.lua)
 --     lines                the members as lines of C
@@ -23,9 +24,10 @@
 --   always       members of the workspace (cuda_buffers.lua) that both modes have
 --   training     members of the workspace that only training has
 --   lines        { always, training }: these members as lines of C
---   operands     if choices.by_team, { list, members, row_declarations }; list: the products whose operands shards
---                store, each { name, rows, T, uses, count, loops, weight, bias, inner, columns } with texts of
---                weights.tpl (dweight, dbias, first_row, use_rows); members: their parameters
+--   operands     if choices.by_team, the products whose operands shards store: { list, members, row_declarations }.
+--                An item of `list` is a product: { name, rows, T, uses, count, loops, weight, bias, inner, columns }
+--                and texts that weights.tpl prints (dweight, dbias, first_row, use_rows); members: the parameters of
+--                these products
 --   place_sums   sums of the rows of learned position tables, which are added over shards (list_place_sums)
 --   masks        groups of dropout sites of the model's width (cuda_masks.lua)
 --   site_count   the number of sites of all groups

@@ -1,6 +1,6 @@
--- The capacity of a recurrent model's memory, and the lengths that exceed it.
+-- Finds the capacity of a recurrent model's memory, and the task lengths that exceed it.
 --
--- Input: a plan; the task's header. Output: capacity, false without a memory:
+-- Input: a plan; the task's header. Output: the field `capacity` of the plan, false without a memory:
 --   kind        "stack" or "tape"
 --   cells       the number of cells; false without a limit
 --   exceeded    the least task length of the spec that uses more cells; false if there is none

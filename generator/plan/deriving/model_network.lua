@@ -1,17 +1,21 @@
--- The model: its network, built from its description, and its parameters.
+-- Derives the parts of a plan about the network and its parameters. A description is the function that builds a
+-- network: a file of network/models, or a file of the user.
 --
--- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, before
--- the encoding: attentions, the families that the network has; first, the first family, which exists even without
--- attention. Output of M.derive: the graph (builder.lua), its lists (scope_lists.lua), the fields of derive_constants,
+-- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, which is
+-- called before the encoding is planned: attentions, the families that the network has; and first, the first family,
+-- which exists even without attention. Output of M.derive, three results: fields of the plan, the graph (builder.lua)
+-- and its lists (scope_lists.lua). The fields are those of derive_constants and
 --   structs, tensors, initial_values   see parameters.lua
---   parameters, frozen   elements of learned tensors, and of tensors that are not learned
+--   parameters, frozen   the numbers of elements of learned tensors, and of tensors that are not learned
 --   parameter_elements, parameter_storage   `elements` and `storage` of parameters.lua
 --   network_identity   see identity.lua; nil for a kind's default network, which adds nothing to digests
---   cpu, network, passes   see cpu_network.lua, outline.lua, passes.lua
---   widths        { name, count } of the widths that need a constant
+--   cpu           the network on the CPU (cpu_network.lua)
+--   network       the operations of the network (outline.lua)
+--   passes        the operations of a training step (passes.lua)
+--   widths        the widths that need a constant in C: { name, count }
 --   trace_sites, pass_sites   see network_sites.lua
---   cpu_headers   files of kernels/cpu by name
---   operation_kernels   files that operations need on both targets
+--   cpu_headers   the files of kernels/cpu that generated code includes
+--   operation_kernels   the names of the kernels' files that operations need on both targets
 --   by_step, cell_width   see builder.lua
 --   network_sizes   the set of the sizes (layers, heads, feedforward, dropout) that a user's own network or a recurrent
 --                 network has read, else nil

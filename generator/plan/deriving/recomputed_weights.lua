@@ -1,4 +1,5 @@
--- Whether training on the CPU stores attention's weights for the backward pass, or the backward pass recomputes them.
+-- Decides whether training on the CPU stores attention's weights for the backward pass, or the backward pass recomputes
+-- them.
 --
 -- Input: a plan with its network and its longest training length. Output: each attention gets `recomputed`: false, or
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
