@@ -270,6 +270,7 @@ typedef struct lh_spec {
     int pass_axis;          /* 1 + the index of this axis of the task; 0: none */
     bool progressive;       /* each training step draws its number of passes (data/train_lengths.h), at most `passes` */
     bool draws_start;       /* passes start from noise */
+    int start_width;        /* with draws_start, the channels of this noise; else 0 */
     bool draws_by_sequence; /* each sequence of a batch has its own draw */
     lh_limit limit;
 

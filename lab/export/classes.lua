@@ -416,7 +416,7 @@ local function make_network_class(state)
   share_numbers(state, class)
   local items = list_items(state, class, state.net)
   local by_length = lists.any(state.net.scopes, function(scope) return scope.by_length end)
-  local arguments = { "tokens", "positions", "distances", by_length and "passes" or nil }
+  local arguments = { "tokens", "positions", "distances", "noise", by_length and "passes" or nil }
   for _, stream in ipairs(state.net.streams) do
     lists.append(arguments, lists.map({ "", "_place", "_positions", "_distance", "_memory_distance" }, function(ending)
       return stream.name .. ending

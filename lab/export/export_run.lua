@@ -154,10 +154,11 @@ local function compute_lines(spec, run, trainer)
   end
   local answers = run_trainer(trainer, { "predict", "--checkpoint", run.checkpoint },
     table.concat(lists.map(requests, function(request) return json.encode(request) .. "\n" end)))
-  local json_options = { keyorder = { "input", "output", "positions", "distances", "passes", "logits" } }
+  local json_options = { keyorder = { "input", "output", "positions", "distances", "passes", "noise", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
     request[pass_axis or "passes"] = nil
     request.logits, request.outputs, request.passes = answers[i].logits, nil, answers[i].passes
+    request.noise = answers[i].noise
     -- A task that gives positions gives one to every token that the model reads.
     request.positions = answers[i].positions or request.positions
     request.output = spec.plan.decoder and answers[i].argmax or nil

@@ -27,6 +27,7 @@ local KNOWN_FIELDS = {
   embed = "stream p scale encoding dropout",
   place = "x p encoding dropout",
   zeros = "stream like",
+  noise = "stream like deviation",
   product = "x p",
   activation = "x activation dropout",
   gate = "x activation dropout",
@@ -103,6 +104,12 @@ end
 
 function items.zeros(op)
   return { reads = { op.like }, rank = PRIMARY, text = make_call("torch.zeros_like") }
+end
+
+function items.noise(op)
+  return { reads = { op.like }, rank = PRODUCT, text = function(operand)
+    return ("%s * draw_noise(%s, noise)"):format(format_number(op.deviation), operand(1, ANY))
+  end }
 end
 
 function items.place(op, class)

@@ -318,6 +318,8 @@ local function add_calls(facts)
   local sampled_names = lists.filter({ "positions", "distances" }, function(name)
     return not facts.by_task and facts["draws_" .. name]
   end)
+  local place_words = table.concat(sampled_names, ", ")
+  sampled_names[#sampled_names + 1] = facts.draws_noise and "noise" or nil
   local function format_each(arguments, form)
     return table.concat(lists.map(arguments, function(name) return (form:gsub("NAME", name)) end))
   end
@@ -331,9 +333,9 @@ local function add_calls(facts)
   facts.pass_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
   facts.check_arguments = format_each(needed_names, ', example["NAME"]')
     .. format_each(sampled_names, ', NAME=example["NAME"]')
-  facts.forward_words = facts.by_task and (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,
-    facts.position_count) or #sampled_names > 0 and (" %s [T] if given, otherwise sampled."):format(
-    table.concat(sampled_names, ", ")) or ""
+  facts.forward_words = (facts.by_task and (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,
+    facts.position_count) or place_words ~= "" and (" %s [T] if given, otherwise sampled."):format(place_words) or "")
+    .. (facts.draws_noise and " noise [T][WIDTH]: normal numbers, or sampled." or "")
 end
 
 local function derive_file_facts(spec, run)
@@ -404,6 +406,7 @@ local function derive(spec, run, net)
   local first = check_equal(attentions, facets)
   add_numbers(facts, attentions, facets)
   add_network(facts, spec, net, attentions, facets, first)
+  facts.draws_noise = spec.plan.draws_start
   add_calls(facts)
   facts.sizes = write_sizes(net, attentions)
   facts.indices = false

@@ -135,6 +135,15 @@ def pair_distances(drawn):
 
 
 % end
+% if draws_noise then
+def draw_noise(like, given):
+    """Normal numbers, as many as `like` [B][T][WIDTH] has: the given ones, [T][WIDTH] or [B][T][WIDTH]; else samples."""
+    if given is None:
+        return torch.randn_like(like)
+    return torch.as_tensor(given, dtype=like.dtype, device=like.device).expand_as(like)
+
+
+% end
 % if sinusoid then
 def sinusoid(positions, like):
     """[...][WIDTH]: sines of WIDTH / 2 frequencies, then their cosines, of the type of `like`."""

@@ -266,8 +266,16 @@ function TestTorch.test_a_pass_of_several_layers_is_one_loop()
                 h = layer(h)
         return self.output(self.norm(h))
 ]])
-  lu.assertErrorMsgContains("does not know the operation noise (start) of the network", render_spec,
-    fields:format("noise", "inside"))
+end
+
+-- Noise is sampled in every call, or given.
+function TestTorch.test_passes_from_noise_take_or_sample_it()
+  local text = exports.render_spec('{ task = { kind = "reverse_string" }, encoding = {}, model = { kind = "decoder", '
+    .. 'loops = { times = 3, inject = true, start = "noise" } } }')
+  exports.assert_has(text, "def draw_noise(like, given):", "    def forward(self, tokens, noise=None):\n",
+    "0.02 * draw_noise(embedding, noise)", "def decode(model, inputs, outputs, noise=None):",
+    'noise=example["noise"])')
+  exports.assert_lacks(exports.render_spec("{ task = { kind = 'reverse_string' }, encoding = {} }"), "noise")
 end
 
 -- With as many passes as the task length the forward pass takes their number, which stored.jsonl has.

@@ -50,6 +50,8 @@ def check_draws(exported, model, tokens):
     given = {name: torch.arange(tokens.shape[1]) * 2 for name in draws}
     if "passes" in inspect.signature(model.forward).parameters:
         given["passes"] = 3
+    if "noise" in inspect.signature(model.forward).parameters:
+        given["noise"] = torch.randn(tokens.shape[1], exported.WIDTH)
     needed = list_needed(model, given)
     torch.manual_seed(1)
     again = [model(tokens, **needed) for _ in range(4)]

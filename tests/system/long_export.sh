@@ -118,6 +118,10 @@ for activation in gelu gelu_tanh silu swiglu geglu; do
         'precision = "float64", task = { kind = "reverse_string" }'
 done
 try encoder_rms 'norm = { kind = "rms" }, bias = "none", init = "torch"' 'kind = "t5"'
+NOISE='loops = { times = 4, inject = true, start = "noise", deviation = 0.5 }'
+try decoder_noise "$DECODER, $NOISE" 'kind = "rope"'
+try encoder_noise "$PRE, bias = \"all\", $NOISE" "$DRAWN, draw = \"pass\" }, kind = \"rope\"" \
+    'precision = "float64", task = { kind = "reverse_string" }'
 LOOPS='loops = { times = "length", inject = true, start = "zeros", norm = "inside" }'
 try encoder_by_length "$PRE, $LOOPS" "$DRAWN, draw = \"pass\" }, kind = \"rope\""
 try encoder_rms_pre 'norm = { kind = "rms", place = "pre" }, bias = "all", init = "xavier"' 'kind = "none"'

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "data/start_noise.h"
 #include "kernels/ref/ref.h"
 #include "lh_differences.h"
 
@@ -111,6 +112,19 @@ static void test_normal_has_the_moments_of_a_normal(void **state) {
     assert_true(fabs(outside / count - 0.0455) < 1e-3);
 }
 
+/* Predictions show the noise that the reference adds at the start of an evaluation. */
+static void test_start_noise_is_that_of_the_reference(void **state) {
+    enum { WIDTH = 8, TOKEN = 3, EXAMPLE = 5 };
+    const lh_spec spec = {.draws_start = true, .start_width = WIDTH};
+    const lh_draw draw = {.key = lh_key_of_seed(7), .step = 40, .example = 2};
+    const uint32_t site = lh_site(LH_DOMAIN_EVAL_START, draw.example, 0);
+    double actual[WIDTH], expected[WIDTH];
+    lh_draw_start_noise(&spec, &draw, EXAMPLE, TOKEN, actual);
+    for (uint32_t c = 0; c < WIDTH; c++)
+        expected[c] = lh_ref_normal(draw.key, draw.step, site, EXAMPLE, TOKEN * WIDTH + c);
+    lh_assert_close(actual, expected, WIDTH, 1e-15, 1e-15);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_normal_of_known_words),
@@ -120,6 +134,7 @@ int main(void) {
         cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),
         cmocka_unit_test(test_drop_kept_values_are_scaled),
         cmocka_unit_test(test_drop_rate_zero_keeps_all),
+        cmocka_unit_test(test_start_noise_is_that_of_the_reference),
     };
     return cmocka_run_group_tests_name("ref_draws", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "cli/verbs/input.h"
 #include "cli/verbs/verbs.h"
 #include "data/symbols/symbols.h"
+#include "data/start_noise.h"
 #include "eval/decode.h"
 
 /* The state of predictions. The fields from `input` on belong to one input. */
@@ -16,6 +17,7 @@ typedef struct prediction {
     int64_t line, seed; /* line: number of the line of standard input, from 1; seed: evaluation seed */
     uint32_t example;   /* number of earlier inputs, which selects the random draws of the sequence */
     lh_input input;
+    lh_query query;
     double *logits;
     uint16_t *answers;
     int length; /* number of answers; fewer than labels if the sequence has ended */
@@ -35,6 +37,7 @@ static lh_status compute_answers(prediction *p, lh_error *error) {
     lh_query query = lh_input_make_query(&p->input);
     query.draw = lh_make_condition(lh_get_reported_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     query.example = p->example++;
+    p->query = query;
     return lh_decode(p->engine, &query, 1,
                      &(lh_answers){.answers = p->answers, .lengths = &p->length, .logits = p->logits}, error);
 }
@@ -72,6 +75,19 @@ static void print_positions(const prediction *p) {
     putchar(']');
 }
 
+/* Prints the normal numbers from which the passes start, a list for each token that the model reads. */
+static void print_start_noise(const prediction *p, int digits) {
+    const int width = p->spec->start_width, tokens = lh_make_shape(p->spec, p->input.n, 1).length[0];
+    double noise[LH_MAX_START_WIDTH];
+    printf(",\"noise\":[");
+    for (int t = 0; t < tokens; t++) {
+        lh_draw_start_noise(p->spec, &p->query.draw, p->query.example, t, noise);
+        for (int c = 0; c < width; c++) printf("%s%.*g", c > 0 ? "," : t > 0 ? ",[" : "[", digits, noise[c]);
+        putchar(']');
+    }
+    putchar(']');
+}
+
 static void print_json(const prediction *p) {
     int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough digits to restore the same bits */
     printf("{\"logits\":[");
@@ -86,6 +102,7 @@ static void print_json(const prediction *p) {
     putchar(']');
     if (p->input.token_positions != NULL) print_positions(p);
     if (p->spec->passes_by_length) printf(",\"passes\":%d", lh_count_passes(p->spec, p->input.n));
+    if (p->spec->draws_start) print_start_noise(p, digits);
     if (p->input.target != NULL) print_wrong(p);
     printf("}\n");
 }
@@ -148,7 +165,8 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "positions,\n"
         "\"positions\":[...] has that of each token that the model reads. If the example determines the number of "
         "passes through\n"
-        "the layers, \"passes\":N has it; if it is the value on an axis, lines have this value, such as \"digits\":3."};
+        "the layers, \"passes\":N has it; if it is the value on an axis, lines have this value, such as \"digits\":3.\n"
+        "If the passes start from noise, \"noise\":[[...]] has its normal numbers, a list for each token."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool has_printed_help;
