@@ -150,7 +150,7 @@ end
 -- tables, or elements that only fill rows.
 local function leaves_gaps(block)
   return sums_tables(block) or lists.any(block.ops, function(op)
-    return op.kind == "attention" and op.family.terms.outwards
+    return op.kind == "attention" and (op.family.terms.outwards or op.family.terms.scans_logits)
   end)
 end
 
