@@ -124,7 +124,5 @@ void lh_device_check_passes(lh_device_model *m, lh_parity_size size, int passes,
 }
 
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut) {
-    lh_parity_batch data;
-    lh_parity_make_batch(m->parity_case, size, 0, &data);
-    lh_device_check_batch(m, &data, cut);
+    lh_device_check_passes(m, size, m->spec->passes, cut);
 }
