@@ -12,7 +12,7 @@ local leaf_texts = require("expression.leaves")
 
 local M = {}
 
--- Operators by operation: the text in C, its precedence, and for COMPARE the function that compares vectors.
+-- Operation -> the operator's text in C, its precedence, and for COMPARE the function that compares vectors.
 local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, div = { " / ", 12 } }
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }

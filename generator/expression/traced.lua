@@ -1,4 +1,4 @@
--- Tracing: the score function of a spec runs once, with an object x in place of numbers, and the operators and
+-- Traces the score function of a spec: runs it once with an object x in place of numbers, so that the operators and
 -- functions that it applies become nodes of a formula.
 --
 -- Output: the functions that a spec may call, and M.begin, which returns x. Functions and operators return a number if
@@ -221,8 +221,8 @@ local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*
 local COMPARED = "a traced value is compared"
 local NEGATE = "arithmetic; negate(a) is the opposite of a truth value"
 
--- For each refused operator: its symbol, the text that is expected instead, and the message, by default "`symbol` of a
--- traced value".
+-- Name of a refused operator's metamethod -> the operator's symbol, the text that is expected instead, and the message,
+-- by default "`symbol` of a traced value".
 local FORBIDDEN = {
   __lt = { "<", "less(a, b)", COMPARED },
   __le = { "<=", "less_equal(a, b)", COMPARED },

@@ -1,4 +1,4 @@
--- Visits a node and all nodes below it, each once, and before the nodes below it.
+-- Visits a node and all nodes below it, each node once and before the nodes below it.
 --
 -- Input: the root of a formula; visit(node), which returns whether to skip the nodes below this node.
 

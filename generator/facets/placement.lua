@@ -1,4 +1,4 @@
--- Predicates of a resolved encoding that depend on more than one facet.
+-- Predicates of a resolved encoding that depend on several facets, such as whether any facet reads positions.
 --
 -- Input: the resolved spec, or a view of it with the values that hold for one family. Defaults of fields call these
 -- predicates during resolution, when a later facet may be missing. Output: a value that counts as true or false.

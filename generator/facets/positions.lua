@@ -77,7 +77,7 @@ M.fields = {
     only = { "digits" },
     doc = "greatest number that training adds to positions above 0, sampled anew for every batch" },
   { path = "encoding.positions.elsewhere", is_rare = true, type = "choice", default = "none", omitted_value = "none",
-    only = { "digits", "by_task" }, doc = "positions for rotation, relative and scores",
+    only = { "digits", "by_task" }, doc = "positions that rotation, relative and score use",
     choices = {
       { "none", "these facets must not read positions or distances" },
       { "index", "0, 1, 2, ..." } } },

@@ -1,5 +1,5 @@
--- The classes of a score's tables, which name the index of a table, in the order in which tables are filled, and C
--- text for each class, for CPU and GPU.
+-- The list of the classes of a score's tables, in the order in which tables are filled; and C text for each class, for
+-- CPU and GPU. The class of a table names its index: "distance" means that the index is (query - key).
 
 local lists = require("base.lists")
 
@@ -14,7 +14,7 @@ function M.describe_shape(t, per_head)
 end
 
 -- The C text of a table's number of elements. head_count: the text of the number of elements for one head; heads: the
--- text of the number of heads; nil: the heads share the table.
+-- text of the number of heads, or nil if the heads share the table.
 function M.write_count(t, head_count, heads)
   return "(size_t)" .. (not heads and head_count or t.class == "uniform" and heads or heads .. " * " .. head_count)
 end

@@ -1,4 +1,4 @@
--- The builder's public methods, for the network that a user describes.
+-- Makes the objects `net` and `model` that a user's network receives, with the builder's public methods.
 --
 -- A description is the user's function that builds a network: function(net, model).
 -- Input: a network that is being built (builder.lua); its model's section of the spec; and guard, a function that wraps
@@ -19,8 +19,8 @@ local M = {}
 -- Name of a method -> the list of its arguments { name, kind }. ops.lua has the methods of operations. A list has
 -- further fields:
 --   owner      the object that has the method, "network" or "block"; nil if both have it
---   required   the number of the first arguments that are required, by default all
---   options    the fields of a last argument, a table: name -> kind
+--   required   the count of required arguments, which come first; by default all arguments are required
+--   options    the last argument is a table with optional fields; name of a field -> its kind
 M.METHODS = {
   stream = { owner = "network", { "name", "title" } },
   table = { owner = "network", { "name", "title" } },
@@ -74,9 +74,9 @@ local function make_range_check(max)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
--- Kinds of arguments: { the expected argument, for messages; a predicate, nil for arguments that are objects }. A
--- title, which names a stream or a table, may also be a reserved name. Numbers have the limits of the fields of `model`
--- (spec/fields/model.lua).
+-- Kind of an argument -> { words for the expected argument in messages; a predicate of valid arguments, nil for objects
+-- }. A title, which names a stream or a table, may also be a reserved name. Numbers have the limits of the fields of
+-- `model` (spec/fields/model.lua).
 M.KINDS = {
   name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
   title = { "a name: " .. base_names.FREE_TEXT, base_names.is_free },
