@@ -2,7 +2,6 @@
 -- SPEC..., for files of specs and random specs (random_1). A folder is the name of its spec. One process for many specs
 -- reads each template once.
 
-collectgarbage("incremental", 1000) -- saves a tenth of the time
 package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 
 local random_specs = require("random_specs") -- loaded before modules that plan
