@@ -3,6 +3,7 @@
 -- Input: a project and the name of a list. Output: lines of text, or nil and a message.
 
 local lists = require("base.lists")
+local sandbox = require("spec.reading.sandbox")
 local write = require("base.write")
 
 local M = {}
@@ -57,14 +58,18 @@ local function list_files(project, folder)
   return #lines > 0 and lines or { ("none yet (%s)"):format(folder) }
 end
 
+-- Whether the file of an encoding sets a causal mask.
+local function is_causal(path)
+  return lists.get(sandbox.run(write.read(path)), "mask.kind") == "causal"
+end
+
 local function list_encodings(project)
   local lines, is_listed = {}, {}
   local function add(title, names)
     lists.append(lines, { title .. ":" })
     for _, name in ipairs(names) do
-      local models = MODELS[name]
-      local summary = read_first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
-      lines[#lines + 1] = "  " .. format_row(name, summary
+      local models, path = MODELS[name], project:path(("spec/encodings/%s.lua"):format(name))
+      lines[#lines + 1] = "  " .. format_row(name, read_first_sentence(path) .. (is_causal(path) and " [causal]" or "")
         .. (models and (" [models: %s]"):format(models) or ""))
       is_listed[name] = true
     end
@@ -75,7 +80,8 @@ local function list_encodings(project)
   end
   local names = project:list_names("spec/encodings", ".lua")
   add("From other papers", lists.filter(names, function(name) return not is_listed[name] end))
-  return lists.append(lines, { "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
+  return lists.append(lines, { "[causal]: with a causal mask, so that queries see no later keys, in encoders, too.",
+    "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 
 local function list_tasks(project)

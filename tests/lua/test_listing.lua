@@ -18,11 +18,12 @@ local SPECS = { encoder = { OF_FOUR_LAYERS:format("ruoss_encoder"), SQUARES },
   decoder = { OF_FOUR_LAYERS:format("ruoss_decoder") },
   encoder_decoder = { COMMON_FIELDS:format("small_encoder_decoder") } }
 
-local function is_accepted(kind, name)
-  return lists.any(SPECS[kind], function(fields)
+-- Returns the resolved spec of a model of this kind with the encoding, or nil.
+local function resolve(kind, name)
+  return lists.map(SPECS[kind], function(fields)
     local text = ("return { encoding = { use = %q }, %s }"):format(name, fields)
-    return project:resolve(support.write("fits.lua", text), {}) ~= nil
-  end)
+    return (project:resolve(support.write("fits.lua", text), {}))
+  end)[1]
 end
 
 function TestListing.test_encodings_are_listed_once_with_their_models()
@@ -31,7 +32,7 @@ function TestListing.test_encodings_are_listed_once_with_their_models()
     local name, description = line:match("^  ([%w_]+) +(.*)$")
     if name then
       lu.assertNil(descriptions[name], name)
-      lu.assertNotNil(description:gsub(" %[models.*$", ""):find("%.$"), name)
+      lu.assertNotNil(description:gsub(" %[.*$", ""):find("%.$"), name)
       descriptions[name] = description
     end
   end
@@ -39,10 +40,25 @@ function TestListing.test_encodings_are_listed_once_with_their_models()
     lu.assertNotNil(descriptions[name], name)
     local models, accepted_models = descriptions[name]:match("%[models: (.-)%]$"), {}
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
-      accepted_models[#accepted_models + 1] = is_accepted(kind, name) and kind or nil
+      accepted_models[#accepted_models + 1] = resolve(kind, name) and kind or nil
     end
     lu.assertEquals(table.concat(accepted_models, ", "), models or "encoder, decoder, encoder_decoder", name)
   end
+end
+
+-- Decoders are always causal, so an encoder shows whether the mask is the encoding's own.
+function TestListing.test_encodings_with_a_causal_mask_are_marked()
+  local marked, causal = {}, {}
+  for _, line in ipairs(listing.list(project, "encodings")) do
+    marked[#marked + 1] = line:match("^  ([%w_]+) .* %[causal%]")
+  end
+  for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
+    local spec = resolve("encoder", name)
+    causal[#causal + 1] = lists.get(spec, "resolved.encoding.mask.kind") == "causal" and name or nil
+  end
+  table.sort(marked)
+  lu.assertEquals(marked, causal)
+  lu.assertEquals(#marked, 12)
 end
 
 support.run()
