@@ -308,6 +308,7 @@ function TestSettings.test_our_settings_next_to_the_paper_s()
   lu.assertFalse(map.precision.differs)
   lu.assertEquals(map.seeds.value, "3")
   lu.assertNil(map.task, "the task is an axis")
+  lu.assertNil(map.mask)
 end
 
 -- A study that does not vary the task names it.
@@ -316,6 +317,36 @@ function TestSettings.test_the_task_of_a_study_of_encodings()
   study.axes = { { name = "encoding", values = { "rope" } } }
   local first = settings.list(study)[1]
   lu.assertEquals({ first.name, first.value }, { "task", "bucket_sort" })
+end
+
+-- Masks are shown if some run's mask is not full.
+function TestSettings.test_masks()
+  local function read_masks(...)
+    local root
+    for i, change in ipairs({ ... }) do
+      local spec = make_spec("bucket_sort")
+      spec.encoding, spec.model.kind = change.encoding, change.kind or "encoder"
+      root = get_root(reports.write_run("masks", "bucket_sort_mask" .. i, 0, 0.1, { exit = 0,
+        eval = reports.make_scored_lines(60), facts = { spec = spec } }))
+    end
+    local setting = index_settings(cells.read_folder(root)).mask
+    support.clean()
+    return setting and setting.value
+  end
+  local full, causal = { mask = { kind = "full" } }, { mask = { kind = "causal" } }
+  local window = { mask = { kind = "window", left = 3, right = 2 } }
+  local old = { rotation = { kind = "rope" } } -- an encoding without a mask
+  lu.assertNil(read_masks({ encoding = full }, { encoding = old }, { encoding = causal, kind = "encoder_decoder" }))
+  lu.assertEquals(read_masks({ encoding = old }, { encoding = causal }), "causal; full")
+  lu.assertEquals(read_masks({ encoding = old, kind = "decoder" }, { encoding = causal, kind = "decoder" }), "causal")
+  lu.assertEquals(read_masks({ encoding = window }), "window of 3 before and 2 after")
+  lu.assertEquals(read_masks({ encoding = window, kind = "decoder" }), "window of 3 before and 0 after")
+  lu.assertEquals(read_masks({ encoding = window, kind = "encoder_decoder" }),
+    "decoder: window of 3 before and 0 after")
+  lu.assertEquals(read_masks({ encoding = { layer1 = window } }), "layer1: window of 3 before and 2 after")
+  lu.assertEquals(read_masks({ kind = "encoder_decoder", encoding = { encoder = window, decoder = causal,
+    cross = { mask = { kind = "antidiagonal", width = 1 } } } }),
+    "cross: anti-diagonal of width 1, encoder: window of 3 before and 2 after")
 end
 
 -- Settings if examples have other axes than lengths, and if the model has an encoder and a decoder.

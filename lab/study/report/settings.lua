@@ -64,8 +64,42 @@ local function format_optimiser(train)
     (lists.get(train, "schedule.warmup") or 0) > 0 and (", warm-up of %d steps"):format(train.schedule.warmup) or "")
 end
 
+-- Returns a text such as "window of 8 before and 8 after". is_causal: whether queries see no later keys in any case.
+local function format_mask(mask, is_causal)
+  local kind = mask and mask.kind or "full"
+  if kind == "window" then
+    return ("window of %d before and %d after"):format(mask.left, is_causal and 0 or mask.right or mask.left)
+  elseif kind == "full" and is_causal then
+    return "causal"
+  end
+  return kind == "antidiagonal" and ("anti-diagonal of width %d"):format(mask.width) or kind
+end
+
+-- Returns the masks of a spec in words, such as "causal" or "decoder: window of 1 before and 0 after"; nil without
+-- attention. In an encoder-decoder, the mask of `encoding` is that of the decoder, which sees no later keys in any case;
+-- if it hides no more keys than that, the text has no part for it.
+local function format_masks(spec)
+  local encoding, kind = lists.get(spec, "encoding"), lists.get(spec, "model.kind")
+  if not encoding or kind == "recurrent" then
+    return nil
+  end
+  local is_pair = kind == "encoder_decoder"
+  local own_text = format_mask(encoding.mask, kind == "decoder" or is_pair)
+  local texts = { not is_pair and own_text ~= "full" and own_text or nil }
+  local parts = is_pair and lists.merge({ decoder = encoding }, encoding) or encoding
+  for _, name in ipairs(canonical.sort_keys(parts)) do
+    local mask = type(parts[name]) == "table" and parts[name].mask
+    local is_causal = kind == "decoder" or name == "decoder"
+    local text = mask and format_mask(mask, is_causal) or "full"
+    texts[#texts + 1] = text ~= "full" and not (name == "decoder" and text == "causal")
+      and ("%s: %s"):format(name, text) or nil
+  end
+  return texts[1] and table.concat(texts, ", ") or "full"
+end
+
 -- The settings: the name in the paper's file, and a function that returns the value of an evaluated run. optional: a
--- run without a value is left out, and not shown as "not recorded"; axis: studies with this axis omit the setting.
+-- run without a value is left out, and not shown as "not recorded"; axis: studies with this axis omit the setting;
+-- usual: a value that is not shown if no run has another.
 local SETTINGS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, axis = "task" },
   { "task options", format_options, optional = true },
@@ -79,6 +113,7 @@ local SETTINGS = {
       model.width, model.feedforward)
   end },
   { "architecture", function(run) return format_architecture(get_field(run, "model")) end, optional = true },
+  { "mask", function(run) return format_masks(run.facts.spec) end, optional = true, usual = "full" },
   { "parameters", function(run) return run.facts.parameters end, optional = true },
   { "optimiser", function(run) return format_optimiser(get_field(run, "train")) end, optional = true },
   { "steps", function(run) return ("%d"):format(run.test.step) end },
@@ -126,6 +161,7 @@ function M.list(study, published)
       local text = setting[2](run)
       return text and tostring(text) or not setting.optional and "not recorded" or nil
     end)
+    texts = #texts == 1 and texts[1] == setting.usual and {} or texts
     local value = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
       or texts[1] and table.concat(texts, "; ")
     if value or paper[name] and not is_axis then
