@@ -270,6 +270,19 @@ function TestReadings.test_absent_fields_count_as_defaults()
   lu.assertEquals(read_answers({}), {})
 end
 
+-- Without an effect of model.spare_token there is no choice to report.
+function TestReadings.test_spare_token()
+  for fields, expected in pairs({ [{ spare_token = false }] = "none", [{ kind = "encoder" }] = "one",
+    [{ kind = "recurrent" }] = "none", [{ readout = "outputs" }] = "one", [{ readout = "in_place" }] = false,
+    [{ readout = "last" }] = false, [{ kind = "decoder" }] = false, [{ kind = "encoder_decoder" }] = false,
+    [{ embedding = "linear" }] = false, [{ computation = 3 }] = false, [{ computation = 0 }] = "one" }) do
+    local spec = make_spec("bucket_sort")
+    spec.task.computation, fields.computation = fields.computation, nil
+    spec.model = lists.merge(spec.model, fields)
+    lu.assertEquals(read_answers({ spec = spec })["spare token"] or false, expected)
+  end
+end
+
 -- Runs record which labels are in their loss; for runs on files this is a reading only if a label was masked.
 function TestReadings.test_labels_in_the_loss()
   local function read_answer(loss, data)

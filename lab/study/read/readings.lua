@@ -38,6 +38,15 @@ local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil
 end
 
+-- Whether a spec raises the question of a spare token: in encoders with empty tokens, model.spare_token has an effect
+-- unless the embedding is linear or has a row for computation tokens; recurrent models never have a spare token.
+local function has_choice_of_spare_token(spec)
+  local model = get(spec, "model") or {}
+  local has_empty_tokens = (model.kind or "encoder") == "encoder" and (model.readout or "outputs") == "outputs"
+  return has_empty_tokens and model.embedding ~= "linear" and (get(spec, "task.computation") or 0) == 0
+    or model.kind == "recurrent"
+end
+
 -- Each function returns the answer; nil or false if the spec and the other facts of run.json do not raise the question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
@@ -70,7 +79,8 @@ local QUESTIONS = {
     return not (facts.data and not facts.data.train_masked) and LOSSES[facts.loss]
   end },
   { "spare token", function(spec)
-    return (get(spec, "model.spare_token") == false or get(spec, "model.kind") == "recurrent") and "none" or "one"
+    return has_choice_of_spare_token(spec)
+      and ((get(spec, "model.spare_token") == false or get(spec, "model.kind") == "recurrent") and "none" or "one")
   end },
   { "training steps", function(spec) return format_value(get(spec, "train.steps")) end },
   { "arithmetic", function(spec) return spec.precision or "float32" end },
