@@ -192,7 +192,7 @@ class ${network.name}(nn.Module):
 % include(decoder and "python/decoder_sequence.tpl" or readout == "outputs" and "python/encoder_sequence.tpl" or "python/select_answers.tpl")
 
 
-TYPES = {"F32": torch.float32, "F64": torch.float64}
+TYPES = {"F32": torch.float32, "F64": torch.float64, "I32": torch.int32}
 
 
 def read(path):

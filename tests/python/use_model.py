@@ -2,7 +2,9 @@
 tests/python/use_model.py FOLDER..."""
 
 import inspect
+import json
 import pathlib
+import struct
 import sys
 
 import torch
@@ -88,6 +90,15 @@ def check_damage(exported, folder):
         raise SystemExit("a torn checkpoint was loaded")
 
 
+def check_integers(exported, folder):
+    """Checks that a file of traces can be read, whose tokens are integers."""
+    header = json.dumps({"n2.tokens": {"dtype": "I32", "shape": [1, 2], "data_offsets": [0, 8]}}).encode()
+    path = folder / "trace.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<2i", 3, -1))
+    tokens = exported.read(path)["n2.tokens"]
+    assert tokens.dtype == torch.int32 and tokens.tolist() == [[3, -1]]
+
+
 def check_model(folder):
     torch.set_default_dtype(torch.float32)
     exported = import_model(folder / "model.py")
@@ -100,6 +111,7 @@ def check_model(folder):
             check_decoding(exported, model, given)
         check_gradients(model, tokens, list_needed(model, given))
     check_damage(exported, folder)
+    check_integers(exported, folder)
 
 
 assert sys.argv[1:]

@@ -115,7 +115,7 @@ def compute_logits(model, example, count):
     return model(tokens)[0, -count:]
 
 
-TYPES = {"F32": torch.float32, "F64": torch.float64}
+TYPES = {"F32": torch.float32, "F64": torch.float64, "I32": torch.int32}
 
 
 def read(path):
