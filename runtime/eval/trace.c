@@ -2,6 +2,7 @@
 #include "eval/trace.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,13 +174,27 @@ double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, 
     return sum / (double)queries;
 }
 
-/* Adds each head's entropy to sums. weights: [heads][queries][keys]. */
-static void add_entropy(const pass *p, const lh_trace_site *site, const char *weights, double *sums) {
+double lh_compute_uniform_entropy(const void *scores, int real_bytes, int64_t queries, int64_t keys) {
+    double sum = 0;
+    for (int64_t i = 0; i < queries; i++) {
+        int64_t open_keys = 0;
+        for (int64_t j = 0; j < keys; j++) open_keys += lh_real_read(scores, real_bytes, i * keys + j) != -INFINITY;
+        if (open_keys > 0) sum += lh_log((double)open_keys);
+    }
+    return sum / (double)queries;
+}
+
+/* Adds each head's entropy to the tensor's sums, and the entropy of uniform attention to t->uniform. */
+static void add_entropy(const pass *p, lh_trace_tensor *t) {
+    const lh_trace_site *site = &p->traces->sites[t->site];
+    const lh_trace *buffers = &p->buffers[t->site]; /* [heads][queries][keys] */
     lh_shape shape = lh_make_shape(p->traces->spec, p->group->n, 1);
     int64_t queries = shape.length[site->query], keys = shape.length[site->key];
     int bytes = p->engine->real_bytes;
     for (int h = 0; h < site->heads; h++)
-        sums[h] += lh_compute_entropy(weights + h * queries * keys * bytes, bytes, queries, keys);
+        ((double *)t->data)[h] +=
+            lh_compute_entropy((const char *)buffers->attention + h * queries * keys * bytes, bytes, queries, keys);
+    t->uniform += lh_compute_uniform_entropy(buffers->scores, bytes, site->heads * queries, keys);
 }
 
 /* The address of this pass's integers in a tensor, which may have a dimension of draws. */
@@ -230,7 +245,7 @@ static void store_output(const pass *p, lh_trace_tensor *t) {
     }
     const void *source = choose_source(&p->buffers[t->site], t->kind);
     double *sums = t->data;
-    if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->sites[t->site], source, sums);
+    if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, t);
     else if (t->is_mean)
         for (int64_t i = 0; i < t->elements; i++) sums[i] += lh_real_read(source, p->engine->real_bytes, i);
     else {
@@ -240,9 +255,10 @@ static void store_output(const pass *p, lh_trace_tensor *t) {
     }
 }
 
-/* Converts sums in double to means of the file's type, in place. */
+/* Converts sums in double to means: t->uniform, and in place the data, to the file's type. */
 static void finish_mean(lh_trace_tensor *t, double passes) {
     char *data = t->data;
+    t->uniform /= passes;
     int bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int64_t i = 0; i < t->elements; i++) {
         double sum;

@@ -79,6 +79,7 @@ typedef struct lh_trace_tensor {
     int stream;        /* stream of tokens */
     bool is_mean;      /* mean over draws and examples */
     int64_t elements;  /* elements per pass */
+    double uniform;    /* entropy: mean of lh_compute_uniform_entropy over heads, draws and examples */
     lh_st_tensor file; /* the tensor in the file */
     void *data;        /* elements of the file's type; during the computation of a mean: [elements] double */
 } lh_trace_tensor;
@@ -136,6 +137,10 @@ double lh_read_trace_element(const lh_trace_tensor *tensor, int64_t i);
 
 /* The mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
+
+/* The mean over queries of the entropy of equal weights of all keys that a query sees, in nats; 0 for a query that sees
+ * none. scores [queries][keys] real: -infinity for keys that the query does not see. */
+double lh_compute_uniform_entropy(const void *scores, int real_bytes, int64_t queries, int64_t keys);
 
 /* The number of bytes that one pass at task length n writes at a site for activation, scores or attention; 0: the
  * values are neither requested nor needed for entropy. */

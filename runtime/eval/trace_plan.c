@@ -301,7 +301,8 @@ size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace
     const bool *kinds = traces->request.kinds;
     lh_shape shape = lh_make_shape(traces->spec, n, 1);
     size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
-    bool is_needed = kinds[kind] || (kind == LH_TRACE_ATTENTION && kinds[LH_TRACE_ENTROPY]);
+    bool is_for_entropy = kind == LH_TRACE_ATTENTION || kind == LH_TRACE_SCORES;
+    bool is_needed = kinds[kind] || (is_for_entropy && kinds[LH_TRACE_ENTROPY]);
     if (!is_needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
     return row * (size_t)(s->channels > 0 ? s->channels : s->heads * shape.length[s->key]);
 }

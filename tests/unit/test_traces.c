@@ -10,7 +10,8 @@
 #include "support/lh_engines.h"
 
 extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_rand_rope,
-    longhand_spec_parity_float64_rand_learned, longhand_spec_parity_float64_passes_by_length;
+    longhand_spec_parity_float64_rand_learned, longhand_spec_parity_float64_tables,
+    longhand_spec_parity_float64_passes_by_length;
 
 enum { LAYERS = 2, HEADS = 2, WIDTH = 16, EXAMPLES = 3, DRAWS = 2 };
 
@@ -29,6 +30,16 @@ static void test_entropy_known_rows_give_known_numbers(void **state) {
     double expected = (log(2) + log(4)) / 2, actual = lh_compute_entropy(rows, 8, 2, 4);
     lh_assert_close(&actual, &expected, 1, 1e-15, 0);
     assert_true(lh_compute_entropy(&weight, 4, 1, 1) == 0);
+}
+
+/* Under a causal mask, query i of 3 has i + 1 keys; the last query sees no key. */
+static void test_uniform_entropy_counts_the_keys_that_a_query_sees(void **state) {
+    const double no = -INFINITY, causal[] = {2, no, no, 0, -1e300, no, 1, 5, -3, no, no, no};
+    const float full[] = {1, 0, -1, 0, 4, 3, 2, 1};
+    double actual[] = {lh_compute_uniform_entropy(causal, 8, 3, 3), lh_compute_uniform_entropy(causal, 8, 4, 3),
+                       lh_compute_uniform_entropy(full, 4, 2, 4)};
+    double expected[] = {(log(2) + log(3)) / 3, (log(2) + log(3)) / 4, log(4)};
+    lh_assert_close(actual, expected, 3, 1e-15, 0);
 }
 
 static lh_trace_request request_all(int first, int last) {
@@ -150,9 +161,16 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     engine->ops->close(engine);
 }
 
-/* With all weights zero all scores are zero and attention is uniform over the 2n tokens. */
-static void test_traces_uniform_attention_has_entropy_of_log_length(void **state) {
-    lh_engine *engine = open_engine(&longhand_spec_parity_none, 1);
+/* The entropy of uniform attention over T tokens; causal: query i has i + 1 keys. */
+static double compute_uniform(int T, bool causal) {
+    double sum = 0;
+    for (int i = 1; i <= T; i++) sum += log(causal ? i : T);
+    return sum / T;
+}
+
+/* With all weights zero, attention is uniform over the keys that a query sees. */
+static void check_uniform_attention(const lh_spec *spec, bool causal) {
+    lh_engine *engine = open_engine(spec, 1);
     lh_error error = {""};
     lh_state zeros;
     lh_assert_ok(lh_state_open(&zeros, engine, false, &error), &error);
@@ -162,15 +180,22 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
     lh_traces traces = run_traces(engine, &request);
     for (int n = 1; n <= 18; n++) {
         char name[40];
-        double expected = log(2 * n);
+        double expected = compute_uniform(2 * n, causal);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
+        const lh_trace_tensor *entropy = find_tensor(&traces, name);
         for (int h = 0; h < HEADS; h++) {
-            double actual = lh_read_trace_element(find_tensor(&traces, name), h);
+            double actual = lh_read_trace_element(entropy, h);
             lh_assert_close(&actual, &expected, 1, 0, 1e-6);
         }
+        lh_assert_close(&entropy->uniform, &expected, 1, 0, 1e-14);
     }
     lh_traces_close(&traces);
     engine->ops->close(engine);
+}
+
+static void test_traces_uniform_attention_has_entropy_of_log_keys(void **state) {
+    check_uniform_attention(&longhand_spec_parity_none, false);
+    check_uniform_attention(&longhand_spec_parity_float64_tables, true);
 }
 
 /* With passes by the length, a length has the sites of all its passes; the first two equal those of a spec with two. */
@@ -237,11 +262,12 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entropy_known_rows_give_known_numbers),
+        cmocka_unit_test(test_uniform_entropy_counts_the_keys_that_a_query_sees),
         cmocka_unit_test(test_traces_shapes_are_draws_examples_heads_tokens),
         cmocka_unit_test(test_traces_averages_are_means_of_stored_values),
         cmocka_unit_test(test_traces_are_equal_for_any_number_of_threads),
         cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
-        cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_length),
+        cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_keys),
         cmocka_unit_test(test_traces_have_the_sites_of_all_passes_by_the_length),
         cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),
     };

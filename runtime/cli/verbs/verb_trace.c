@@ -1,7 +1,6 @@
 /* trainer trace: attention, scores, activations and the entropy of attention, as tensors of a file. */
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,16 +314,9 @@ static double compute_mean(const lh_trace_tensor *t) {
     return sum / (double)t->elements;
 }
 
-/* The entropy of uniform attention, in nats. */
-static double compute_uniform_entropy(const lh_traces *traces, const lh_trace_tensor *t) {
-    lh_shape shape = lh_make_shape(traces->spec, t->n, 1);
-    return log(shape.length[traces->sites[t->site].key]);
-}
-
 static void print_entropy_row(const lh_traces *traces, const lh_trace_tensor *t) {
     const char *length = traces->groups[t->group].label + 1; /* the digits after the n */
-    printf("%7s  %-12s %8.4f %8.4f ", length, traces->sites[t->site].name, compute_uniform_entropy(traces, t),
-           compute_mean(t));
+    printf("%7s  %-12s %8.4f %8.4f ", length, traces->sites[t->site].name, t->uniform, compute_mean(t));
     for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_trace_element(t, h));
     printf("\n");
 }
@@ -336,7 +328,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_trace_tensor *t
     lh_json_integer(&line, "length", lh_get_reported_length(traces->spec, t->n));
     if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->sites[t->site].name);
-    lh_json_number(&line, "uniform", compute_uniform_entropy(traces, t));
+    lh_json_number(&line, "uniform", t->uniform);
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
     for (int64_t h = 0; h < t->elements; h++)
@@ -347,7 +339,8 @@ static void print_entropy_json(const lh_traces *traces, const lh_trace_tensor *t
 
 static void print_entropy(const lh_traces *traces, bool json) {
     if (!json)
-        printf("entropy of attention in nats; uniform: equal weights of all keys\n%7s  %-12s %8s %8s  heads\n",
+        printf("entropy of attention in nats; uniform: equal weights of all keys that a query sees\n%7s  %-12s %8s %8s "
+               " heads\n",
                "length", "layer", "uniform", "mean");
     for (int i = 0; i < traces->count; i++)
         if (traces->tensors[i].kind == LH_TRACE_ENTROPY)
