@@ -76,8 +76,8 @@ local function format_mask(mask, is_causal)
 end
 
 -- Returns the masks of a spec in words, such as "causal" or "decoder: window of 1 before and 0 after"; nil without
--- attention. In an encoder-decoder, the mask of `encoding` is that of the decoder, which sees no later keys in any case;
--- if it hides no more keys than that, the text has no part for it.
+-- attention. In an encoder-decoder, the mask of `encoding` is that of the decoder, which sees no later keys in any
+-- case; if it hides no more keys than that, the text has no part for it.
 local function format_masks(spec)
   local encoding, kind = lists.get(spec, "encoding"), lists.get(spec, "model.kind")
   if not encoding or kind == "recurrent" then
