@@ -29,7 +29,7 @@ function M.add(parser)
     { "--where CONDITIONS", "only runs that meet all conditions: a field, =, !=, <, <=, > or >=, and a value, with "
       .. "commas between conditions, such as 'encoding=rope,steps>=1000'; fields are those of --json and of a spec "
       .. "(model.width); * in a value stands for any characters" },
-    { "--metric NAME", "the metric of scores; default: exact_match if a model answers token by token, otherwise "
+    { "--metric NAME", "the metric of scores; default: exact_match if a run's model answers token by token, else "
       .. "accuracy", choices = measures.NAMES },
     { "--json", "print the runs as JSON" },
     { "--yes", "with remove: ask nothing" },
