@@ -121,16 +121,17 @@ local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
   local first_place = place_outside(cpu, group.parent, group.outer_input, mode)
   local is_stored = M.keeps_input(cpu, scope_lists.find_reading_block(group), mode)
+  local first = M.write_range(group)
   return (is_stored or group.outer_input.carried) and place
-    or ("%s > 0 ? %s : %s"):format(group.index, place, first_place)
+    or ("%s > %s ? %s : %s"):format(group.index, first, place, first_place)
 end
 
 -- The place of a group's output, as text: the input of the next repetition, and finally the place of the result.
 local function place_group_output(cpu, group, mode)
   local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
   local last_place = place_outside(cpu, group.parent, group.result, mode)
-  return place == last_place and place
-    or ("%s + 1 < %s ? %s : %s"):format(group.index, repetitions.write_uses(group, "w.passes"), place, last_place)
+  local _, past = M.write_range(group)
+  return place == last_place and place or ("%s + 1 < %s ? %s : %s"):format(group.index, past, place, last_place)
 end
 
 -- The place of a value of the network or of a group, as text. A value whose only reader is a block, as its input, is in
