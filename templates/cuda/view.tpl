@@ -30,7 +30,7 @@ typedef struct block_state {
     step_view view;
     workspace work;
     ${block.state} ${block.name}; % for _, block in ipairs(device.states)
-    global<const real> ${group.name}_input; /* input of the ${group.name} */ % for _, group in ipairs(device.groups)
+    reals ${group.name}_input; /* input of the ${group.name} */ % for _, group in ipairs(device.groups)
     int l;             /* current layer */
     int use;           /* current use of a layer, counted over all uses */ % if device.loops
     global<const real> input; /* input of the layer */

@@ -27,6 +27,7 @@ extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_floa
 extern const lh_spec longhand_spec_parity_float64_passes, longhand_spec_parity_float64_passes_by_length,
     longhand_spec_parity_float64_passes_progressive, longhand_spec_parity_float64_passes_every,
     longhand_spec_parity_float64_passes_layers;
+extern const lh_spec longhand_spec_parity_float64_layers, longhand_spec_parity_float64_layers_decoder;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -76,6 +77,8 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_passes_progressive},
     {NULL, &longhand_spec_parity_float64_passes_every},
     {NULL, &longhand_spec_parity_float64_passes_layers},
+    {NULL, &longhand_spec_parity_float64_layers},
+    {NULL, &longhand_spec_parity_float64_layers_decoder},
 };
 enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 

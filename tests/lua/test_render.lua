@@ -93,6 +93,12 @@ function TestText.test_include_indents_to_its_column()
   lu.assertEquals(#map, 5)
 end
 
+function TestText.test_a_template_may_include_itself_with_other_values()
+  local tree = '${name}\n    % include("a", branch) % for _, branch in ipairs(branches)\n'
+  local main = '% include("a", { name = "x", branches = { { name = "y", branches = {} } } })\n'
+  lu.assertEquals(render_text({ ["t.tpl"] = main, a = tree }), "x\n    y\n")
+end
+
 function TestText.test_paragraph_includes_and_adds_an_empty_line()
   local text, map = render_text({ ["t.tpl"] = '  % paragraph("p", { a = 1 })\n% paragraph("p") % if not flag\nx\n',
     p = "${a}\n" })

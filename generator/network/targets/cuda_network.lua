@@ -108,8 +108,7 @@ local function check_network(net, choices)
         .. "attention", scope.name, scope.loops)
     end
   end
-  local reason = net.layer_families[1] and "whose layers have different encodings"
-    or choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)
+  local reason = choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)
       and "of this width with a loss after every pass" or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then
@@ -295,7 +294,7 @@ function M.derive(net, lists_by_scope, choices)
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)
   end
-  local block_ops = ops.find_all(net, "block")
+  local block_ops = cuda_states.list_block_operations(net)
   local blocks = lists.map(block_ops, function(op) return not op.block.is_group and make_block(device, op) or nil end)
   local groups = cuda_states.make_groups(device, block_ops)
   local scopes = lists.join(blocks, groups)

@@ -61,11 +61,17 @@ function M.find_phases(record)
   record.first_phase, record.last_phase = phases[1], phases[#phases]
 end
 
+-- The operations of kind "block" of the network or of a group, at any depth, in the order in which they run.
+function M.list_block_operations(scope)
+  return lists.collect(scope.ops, function(op)
+    local inner_operations = op.kind == "block" and op.block.is_group and M.list_block_operations(op.block) or {}
+    return op.kind == "block" and lists.join({ op }, inner_operations) or {}
+  end)
+end
+
 -- The blocks and groups that a group repeats, at any depth.
 local function list_inner(group)
-  return lists.collect(group.ops, function(op)
-    return op.kind == "block" and lists.join({ op.block }, op.block.is_group and list_inner(op.block) or {}) or {}
-  end)
+  return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
 -- C text of the index of the group's repetition to which a phase of a launch belongs. It is found from the repetition

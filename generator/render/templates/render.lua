@@ -146,14 +146,14 @@ end
 local run_template
 
 -- Inserts a template, or one section of it, indented to the column of the call. values_by_name: a table of names that
--- the template can read in addition to the plan's, or nil.
+-- the template can read in addition to the plan's, or nil. A template may include itself with other values.
 local function include(run, name, values_by_name, section)
   local frame = run.stack[#run.stack]
   if type(name) ~= "string" or (values_by_name ~= nil and type(values_by_name) ~= "table") then
     fail(run, "include takes the name of a template, and optionally a table of names for it")
   end
   for i, outer_frame in ipairs(run.stack) do
-    if outer_frame.name == name and outer_frame.section == section then
+    if outer_frame.name == name and outer_frame.section == section and outer_frame.values == values_by_name then
       local names = lists.get_names(table.move(run.stack, i, #run.stack, 1, {}))
       fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
     end
@@ -161,7 +161,7 @@ local function include(run, name, values_by_name, section)
   local indent = run.indent
   run.indent = indent .. (" "):rep(frame.col - 1)
   run.extras[#run.extras + 1] = values_by_name or {}
-  run_template(run, name, section)
+  run_template(run, name, section, values_by_name)
   run.extras[#run.extras] = nil
   run.indent = indent
 end
@@ -308,11 +308,11 @@ local function parse(run, name, section)
   return run.parsed[key]
 end
 
-run_template = function(run, name, section)
+run_template = function(run, name, section, values_by_name)
   local source = parse(run, name, section)
   local chunk = load(source.code, "=" .. source.path, "t", run.environment)
-  table.insert(run.stack, { name = name, section = section, path = source.path, source = source.source, chunk = chunk,
-    line = 1, col = 1 })
+  table.insert(run.stack, { name = name, section = section, values = values_by_name, path = source.path,
+    source = source.source, chunk = chunk, line = 1, col = 1 })
   chunk()
   table.remove(run.stack)
 end
@@ -337,7 +337,8 @@ end
 -- (signatures.lua), to which the functions of this C file are added.
 --
 -- The state of a rendering, `run`, has in addition to the arguments:
---   stack        the frames of the running templates, innermost last: { name, section, path, source, chunk, line, col }
+--   stack        the frames of the running templates, innermost last: { name, section, values, path,
+--                source, chunk, line, col }
 --   extras       tables of names; names of later tables take precedence
 --   parsed       parsed templates, by name and section
 --   sections     whether pages have sections, by name and section (slots.lua)
