@@ -30,7 +30,7 @@ M.SHARES = lists.filter(M.NAMES, function(name) return M.by_name[name].unit == "
 -- Whether a model of this resolved spec answers token by token, because its stream holds the target.
 function M.is_generative(spec)
   local kind = spec and spec.model and spec.model.kind
-  return kind ~= nil and kind ~= "encoder"
+  return kind == "decoder" or kind == "encoder_decoder"
 end
 
 return M

@@ -73,6 +73,19 @@ local function read_state_and_words(cell, files)
   return { now, words }
 end
 
+-- A recurrent model gives all answers in one pass, so no decoding is requested.
+function TestLedger.test_answers_of_recurrent_models()
+  local recurrent = { "encoding={ kind = 'none' }", "model={ kind = 'recurrent', width = 16 }" }
+  local cell = expand(write_small(), { set = recurrent }).cells[1]
+  local lines = ""
+  for _, n in ipairs({ 3, 6, 9 }) do
+    lines = lines .. LINE:format(70, "in_distribution", n, 1, "")
+  end
+  local run = { ["run.json"] = make_facts(cell, 70, 0, "recurrent"), ["checkpoint.safetensors"] = "",
+    ["eval.jsonl"] = lines }
+  lu.assertEquals(read_state_and_words(cell, run), { "done" })
+end
+
 -- Greedy evaluations are requested for a decoder. A run with only teacher-forced evaluations and without a checkpoint
 -- is done.
 function TestLedger.test_answers_of_generative_models()
