@@ -748,7 +748,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. */
+/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. Only the
+ * function of the same name in norm_quads.cu reads is_gradient. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -789,7 +790,8 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset, sums over the warp's rows. slope: of dy * xhat; total: of dy. */
+/* A lane's part of the gradients of scale (slope: the sum of dy * xhat) and of offset (total: the sum of dy) over the
+ * warp's rows. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
@@ -1286,9 +1288,9 @@ NOINLINE void begin_step(void) {
     team_barrier(t);
 }
 
-/* Self-attention of a shard. A thread has one query of one head (in the backward pass then a key, then an entry of a
- * table) and goes through its pairs, so every sum belongs to one thread and has a fixed order. Weights are not stored:
- * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
+/* Self-attention of a shard. A thread goes through the pairs of a query of one head; in the backward pass, later of a
+ * key, then an entry of a table. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
+ * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */

@@ -13,7 +13,7 @@
 
 /* ---- the input's part of the sums ---- */
 
-/* sums[m] = table[token[m * stride]] + bias, all [M]. */
+/* sums[m] = table[token[m * stride]] + bias; each has M elements. */
 INLINE void token_sums(int rows, const int M, const uint16_t *token, int stride, const real *table, const real *bias,
                        real *restrict sums) {
     for (int m = 0; m < rows; m++, sums += M) {
@@ -22,7 +22,7 @@ INLINE void token_sums(int rows, const int M, const uint16_t *token, int stride,
     }
 }
 
-/* dtable[token[m * stride]] += dsums[m], all [M]. */
+/* dtable[token[m * stride]] += dsums[m]; each has M elements. */
 INLINE void token_sums_grad(int rows, const int M, const uint16_t *token, int stride, const real *restrict dsums,
                             real *dtable) {
     for (int m = 0; m < rows; m++, dsums += M) {
@@ -31,7 +31,7 @@ INLINE void token_sums_grad(int rows, const int M, const uint16_t *token, int st
     }
 }
 
-/* ---- simple RNN: h = relu(sums + bias) ---- */
+/* ---- simple RNN: h = relu(sums + b'), with the second bias b' ---- */
 
 /* states [rows][N]: on entry the sums, on return the states. */
 INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {

@@ -89,8 +89,8 @@ void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, con
     free(logit);
 }
 
-/* Writes the gradient dweight of the weights of query i, before the division, from the gradient of the output. The
- * divisor has a gradient only if it is the sum of weights, `total`. */
+/* Writes dweight, the gradient of the undivided weights of query i, from the gradient of the output. The divisor has a
+ * gradient only if it is the sum of weights, `total`. */
 static void compute_weights_grad(const lh_ref_geometric *shape, int h, int i, const double *row, double total,
                                  const double *v, const double *dout, double *dweight) {
     int T = shape->tokens, D = shape->head_width, C = shape->heads * D;

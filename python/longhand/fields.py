@@ -227,7 +227,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         digits and by_task the greatest position [an integer from 2 to 1048576; default: 2048]
     positions.offset (kind digits): greatest number that training adds to positions above 0, sampled anew for every
         batch [an integer from 0 to 1048575; default: 100]
-    positions.elsewhere (kind digits, by_task): positions that rotation, relative and score use [none, index; default: none]
+    positions.elsewhere (kind digits, by_task): positions that rotation, relative and score use [none, index; default:
+        none]
     positions.range (kind randomized): the range of samples, with L = max_position [zero_based, one_based; default:
         zero_based]
     positions.sorted (kind randomized): whether sampled positions ascend in the order of the tokens [true or false;

@@ -1,5 +1,5 @@
 % section("members")
-const real *rows; /* vectors of distances, ${PREFIX}HEAD_WIDTH apart */
+const real *rows; /* [distances][${PREFIX}HEAD_WIDTH] vectors */
 const int *row; /* [keys][queries] index of each pair's row */
 a.row = ${prefix}find_pair_rows(v, l).row; % section("set_members")
 % section("row_of_pair")
@@ -27,7 +27,8 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}find
 % section("distance_count")
 % slot("most_distances")
 
-/* The vectors of the pairs of a set; the host fills these arrays, because it samples the positions. */
+/* For one sample of positions, the vector that each pair uses and the pairs that use each vector. The host fills these
+ * arrays, because it samples the positions. */
 typedef struct ${prefix}pair_rows {
     const int *count;    /* number of vectors */
     const int *distance; /* [count] distances of the vectors, ascending */
@@ -47,7 +48,7 @@ INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memor
     return 2 * count + 2 + 2 * pairs;
 }
 % section("distance_of_row")
-/* The signed distance of vector x of a set. */
+/* The signed distance of vector x of a sample of positions. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set,
         int x) { return ${prefix}find_pair_rows(v, set).distance[x]; }
 
