@@ -655,8 +655,8 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on; in these
- * channels, also completes drows [count][WIDTH], the gradient of the vectors. rows [heads][count][head_width]; row_sums
+/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on, where it
+ * also completes drows [count][WIDTH], the vectors' gradient. rows [heads][count][head_width]; row_sums
  * [heads][count]. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
@@ -712,9 +712,8 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* Compares both halves of a word with the halves of the limit: in the result, the highest bit of a half is 1 if the
- * half of the word is at least as large. The subtraction of the lower 15 bits of both halves at once never borrows from
- * the neighbouring half. */
+/* Compares both halves of a word with the limit's: in the result, the highest bit of a half is 1 if the word's half is
+ * at least as large. Subtracting the lower 15 bits of both halves at once never borrows from the other half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -731,8 +730,7 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* The lowest bit is the mask of the element; the next bits are the masks of the elements after it, up to the next
- * byte. */
+/* The lowest bit is the mask of the element; the next bits are the masks of later elements, up to the next byte. */
 INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     assume_global(keep);
     return keep[element / 8] >> element % 8;
@@ -782,8 +780,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. Only the
- * function of the same name in norm_quads.cu reads is_gradient. */
+/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -824,8 +821,7 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale (slope: the sum of dy * xhat) and of offset (total: the sum of dy) over the
- * warp's rows. */
+/* A lane's part of sums over the warp's rows: slope, of dy * xhat, for the scale; total, of dy, for the offset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

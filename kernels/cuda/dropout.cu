@@ -1,9 +1,8 @@
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* Compares both halves of a word with the halves of the limit: in the result, the highest bit of a half is 1 if the
- * half of the word is at least as large. The subtraction of the lower 15 bits of both halves at once never borrows from
- * the neighbouring half. */
+/* Compares both halves of a word with the limit's: in the result, the highest bit of a half is 1 if the word's half is
+ * at least as large. Subtracting the lower 15 bits of both halves at once never borrows from the other half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -20,8 +19,7 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* The lowest bit is the mask of the element; the next bits are the masks of the elements after it, up to the next
- * byte. */
+/* The lowest bit is the mask of the element; the next bits are the masks of later elements, up to the next byte. */
 INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     assume_global(keep);
     return keep[element / 8] >> element % 8;

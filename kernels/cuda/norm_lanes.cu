@@ -42,8 +42,7 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. Only the
- * function of the same name in norm_quads.cu reads is_gradient. */
+/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -84,8 +83,7 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale (slope: the sum of dy * xhat) and of offset (total: the sum of dy) over the
- * warp's rows. */
+/* A lane's part of sums over the warp's rows: slope, of dy * xhat, for the scale; total, of dy, for the offset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
