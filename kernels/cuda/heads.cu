@@ -56,8 +56,8 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on, where it
- * also completes drows [count][WIDTH], the vectors' gradient. rows [heads][count][head_width]; row_sums [heads][count]. */
+/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on. There it
+ * completes drows [count][WIDTH], the vectors' gradient. rows [heads][count][head_width]; row_sums [heads][count]. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     assume_global(row_sums);
