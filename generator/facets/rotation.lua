@@ -29,7 +29,7 @@ M.fields = {
     } },
   { path = "encoding.rotation.base", type = "number", above = 1, max = 1e12, default = 10000, only = { "rope" },
     doc = "base of the angles: channel pair m of a head with D channels rotates by base^(-2 m / D) per position" },
-  { path = "encoding.rotation.heads", is_rare = true, type = "integer", min = 1, max = 64, only = { "rope" },
+  { path = "encoding.rotation.heads", is_rare = true, type = "integer", min = 1, max = 63, only = { "rope" },
     default_text = "all heads", doc = "number of heads that rotate, from the first on; the others have no rotation" },
   { path = "encoding.rotation.scaling", type = "table", only = { "rope" }, omitted_value = "none",
     doc = "the change of the rotation for sequences longer than those of training" },
@@ -65,10 +65,10 @@ M.fields = {
 function M.check(view, report)
   local rotation, fast_path = view.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"
   local scaling, heads = rotation and rotation.scaling or {}, view.resolved.model.heads
-  if rotation and rotation.heads and heads and rotation.heads > heads then
+  if rotation and rotation.heads and heads and rotation.heads >= heads then
     report.refuse("encoding.rotation.heads", "model.heads", diagnostics.show(heads), {
-      what = ("%d heads are more than the model has"):format(rotation.heads),
-      expected = ("an integer from 1 to %d, the number of heads"):format(heads) })
+      what = ("the model has %s"):format(wording.count(heads, "head")),
+      expected = ("fewer than %d; without this field, all heads rotate"):format(heads) })
   end
   local beta_slow, beta_fast = scaling.beta_slow, scaling.beta_fast
   if beta_slow and beta_fast and beta_slow >= beta_fast then
@@ -105,13 +105,12 @@ end
 
 function M.plan(encoding, family, context)
   local rotation, positions, head_width = encoding.rotation, family.positions, family.head_width
-  local heads = rotation.heads ~= family.heads and rotation.heads or nil
   return rotation.kind == "none" and { kind = "none" } or {
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),
-    heads = heads,
-    period = heads and family.heads * head_width
+    heads = rotation.heads,
+    period = rotation.heads and family.heads * head_width
       or head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
     draw = positions.layer_index,
     scaling = plan_scaling(rotation.scaling, positions, context.longest_training),

@@ -161,7 +161,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     rotation.base (kind rope): base of the angles: channel pair m of a head with D channels rotates by base^(-2 m / D)
         per position [a number above 1, at most 1000000000000; default: 10000]
     rotation.heads (kind rope): number of heads that rotate, from the first on; the others have no rotation [an integer
-        from 1 to 64; default: all heads]
+        from 1 to 63; default: all heads]
     rotation.scaling (kind rope): the change of the rotation for sequences longer than those of training
     rotation.scaling.kind: the kind of scaling [none, linear, ntk, yarn; default: none]
     rotation.scaling.factor (kind linear, ntk, yarn): the length to reach, as a multiple of the training length [a

@@ -100,7 +100,7 @@ local CASES = {
   { "encoding.rotation", "{ kind = 'none' }", "1", "1 does not fit here" },
   { "encoding.rotation.kind", "rope", "rop", 'did you mean "rope"?' },
   { "encoding.rotation.base", "500", "1", "1 is not above 1", { ROPE } },
-  { "encoding.rotation.heads", "8", "0", "0 is below 1", { ROPE } },
+  { "encoding.rotation.heads", "7", "8", "the model has 8 heads", { ROPE } },
   { SCALING, "{ kind = 'none' }", "4", "4 does not fit here", { ROPE } },
   { SCALING .. ".kind", "ntk", "nkt", 'did you mean "ntk"?', { ROPE, SCALING .. ".factor=4" } },
   { SCALING .. ".factor", "1.5", "0.5", "0.5 is below 1", { ROPE, SCALING .. ".kind=linear" } },
