@@ -86,6 +86,9 @@ function M.read(cell, run, dir, locks, now)
     files.is_unread = nil
   end
   run.state = find_state(cell, run, files, dir, locks, now)
+  if run.state ~= "running" then
+    files.first, files.rate = nil, nil -- a later attempt has a rate of its own
+  end
   if files["run.json"] then
     ledger.learn_steps(cell, dir)
   end
