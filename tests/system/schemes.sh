@@ -1,9 +1,8 @@
 # Small specs in float64 for every encoding, by name, with every dropout; sourced. `family`, set before, is the prefix
-# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite, HOST_SCHEMES those without
-# device code. All lists together have every scheme, every score of the library and every reading (of sampled
-# positions).
+# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. Both lists together have every
+# scheme, every score of the library and every reading (of sampled positions).
 
-SCHEMES="relative rand_shaw fire_softcap"
+SCHEMES="relative rand_shaw fire_softcap gates"
 MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope rand_learned rand_rope_ntk rope_yarn
     rand_relative rand_relative_difference shaw alibi_learned lst_learned rand_sinusoid rope_linear
     rand_relative_clamped rand_shaw_difference alibi rand_alibi rand_alibi_clamped window t5 rand_t5 rand_t5_difference
@@ -15,9 +14,8 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     rand_relative_onebased abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
-    sums_windows sums_left_only sums_all abacus coupling gates fox cable grape_key grape_query grape_both cope
-    stick_breaking stick_rests"
-HOST_SCHEMES="local_global_cycle rand_rope_nope_cycle"
+    sums_windows sums_left_only sums_all abacus coupling fox cable grape_key grape_query grape_both cope
+    stick_breaking stick_rests local_global_cycle rand_rope_nope_cycle"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
