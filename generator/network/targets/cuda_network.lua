@@ -11,7 +11,8 @@
 --     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
 --     count, uses, loops, first_use      see builder.lua; the backward pass starts at the last repetition: with loops,
 --                          repetitions from first_use on store gradients, and earlier repetitions add to them
---     input, host_input    the place of the block's input, in device code and in the host's list of launches
+--     input                the place of the block's input in device code
+--     on_host              fields for the host's list of launches: cuda_states.lua
 --     in_place             whether evaluation overwrites the block's input, which no other operation reads
 --     forward, backward    lists of a repetition
 --     forward_reads, backward_reads, decode_reads   the arguments that the functions for `forward`, `backward` and
@@ -19,6 +20,8 @@
 --     has_dropout          whether the block has dropout
 --     has_chains           whether the block has chains (chains.lua)
 --     decoding             false, or { list, caches }: the records for one token of each sequence
+--   groups, scopes    the groups of blocks, and blocks and groups in order; fields: cuda_states.lua
+--   states       the scopes that store values of repetitions
 --   pass         the lists of a thread block's work outside the network's blocks: { train, evaluate }
 --   rows         functions over rows, each compiled once: { template, name, ... }
 --   always       members of the workspace (cuda_buffers.lua) that both modes have
@@ -42,11 +45,17 @@
 --   tokens       the names of the arrays of tokens
 --   labelled_length    the T of the labelled stream
 --   phases       the names of a wide model's phases (launches.lua); false for a narrow model
---   max_launches the number of launches of a step as C text; false for a narrow model
+--   max_launches, launches_of_pass    the numbers of launches of a step and of a pass as C text; narrow models: false
 --   tied         the table whose rows are the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
 --   rms          whether any norm is an RMS norm
 --   loops        whether any block has loops
+--   passes, draws_passes    whether the number of passes is an argument, and whether training draws it
+--   has_losses   whether every pass has a loss
+--   sums_again   whether repetitions of a block add to sums of tables
+--   clears_more  whether elements of gradients that no operation of a repeated block writes are cleared
+--   first_uses   the first repetitions that store gradients, by block (cuda_states.lua)
+--   adds_in_groups    whether a group has gradients that its repetitions add
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
 --     per_token     the network's records for one token of each sequence
