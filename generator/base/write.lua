@@ -123,7 +123,7 @@ local function find_leftovers(dir, files)
     local is_unlisted = not is_generated[name] and lfs.attributes(path, "mode") == "file"
     local text = is_unlisted and M.read(path)
     local last_line = text and text:sub(-BANNER_LINE):match("([^\n]*)\n?$") -- matching a whole text would be slow
-    local process = name:match("%.(%d+)%.partial$") -- of a temporary file
+    local process = name:match("%.(%d+)%.partial$") -- the process that writes a temporary file
     local is_abandoned = process and not lfs.attributes("/proc/" .. process, "mode")
     return is_unlisted and (is_abandoned or text and not name:find("%.partial$")
       and (text:sub(1, BANNER_FRONT) .. last_line):find(BANNER, 1, true))

@@ -7,8 +7,8 @@
 -- level of lanes. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   lanes           the set of letters of the numbers that differ from lane to lane, such as { q = true, s = true }:
---                   q query, k key, h head, s score, and others that lower.lua lists
+--   lanes           the set of quantities that differ from lane to lane, each as its letter, such as { q = true,
+--                   s = true }: q query, k key, h head, s score, and others that lower.lua lists
 --   scalar          whether there are no vectors, so that a lane is one entry
 --   flat            whether all statements are at the level "lane"
 --   under_keys      whether the loop over lanes is inside a loop over keys
@@ -30,8 +30,8 @@
 -- Each statement has its indent.
 --
 -- A part (a node within a formula) gets a name if it is a sum or has is_separate (ir.lua), if it is used more than
--- once, if an outer level can compute it, or if its line becomes too long. A part of a sum for one head that is equal
--- for all heads becomes an array, which is filled before the loop over heads.
+-- once, if an outer level can compute it, or if its line becomes too long. If a sum is computed per head, a part of it
+-- that does not depend on the head becomes an array, which is filled before the loop over heads.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -64,7 +64,7 @@ end
 --   arrays   node -> the text of an element of its array
 --   forced   node -> whether it must get a name
 --   sizes    node -> the result of count_written
---   names    name -> the number of nodes that have it, apart from their numbers
+--   names    name -> the number of nodes that have this name, with or without a suffix such as _2
 local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
 

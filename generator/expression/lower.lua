@@ -125,7 +125,7 @@ local function has_index(dependencies)
   return M.find_index(dependencies) ~= nil
 end
 
--- Whether a node differs from lane to lane. lanes: the set of letters of the numbers that differ from lane to lane.
+-- Whether a node differs from lane to lane. lanes: the set of quantities that differ, each as its letter (SYMBOLS).
 function M.varies(state, node, lanes)
   for letter in next, M.find_dependencies(state, node) do
     if lanes[letter] then

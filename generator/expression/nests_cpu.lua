@@ -24,8 +24,8 @@ local nests = require("expression.nests")
 
 local M = {}
 
--- For each loop nest, the letters (lower.lua) of the numbers that differ from lane to lane: q query, k key, o offset
--- (key - query), t total (query + key), s score.
+-- For each loop nest, the quantities that differ from lane to lane, each as its letter (lower.lua): q query, k key, o
+-- offset (key - query), t total (query + key), s score.
 local LANES = {
   uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },

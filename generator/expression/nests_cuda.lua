@@ -10,7 +10,7 @@
 --   parts         table -> the part of its gradient that comes from other tables (below)
 --   work          the arrays that the function end_score needs: { type, name, count }
 --   uniform_work  the arrays for parts of tables of class uniform: { array, extent }; extent: the number of elements
---   names         name of an array -> the number of arrays with this name, apart from their numbers
+--   names         name of an array -> the number of arrays that have this name, with or without a suffix such as _2
 --
 -- Nests have two more lists:
 --
@@ -36,7 +36,7 @@ local syntax = require("expression.syntax")
 
 local M = {}
 
--- For each loop nest, the letters (lower.lua) of the numbers that differ from entry to entry.
+-- For each loop nest, the quantities that differ from entry to entry, each as its letter (lower.lua).
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true },
   token = { k = true } } -- values of a token, for running sums

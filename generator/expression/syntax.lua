@@ -141,7 +141,7 @@ function M:print_whole(node, level)
     return self:print(node[1], operator[2], level) .. operator[1] .. self:print(node[2], right, level), operator[2]
   elseif node.op == "neg" then
     return "-" .. self:print(node[1], 14, level), 13
-  elseif node.op == "negate" then
+  elseif node.op == "negate" then -- the opposite of a truth value
     if self:is_vector(node) then
       return ("not_of(%s)"):format(self:print(node[1], 0, level)), 14
     end

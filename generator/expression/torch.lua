@@ -60,6 +60,7 @@ local printers = {
   pow = function(self, node) return self:print(node[1], POWER + 1) .. " ** " .. self:print(node[2], POWER), POWER end,
 }
 
+-- ir.lua makes x.distance an offset if positions are indices; the exported function has a variable for this distance.
 function printers.symbol(self, node)
   local entry = node.shown == "x.distance" and SYMBOLS.distance or self.symbols[node.name]
   for i = 2, #entry do
@@ -73,8 +74,8 @@ function printers.parameter(self, node)
   return store .. (leaf_texts.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
--- The values of a sum's index, as a tensor along a dimension before all others, which an earlier line of the body
--- makes.
+-- The values of a sum's index, as a tensor along a dimension before all others. An earlier line of the body makes this
+-- tensor.
 function printers.index(self, node)
   if not self.terms[node] then
     self.terms[node] = "term" .. (self.term_count > 0 and self.term_count + 1 or "")

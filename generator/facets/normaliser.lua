@@ -74,7 +74,7 @@ local function check_alone(encoding, report)
 end
 
 -- Refuses geometric attention in a decoder and in cross-attention: it needs keys on both sides of each query, in the
--- sequence of the query.
+-- sequence of the query. view.holds_for lists the names of the attention families with these facets, the encoder first.
 local function check_side(view, report)
   local kind = view.resolved.model.kind
   if kind == "decoder" then
@@ -181,7 +181,7 @@ function M.describe_attention(family)
 end
 
 function M.describe_device_choice(family)
-  if family.attends.walks then
+  if family.attends.walks then -- a query visits its keys by distance (cuda_half.lua)
     return { what = "gpu attention", value = "weights recomputed",
       why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are stored "
         .. "between the two passes" }
@@ -237,7 +237,7 @@ function M.make_terms(family)
     properties = { outwards = is_geometric, normalised = not is_geometric or normaliser.normalised,
       sums = is_geometric } },
     normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
-      wider = family.request.width > family.request.columns } or nil }
+      wider = family.request.width > family.request.columns } or nil } -- wider: the value has unused columns
 end
 
 function M.count_bytes(family, sizes)

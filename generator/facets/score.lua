@@ -408,7 +408,7 @@ local function make_running_term(family, score)
   local multiplies = products[1] ~= nil
   return { kind = "contribution", page = "running", scalar = score, products = products, product_count = #products,
     has_units = lists.any(products, function(product) return product.parameter.unit end),
-    wider = request and request.width > request.columns,
+    wider = request and request.width > request.columns, -- whether the value has unused columns
     properties = { reads_tokens = true, sums = multiplies, multiplies_rows = multiplies } }
 end
 

@@ -45,6 +45,7 @@ local function plan_adamw(settings)
   if settings.weight_decay > 0 then
     rule.routine, rule.header, rule.kernels = "adamw", "adamw", { "cuda/adam.cu", "cuda/adamw.cu" }
     rule.title, rule.decay = "AdamW", settings.weight_decay
+    -- "learning rate decay p" is a product: the learning rate, the decay of the weights, and p.
     rule.formula[2] = "and, with the p of before,  p -= learning rate decay p"
     rule.source = "Loshchilov and Hutter 2019, algorithm 2, in PyTorch's form."
   end
@@ -83,6 +84,7 @@ local DECAY = {
 M.pages = {
   { name = "adam", title = "Adam", plan = plan_adam, fields = { MOMENTS }, doc = "Adam with bias correction",
     fingerprints = { "adam_update" },
+    -- adamw without decay uses this code, too (schema.lua, `kinds`)
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
   { name = "adamw", title = "Adam", plan = plan_adamw, fields = { MOMENTS, DECAY },
     doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" }, used = features.has_weight_decay },

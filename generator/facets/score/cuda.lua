@@ -23,15 +23,15 @@
 --   lists               the lists of `gathers` in a fixed order
 --   running             false, or a description of terms of tokens and their running sums: the fields of the result of
 --                       nests.make_running, and
---     words                 the name of these numbers in comments
---     rows                  texts of the rows of running sums for head h
+--     words                 the words for terms and running sums in comments
+--     rows                  for each running sum, C text of the index of its row for head h
 --     products              the products of nests.make_running, in the same order:
 --       name, unit, start     fields of nests.make_running
 --       vector                the name of the parameter
 --       by_norm               C text that divides by the norm of the parameter, such as " / slope_divisor"; or ""
 --       place                 C text of the index of element e's gradient in the array of gradients of products, such
 --                             as "count + e"
---       from                  C text to append to this array, the offset of this product's gradients: such as
+--       from                  C text to add to the array's name: the offset of this product's gradients, such as
 --                             " + count", or ""
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
 --                           pairs of a query, or of a key; a query stores 0 for numbers that no pair reads
@@ -71,7 +71,8 @@ end
 
 -- The numbers of elements that a struct with these members needs, { type, name, value, comment }; at least one, since C
 -- has no empty struct. Sets members.has_distance_tables. has_full_comments: true for the struct score_tables, to which
--- the comments of other structs refer.
+-- the comments of other structs refer. The comment "T: elements of one head by query" means that a head's table with an
+-- element for each query has T elements.
 local function list_numbers(build, members, has_full_comments)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(is_needed, type, name, value, comment)

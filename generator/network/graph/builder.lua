@@ -50,7 +50,7 @@
 --     times           the number of its repetitions in a repetition of its parent
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input, result   the input of the first and the output of the last repetition, values of the parent
---     first_site      the number of its first repetition in the counter of random numbers
+--     first_site      the part of the random counter that identifies its first repetition
 --     uses            the number of repetitions as C text, such as "3 * LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
 --     first_use       with several loops, C text of the index of the last loop's first repetition; else false

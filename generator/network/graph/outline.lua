@@ -167,7 +167,7 @@ function M.sum_up(net, outline)
       end
     end
     for s, stream in ipairs(sums.streams) do
-      local text = terms[s] and table.concat(terms[s], " + ") -- such as 5 x (64 x 192 + 64 x 64)
+      local text = terms[s] and table.concat(terms[s], " + ") -- for example 5 x (64 x 192 + 64 x 64)
       stream.products[#stream.products + 1] = text and times > 1 and ("%d x (%s)"):format(times, text) or text
     end
   end

@@ -57,8 +57,8 @@ function M.make_scope_text(cpu, scope, mode)
 end
 
 -- Three indices of repetitions of a block or a group within its parent, as text: the first, the one after the last, and
--- the current one. A block that a group repeats once has no variable of its own. is_backward: whether only repetitions
--- with a gradient count.
+-- the current one. A block that a group repeats once has no variable of its own. is_backward: whether to count only
+-- repetitions that have a gradient; free passes, the first passes of a step, have none.
 function M.write_range(block, is_backward)
   local first, past = repetitions.write_range(block, "w.passes")
   if not block.parent.is_group then
@@ -116,7 +116,8 @@ end
 
 local place_outside
 
--- The place of a group's input, as text. The first repetition reads the value of the group's parent.
+-- The place of a group's input, as text. The first repetition reads the value of the group's parent. `carried`: the
+-- value has no buffer of its own name, but is in a block's input or in the stream's output (scope_lists.lua).
 local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
   local first_place = place_outside(cpu, group.parent, group.outer_input, mode)

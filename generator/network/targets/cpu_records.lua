@@ -19,7 +19,8 @@ local M = {}
 
 local find_function, make_suffix = calls.find_function, calls.make_suffix
 
--- Kind of an operation -> the function that makes its forward records. text: the operation's texts (cpu_names.lua).
+-- Kind of an operation -> the function that makes its forward records. text: C texts of pointers, counts of rows and
+-- prefixes for the operation (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
 -- The name of the function of a norm. form: the start of the name; dropout: the name of the branch's dropout, or false;
@@ -42,7 +43,7 @@ local function find_forward_norm(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
--- The number of a block's repetition in the counter of random numbers, as text in C.
+-- The part of the random counter that identifies a repetition of a block, as text in C.
 local function write_site(scope)
   return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
@@ -147,8 +148,8 @@ function forward.attention(cpu, text, op)
   return record
 end
 
--- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions. The
--- product of a cell with a memory is stored instead of added, since it is added to the sums of the next step.
+-- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions. If
+-- a cell has a memory, its product is stored instead of added, since it is added to the sums of the next step.
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
@@ -168,7 +169,8 @@ local function find_recurrence_function(cpu, op, direction)
       not cell.heads and "y"),
     from = find_product(columns, width, "from_" .. op.out.name, cell.adds_gradient and "FINISH_ADD" or "FINISH_STORE",
       cell.adds_gradient and "dx") }
-  for i, p in ipairs(op.layers) do -- the results of all layers but the last and the input of the first are rectified
+  -- The input of the first layer is rectified, and so is the result of every layer except the last.
+  for i, p in ipairs(op.layers) do
     local inner, outer, finish = p.rows.text, p.columns.text, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS"
     fields[p.name] = { from_width = inner, to_width = outer, grad = find_gradient(inner, outer, p.name, true),
       to = find_product(inner, outer, "to_" .. p.name, finish, "bias"),
@@ -189,6 +191,7 @@ function forward.embed(cpu, _, op)
     traced = write_traced_tokens(cpu, op.out) }
 end
 
+-- after_free: whether memory is cleared only if the step has free passes, which have no gradient (backward.lua).
 function forward.zeros(_, text, op)
   return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text,
     after_free = false }
@@ -235,8 +238,8 @@ function forward.place(cpu, text, op)
 end
 
 -- Completes the last record if it is the record of a group. Sets two of its fields: `list`, the records of a repetition
--- (list_records(cpu, group, ...)), and `part`, whether these records select rows because the last repetition omits
--- unused rows.
+-- (list_records(cpu, group, ...)), and `part`, whether these records compute a selection of rows: true if the last
+-- repetition skips unused rows.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then
@@ -272,7 +275,8 @@ function forward.block(cpu, text, op, mode)
   return record
 end
 
--- Kind of an entry of a backward list -> the function that makes its records. text: the entry's texts (cpu_names.lua).
+-- Kind of an entry of a backward list -> the function that makes its records. text: C texts of pointers, counts of rows
+-- and prefixes for the entry (cpu_names.lua).
 local backward = {
   accumulate = function(cpu, _, entry)
     return make_row_sum(cpu, entry.to.width, false, "routine(tokens, to, from, to)")

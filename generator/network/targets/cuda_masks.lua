@@ -38,7 +38,7 @@ local function select_text(list, write_text, type)
   return are_equal and last_text or text
 end
 
--- The numbers of the dropouts of a list's operations in the counter of random numbers; false if they are 0, 1, ...
+-- The parts of the random counter that identify the dropouts of a list's operations; false if they are 0, 1, ...
 local function list_dropout_numbers(list)
   local numbers, are_consecutive = {}, true
   for i, op in ipairs(list) do

@@ -120,7 +120,8 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
 
--- Kind of an operation -> the function that makes its forward records. text: the operation's texts (M.make_records).
+-- Kind of an operation -> the function that makes its forward records. text: C texts of pointers, counts of rows and
+-- prefixes for the operation (M.make_records).
 local forward = {
   chain = warp_products.make_chain,
   block = function(device, text, op, training)
@@ -276,7 +277,8 @@ function forward.place(device, text, op, training)
     vectors = op.p and text.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
--- Kind of an entry of a backward list -> the function that makes its records. text: the entry's texts (M.make_records).
+-- Kind of an entry of a backward list -> the function that makes its records. text: C texts of pointers, counts of rows
+-- and prefixes for the entry (M.make_records).
 local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function(device, text)

@@ -30,6 +30,7 @@ local function format_lengths(lengths)
 end
 
 -- The text of eval.by, a table from an axis to its values or true for all values, such as "vectors=*;digits=1:50:1".
+-- Noise and passes are left out, since they have settings of their own.
 local function format_axes(values_by_axis)
   local parts = lists.map(canonical.sort_keys(axes.remove_levels(values_by_axis) or {}), function(name)
     local values = values_by_axis[name]
@@ -44,7 +45,7 @@ local function format_list(list, format)
 end
 
 -- The numbers of passes in eval.by.passes as text; nil without this field. The first must be the number of passes in
--- training; 0 stands for that of each example.
+-- training; 0: each example has its own number of passes.
 local function format_passes(resolved)
   local passes = lists.get(resolved, "eval.by.passes")
   local times = passes and resolved.model.loops.times
@@ -63,7 +64,7 @@ end
 local function list_values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep
-  local stream = validation.plan(resolved)
+  local stream = validation.plan(resolved) -- the plan of the validation examples of a sampler, or nil
   return {
     { "train.steps", train.steps },
     { "train.epochs", train.epochs },

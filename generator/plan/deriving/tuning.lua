@@ -20,7 +20,7 @@ M.ANY_MACHINE = { l2 = 512 * 1024 }
 -- matters for small tiles alone.
 local LOAD_COST = 0.3
 local MIN_SUMS = 4 * 2 -- sums that hide the latency of an addition: four cycles on two units
-local MAX_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
+local MAX_BLOCKS = 3 -- an evaluation passes up to this many blocks of the training size through the layers together
 local CACHE_SHARE = 0.75 -- the part of a cache that a program can rely on
 
 -- The largest number of columns up to max_columns that divides a number of vectors.
@@ -227,7 +227,8 @@ function M.format(values)
   return table.concat(words, ", ")
 end
 
--- Two results: name of a choice -> its possible values at a level, a list that is also a set; and the list of names.
+-- A table with two parts: name of a choice -> its possible values at a level, a list that is also a set; and the list
+-- of the names.
 function M.list_values(plan, level)
   local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do

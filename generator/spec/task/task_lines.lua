@@ -52,8 +52,8 @@ local function read_probe(value)
   return symbols and symbols[1], problem, expected
 end
 
--- The labels in the loss, with an encoder and with any other model, by the value of `mask:`. The value names the means
--- that leave out masked labels.
+-- The labels in the loss, with an encoder and with any other model, by the value of `mask:`. The value names the
+-- averages (loss, accuracy) that leave out masked labels.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -161,11 +161,11 @@ local function read_sets(value)
   return sets
 end
 
--- Reads the highest numbers of digits of a number, as { trained, tests, single, cut }:
+-- Reads how many digits a number may have, as { trained, tests, single, cut }:
 --   trained   in training, a formula in options
 --   tests     in tests, a list of formulas in axes
---   single    the option, or nil, with which a symbol that ends numbers stands before each digit
---   cut       the option, or nil, with which symbols that end numbers stand within some numbers
+--   single    the option that makes each digit a number of its own, or nil; a symbol before each digit ends a number
+--   cut       the option that cuts some numbers into several, or nil; symbols within a number end its parts
 local function read_number_length(value)
   local trained, tests, text_after = value:match("^(.+) in training; (.+) in tests(.*)$")
   local single_option, cut_option = (text_after or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
