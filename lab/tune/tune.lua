@@ -44,7 +44,7 @@ local SEARCH_SHARE = 0.7 -- share of the time; the rest is for comparing with th
 local MIN_GAIN = 0.005 -- gains up to 0.5% are ignored
 local BLOCKS = { 42, 84, 126, 168 } -- values of train.block_tokens to propose
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
-local MODES = { "train", "eval" } -- of bench
+local MODES = { "train", "eval" } -- modes of the trainer's bench
 
 local function format_duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)

@@ -132,7 +132,7 @@ end
 -- Traces a model's answer to an input, and prints the answer. Returns the facts that M.run and the picture need.
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
-  local prefix -- of all names of tensors: the length, and the number of outputs if it can differ
+  local prefix -- prefix of all names of tensors: the length, and the number of outputs if it can differ
   for _, name in ipairs(trace.names) do
     prefix = name:match("^(n[%do]+%.)answers$") or prefix
   end

@@ -22,7 +22,7 @@ local must = require("lab.stop").must
 local M = {}
 
 local INPUT = 1 -- exit code
-local MAX_SHOWN_SEEDS = 200 -- of a cell in the picture
+local MAX_SHOWN_SEEDS = 200 -- seeds of a cell in the picture
 
 -- Returns a row { name, count (of scores), sd, shared (seeds.describe_shared) } for each cell with a score; sd is nil
 -- for a single score.

@@ -25,7 +25,7 @@ local number, mean = sheets.format_number, statistics.mean
 
 local ALL_LAYERS = -1 -- the layer that stands for all layers together
 local FULL = "full" -- attention without a mask
-local MAX_DIVERGENCE = math.log(2) -- of Jensen and Shannon
+local MAX_DIVERGENCE = math.log(2) -- limit of Jensen and Shannon's divergence
 local CELL, MIN_PANEL = 18, 220 -- sides of a group in the picture and of a panel, in pixels
 
 -- Types of elements in traces: bytes, and the format of string.pack.

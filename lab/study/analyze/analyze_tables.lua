@@ -24,7 +24,7 @@ local INPUT = 1 -- exit code
 local must, number = stop.must, sheets.format_number
 
 local STEPS = { "start", "trained" }
-local MEASURES = { "norm", "distance", "unit" } -- of procrustes.lua
+local MEASURES = { "norm", "distance", "unit" } -- measures of procrustes.lua
 local COLUMNS = lists.collect(STEPS, function(step)
   return lists.map(MEASURES, function(measure) return { step = step, measure = measure } end)
 end)

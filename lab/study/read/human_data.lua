@@ -18,7 +18,7 @@ local M = {}
 
 local must, INPUT = stop.must, 1
 
-local MAX_BYTES = 64 << 20 -- of a file
+local MAX_BYTES = 64 << 20 -- size of a file
 local SUBJECT, ITEM, ACCURACY = "subject", "LST_id", "accuracy" -- names of the columns in published trials
 
 -- Reads a CSV file: the result of published.parse with `has`, the set of its columns.

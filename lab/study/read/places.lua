@@ -91,7 +91,7 @@ end
 -- Returns the quantile of the places of first errors, interpolated linearly; nil if there is no error.
 function M.find_error_quantile(places, share)
   local total = lists.sum(places.first_error, function(count) return count end)
-  local function find_place(index) -- of the error with this index in ascending order, from 1
+  local function find_place(index) -- the place of the error with this index in ascending order, from 1
     for place, count in ipairs(places.first_error) do
       index = index - count
       if index <= 0 then

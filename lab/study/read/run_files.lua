@@ -20,7 +20,7 @@ local write = require("base.write")
 local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name of a run's folder
 
 local STOPPED = 75 -- the exit code after a signal
-local BLOCK_BYTES = 1 << 16 -- of one read
+local BLOCK_BYTES = 1 << 16 -- bytes of one read
 local TAIL_BYTES = 4096 -- hold the last line of metrics.jsonl, and most lines of eval.jsonl
 
 -- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: the

@@ -20,7 +20,8 @@ local write = require("base.write")
 
 local M = {}
 
-local MAX_FIELDS, MAX_VALUE, DIGITS = 4, 40, 8 -- of texts: differences, bytes of a value, digits of a digest
+-- Limits of texts: a text has at most MAX_FIELDS differences, MAX_VALUE bytes of a value and DIGITS digits of a digest.
+local MAX_FIELDS, MAX_VALUE, DIGITS = 4, 40, 8
 
 -- Fields that the plan digest does not cover, with all fields below them; list_exceptions has exceptions. compare_files
 -- and compare_data compare the bytes of files.
@@ -123,7 +124,7 @@ end
 -- number of further differences.
 function M.describe(study, cell, version)
   local texts = {}
-  if not cell.spec then
+  if not cell.spec then -- cell.lost: a text on a missing initial checkpoint, or nil
     return { cell.lost or cell.source and ("the cell waits for %s now"):format(cell.source.id)
       or "the study has no such cell now" }
   elseif version.digest ~= cell.spec.plan.digest then

@@ -13,7 +13,7 @@ local paths = require("base.paths")
 local M = {}
 
 local ABSENT = "absent"
-local NAMES_PREFIX = "names/" -- of the state of a folder; a name holds no slash
+local NAMES_PREFIX = "names/" -- prefix for the state of a folder; a name holds no slash
 local MAX_ROUNDING = 2 -- seconds: the coarsest rounding of a file's times
 
 local attributes, list, open = lfs.attributes, lfs.dir, io.open

@@ -13,7 +13,7 @@ local write = require("base.write")
 
 local M = {}
 
-local MAX_TOKENS = 400 -- of queries, and of keys
+local MAX_TOKENS = 400 -- highest number of queries, and of keys
 local PANEL = 220 -- pixels
 local ENVIRONMENT = 4
 

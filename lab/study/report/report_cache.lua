@@ -18,7 +18,7 @@ local write = require("base.write")
 local M = {}
 
 local VERSION = "longhand report 3"
-local MAX_BYTES = 256 << 20 -- of a record
+local MAX_BYTES = 256 << 20 -- size of a record
 local MAX_RECORDS = 64
 
 local function find_record(key)

@@ -104,8 +104,8 @@ function M.sum_up(study, max_groups)
   return complete_sums(total, mean), groups, depth
 end
 
-local MAX_COLUMNS = 120 -- of a line on a terminal
-local GROUP_COLUMNS = 110 -- of a group's line in text of unlimited width
+local MAX_COLUMNS = 120 -- width of a line on a terminal
+local GROUP_COLUMNS = 110 -- width of a group's line in text of unlimited width
 local MAX_FAILURES = 4 -- lines of failures
 local MIN_NAME_WIDTH = 8 -- characters of a group's name
 local BAR_WIDTH = 8 -- characters of a group's bar

@@ -1,8 +1,9 @@
--- Makes the specs of waiting cells from the runs on which the cells depend, by verbs such as calibrate (stages.lua).
+-- Makes the specs of waiting cells from the runs on which the cells depend, by commands of ./longhand such as calibrate
+-- (stages.lua). source.verb is the name of the command.
 --
 -- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run is
--- done, the file that the source's verb makes from it, next to the verb's other files and a log of its output. A cell
--- whose verb failed stays waiting, and its verb is not tried again within a sweep.
+-- done, the file that the source's command makes from it, next to the command's other files and a log of its output. A
+-- cell whose command failed stays waiting, and its command is not tried again within a sweep.
 
 local build = require("render.builds.build")
 local canonical = require("base.canonical")
@@ -78,7 +79,7 @@ local function read_tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- Makes the files of the ready cells. failed_files: the set of files whose verb failed in this sweep, to which this
+-- Makes the files of the ready cells. failed_files: the set of files whose command failed in this sweep, to which this
 -- function adds. Returns the result of jobs.run, an exit code, and whether any cell has stopped waiting.
 function M.make_specs(options, study, failed_files)
   local cells, made_count = find_ready_cells(options, study, failed_files)
@@ -109,8 +110,8 @@ function M.make_specs(options, study, failed_files)
   return outcome, code, made_count > 0 and outcome == "done"
 end
 
--- Makes all specs that can be made now. Returns the surveyed study and the worst exit code, AGAIN if it was stopped; or
--- nil and a message.
+-- Makes all specs that can be made now. Returns the surveyed study and the worst exit code, AGAIN if the user stopped
+-- the jobs; or nil and a message.
 function M.expand(options)
   local failed_files, worst_code = {}, DONE
   local study, message, outcome, code, has_new_specs

@@ -36,7 +36,7 @@ local FILLED_SHARE = 0.9 -- the share of a task's time that is filled with runs,
 -- For a site without `time`: the estimated seconds of a task; the requested time is a multiple of the estimate for the
 -- longest task, and seconds to start.
 local USUAL_SECONDS, SAFETY_FACTOR, START_SECONDS = 3600, 2, 300
-local NEXT_TIME = "1:00:00" -- of the job that submits the next stage, for a site without `time`
+local NEXT_TIME = "1:00:00" -- time of the job that submits the next stage, for a site without `time`
 
 local must, say = overview.must, overview.print
 

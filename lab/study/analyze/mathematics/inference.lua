@@ -22,7 +22,7 @@ end
 -- Returns Welch's test of the difference of means, a - b: { difference, error (standard error), freedom (degrees of
 -- freedom), t, p (two-sided, against 0), low, high (the interval) }. If neither sample varies: { difference, error }.
 function M.test_welch(a, b)
-  local variance_a, variance_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b -- of the means
+  local variance_a, variance_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b -- variances of the means
   local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
   local result = { difference = mean_a - mean_b, error = math.sqrt(variance_a + variance_b) }
   if result.error <= MIN_ERROR_SHARE * math.max(math.abs(mean_a), math.abs(mean_b)) then

@@ -13,7 +13,7 @@ local M = {}
 local MIN_SEEDS = 2
 M.MAX_SEEDS = 100000 -- maximum size of a sample that is considered
 
-local INTERVALS = 120 -- of Simpson's rule
+local INTERVALS = 120 -- intervals of Simpson's rule
 local WIDTH = 10 -- half of the range of U in standard deviations of U, which is about 1 / sqrt(2 f)
 
 local critical_values = {} -- by degrees of freedom

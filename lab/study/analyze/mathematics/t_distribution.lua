@@ -9,7 +9,7 @@ local bisect = require("lab.study.analyze.mathematics.bisect")
 
 local M = {}
 
-local STEP, LAST = 1 / 16, 6 -- of the rule's variable, from -LAST to LAST
+local STEP, LAST = 1 / 16, 6 -- step of the rule's variable, which goes from -LAST to LAST
 
 -- Returns the integral of the density, up to its constant factor, from t >= 0 on.
 local function integrate(t, freedom)

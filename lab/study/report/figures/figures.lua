@@ -21,7 +21,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MIN_LOG_RATIO = 20 -- of the longest to the shortest time; the axis is linear if the ratio is smaller
+local MIN_LOG_RATIO = 20 -- ratio of the longest to the shortest time; below it the axis is linear
 M.BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
 M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES_TEXT = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"

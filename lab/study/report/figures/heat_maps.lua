@@ -24,7 +24,7 @@ local M = {}
 local SQUARE, MIN_SIDE, MAX_SIDE = 34, 90, 330 -- pixels: the side of a square; limits of a panel's side
 local MAX_ROW_WIDTH = 600 -- pixels of a row of panels
 local SINGLE_WIDTH = 330 -- minimum pixels of the width of a single panel, for the texts above it
-local MAX_COLUMNS = 16 -- of a table, and of squares with numbers
+local MAX_COLUMNS = 16 -- columns of a table, and columns of squares with numbers
 local NAN = 0 / 0
 
 -- Returns the evaluated conditions of a run on axes of evaluations, by name: { by, value, trained }.

@@ -83,7 +83,7 @@ local function make_value_panels(study, item, value, splits, styles)
     panels[split] = make_panel(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
-    local logged_metrics = {} -- of one cell only: memory cannot hold the metrics of a whole study
+    local logged_metrics = {} -- one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
       local panel, curves_of_runs = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric,
         logged_metrics)

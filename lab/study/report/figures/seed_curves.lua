@@ -7,7 +7,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local MIN_SEEDS = 3 -- of a band of quartiles
+local MIN_SEEDS = 3 -- seeds that a band of quartiles needs
 
 function M.sort(points)
   table.sort(points, function(a, b) return a[1] < b[1] end)

@@ -95,7 +95,7 @@ local function compute_mean_squares(crossed_runs, factors, sets)
     for _, i in ipairs(set) do
       degrees_of_freedom = degrees_of_freedom * (factors[i].levels - 1)
     end
-    squares[set] = lists.sum(crossed_runs, function(run) -- of the effect of the set's seeds, once for each run
+    squares[set] = lists.sum(crossed_runs, function(run) -- squared effect of the set's seeds, once for each run
       return alternate(sets, #set, function(subset) return contains(set, subset) end, function(subset)
         return means[subset][make_key(run, factors, subset)]
       end) ^ 2
