@@ -57,7 +57,7 @@ void lh_progress_erase(lh_progress *progress) {
 }
 
 const char *lh_progress_write_bar(double share, char text[32]) {
-    int full = (int)(20.0 * (share < 0 ? 0 : share > 1 ? 1 : share)); /* of 20 characters */
+    int full = (int)(20.0 * (share < 0 ? 0 : share > 1 ? 1 : share)); /* the bar has 20 characters */
     text[0] = '[';
     memset(text + 1, '#', (size_t)full);
     memset(text + 1 + full, '.', (size_t)(20 - full));

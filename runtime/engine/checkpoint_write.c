@@ -4,10 +4,10 @@
  *
  *     write checkpoint.new (temporary, fsync, read back, rename)   current and previous are untouched
  *     link current as checkpoint.old                               current and previous are untouched
- *     rename checkpoint.old to checkpoint.previous                 current and previous are one complete file
+ *     rename checkpoint.old to checkpoint.previous                 both names are links to one complete file
  *     rename checkpoint.new to checkpoint                          done
  *
- * So current is complete whenever it exists. A damaged current never replaces previous.
+ * So a write never leaves an incomplete current. If current was damaged later, it does not replace previous.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -45,7 +45,8 @@ static lh_status open_content(content *c, const char *path, const lh_spec *spec,
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
 }
 
-/* Adds one tensor of a vector, whose rows may have gaps between them. The caller has written its name. */
+/* Adds one tensor that lies in `vector`, a flat array of all parameters or of a state; its rows may have gaps between
+ * them. The caller has written its name. */
 static void add_tensor(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
     lh_st_tensor *entry = &c->tensors[c->count];
     size_t real = (size_t)real_bytes;
@@ -107,6 +108,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     };
     int count = MIN_META;
     if (spec->corpus != NULL) meta[count++] = (lh_st_meta){LH_DATA_KEY, spec->corpus->train.digest};
+    /* seeds_apart is a text: the seeds of parts of the random numbers, "" if all parts use `seed` */
     if (facts->seeds_apart[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->seeds_apart};
     lh_write_identity(spec, facts->level, facts->compiler, meta + 1);
     snprintf(sum, sizeof sum, "%016" PRIx64, compute_checksum(c, meta, count));

@@ -152,7 +152,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         int n = lh_dataset_find_shape(set, corpus->shapes, groups->indices[i]);
         for (next = i + 1; next < end && has_shape(set, n, groups->indices[next]);) next++;
         lh_condition condition = lh_make_condition(n, (int)(next - i), request->seed, draw);
-        condition.draw.step = lh_group_compute_number(groups, result->group); /* the same number for all shapes */
+        condition.draw.step = lh_group_compute_number(groups, result->group); /* one number for all shapes */
         condition.noise = result->noise;
         condition.passes = result->passes;
         condition.source.set = set;

@@ -20,7 +20,7 @@ static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the s
 /* Byte offsets of a batch's arrays in the memory of the batch, and its size. */
 typedef struct lh_cuda_layout {
     size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws;
-    size_t positions[LH_MAX_STREAMS]; /* of tokens, in the memory of `draws` (cuda.h) */
+    size_t positions[LH_MAX_STREAMS]; /* positions of tokens, in the memory of `draws` (cuda.h) */
     size_t bytes;                     /* size of the batch */
     bool has_places;                  /* the format has `locate` */
 } lh_cuda_layout;

@@ -9,7 +9,7 @@
  * output length:  n
  * chance:         0.5
  * baseline:       0.498 always 0
- * positions:      of bits by weight, the greatest one below that of * and of the token before the first output
+ * positions:      of bits, descending by weight; * and the token before the first output are above the greatest one
  */
 #include "data/tasks/operands.h"
 #include "data/tasks/terminator.h"
