@@ -52,7 +52,7 @@ static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, 
     lh_engine *mixed_engine = open_engine(mixed, 0), *engines[MOST_LENGTHS];
     for (int i = 0; i < lengths; i++) engines[i] = open_engine(plain, lh_lengths_get(&plain->train.lengths, i));
     for (int round = 0; round < rounds; round++) {
-        mixed_engine->step = 0; /* the same batches again */
+        mixed_engine->step = 0; /* repeats the batches of the previous round */
         for (int i = 0; i < lengths; i++) {
             time_step(engines[i], &by_length[i]);
             time_step(mixed_engine, &by_step[i]);

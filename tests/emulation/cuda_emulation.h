@@ -32,7 +32,7 @@
 struct lh_index {
     unsigned x;
 };
-extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* of the running thread */
+extern lh_index threadIdx, blockIdx, blockDim, gridDim; /* indices of the running thread */
 enum { warpSize = 32 };
 
 void *lh_shared_memory(void);

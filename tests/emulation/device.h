@@ -55,7 +55,7 @@ struct lh_device_state {
     std::set<CUmodule> modules;
     int launches;
     int libraries;            /* number of open handles and descriptions of cuBLASLt */
-    size_t used_bytes;        /* of device memory */
+    size_t used_bytes;        /* bytes of device memory in use */
     CUresult sticky_error;    /* status of all calls after a failed kernel */
     CUresult explained_error; /* the error that `reason` explains */
     lh_error reason;          /* text of cuGetErrorString for that error */

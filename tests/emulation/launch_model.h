@@ -21,7 +21,7 @@ int *lh_model_make_draws(const lh_spec *spec, lh_cuda_passes passes, const lh_dr
 /* The division of a step or an evaluation, and the order of threads (emulation.h). In an odd order, products of a wide
  * model are made without their biases, which then have phases of their own. */
 typedef struct lh_model_cut {
-    int shards; /* of a step; in an evaluation, the number of sequences at a time */
+    int shards; /* shards of a step; in an evaluation, the number of sequences at a time */
     int team;   /* blocks of a model */
     unsigned order;
 } lh_model_cut;

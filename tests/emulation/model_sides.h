@@ -13,11 +13,11 @@ extern const lh_spec lh_model;
 static const lh_spec *const SPEC = &lh_model;
 
 enum { SEED = 7, STEP = 3, SEQUENCES = 5, SHARDS = 3 };
-enum { DRAW = 2, FIRST = 70 }; /* of an evaluation: index of the draw, and of the first example */
+enum { DRAW = 2, FIRST = 70 }; /* indices of an evaluation's draw and first example */
 
 /* ---- comparison of vectors of SPEC's element type ---- */
 
-double get_tolerance(void); /* of assert_near */
+double get_tolerance(void); /* tolerance of assert_near */
 bool rounds_operands(void); /* whether products round their operands: tf32, bf16 */
 size_t get_real_bytes(void);
 double read_element(const void *vector, size_t i);

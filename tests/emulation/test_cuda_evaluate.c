@@ -91,7 +91,7 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
         sides s = open_sides(&spec, 2);
         int old_launches = lh_emulation_launches();
         check_evaluation(s, 9, 100);
-        launches[watchdog] = (lh_emulation_launches() - old_launches) / 2; /* of one evaluation */
+        launches[watchdog] = (lh_emulation_launches() - old_launches) / 2; /* launches of one evaluation */
         close_sides(s);
     }
     int together = 2 * toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
@@ -140,7 +140,7 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_engine *cuda = s.cuda;
     cuda->stop = &lh_toy_interrupted.stop;
     check_evaluation(s, 9, 100);
-    int launch_count = lh_toy_interrupted.launch_count / 2 /* of one evaluation */,
+    int launch_count = lh_toy_interrupted.launch_count / 2 /* launches of one evaluation */,
         group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_in_range(launch_count, 2, 100 / group);
     lh_toy_interrupted.launch_count = 0;

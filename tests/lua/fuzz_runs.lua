@@ -34,7 +34,7 @@ local write = require("base.write")
 
 local M = {}
 
-local MAX_INSTRUCTIONS = 200000000 -- of Lua, for one case
+local MAX_INSTRUCTIONS = 200000000 -- instructions of Lua for one case
 
 -- ---- material of mutations ----
 

@@ -29,7 +29,7 @@ local write = require("base.write")
 local M = {}
 
 local SECONDS = 2 -- most processor time of one case
-local MAX_INSTRUCTIONS = 100000000 -- of Lua, for one case
+local MAX_INSTRUCTIONS = 100000000 -- instructions of Lua for one case
 local RENDERED = 25 -- every 25th case is also rendered, which takes as long as planning fifty cases
 
 -- These limits are smaller than the real ones: doubling a string up to 128 MB would take seconds on a busy machine.

@@ -16,7 +16,7 @@ package.loaded.support = support
 
 support.tasks_folder = "tests/golden/tasks/good" -- in place of the built-in tasks
 
-local folder -- of temporary files; nil before the first of them
+local folder -- the folder of temporary files; nil before the first of them
 
 -- Writes text to the file `name` of the temporary folder and returns its path; support.clean() removes the folder.
 function support.write(name, text)

@@ -261,7 +261,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tuned.lua
     ["train.keep_probabilities"] = true, -- the test before this one
     ["model.source"] = true, ["model.options"] = true,
-    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- of an encoder-decoder: tested below
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- fields of an encoder-decoder are tested below
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
     ["eval.during.splits"] = true, ["eval.order"] = true, ["eval.validation"] = true,
     ["train.checkpoint.best.metric"] = true, ["train.checkpoint.best.tie"] = true, -- test_best.lua

@@ -148,7 +148,7 @@ function TestLedger.test_progress_is_counted_in_operations()
   lu.assertEquals({ later.step, later.accuracy, later.work }, { 35, 0.75, goal.train_work / 2 })
   lu.assertEquals(goal.train_work, 70 * cell.spec.plan.flops_per_step)
   read_state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
-  lu.assertEquals(ledger.read_progress(dir, goal).accuracy, 0.5) -- of a generative model
+  lu.assertEquals(ledger.read_progress(dir, goal).accuracy, 0.5) -- the accuracy of a generative model
 end
 
 TestJobs = {}

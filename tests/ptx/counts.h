@@ -14,7 +14,7 @@ extern "C" {
 enum { LH_PTX_FIRST, LH_PTX_REST, LH_PTX_OTHER, LH_PTX_PARTS };
 
 typedef struct lh_ptx_count {
-    char kind[32]; /* of instructions.lua; or sectors_loaded, sectors_stored: 32 bytes each */
+    char kind[32]; /* a kind of instructions.lua; or sectors_loaded, sectors_stored: 32 bytes each */
     long long count;
 } lh_ptx_count;
 

@@ -39,7 +39,7 @@ extern const lh_ptx_operation lh_ptx_operations[]; /* the name of the last one i
 struct lh_ptx_step {
     lh_ptx_flow flow;
     lh_ptx_function *run;
-    int line;  /* of the text of PTX */
+    int line;  /* line in the text of PTX */
     int kind;  /* index in `kinds` of the program */
     int guard; /* offset of a predicate + 1, negative for a negated one; 0: none */
     int operands[MOST_OPERANDS];
@@ -58,7 +58,7 @@ struct lh_ptx_kernel {
 };
 
 struct lh_ptx_program {
-    int register_bytes = 0, local_bytes = 0; /* of a warp; of a lane */
+    int register_bytes = 0, local_bytes = 0; /* registers of a warp; local memory of a lane */
     std::vector<lh_ptx_step> steps;
     std::vector<std::string> kinds;
     struct row {

@@ -16,7 +16,7 @@ end
 local function split_statements(file, text)
   text = text:gsub("//[^\n]*", "")
   local statements, position, line = {}, 1, 0
-  local start, depth = nil, 0 -- of the current statement: its start, its open braces
+  local start, depth = nil, 0 -- the current statement's start and number of open braces
   while true do
     local from, _, mark = text:find("([\n;{}:])", position)
     if not from then

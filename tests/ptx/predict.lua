@@ -3,7 +3,7 @@
 --     lua5.4 tests/ptx/predict.lua     prints the rows of a table of docs/performance.md; tests/lua/test_docs.lua
 --                                      compares them
 
-local MULTIPROCESSORS, CLOCK = 132, 1.8e9 -- of an H100 or H200; Hz under load
+local MULTIPROCESSORS, CLOCK = 132, 1.8e9 -- an H100 or H200 has these; Hz under load
 local L2 = 5.5e12 -- transfers of the L2 cache, bytes per second
 local LENGTHS = { "21", "41", "80" }
 local BLOCKS, SHARDS = 128, 16 -- blocks of one model, with one sequence each; shards of a replica, with eight

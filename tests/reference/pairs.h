@@ -26,7 +26,7 @@ typedef struct lh_pairs_case {
     double *attention[LH_MAX_STREAMS]; /* [sequences][heads][labels][keys] of the last layer, by the keys' stream */
     int32_t *greedy; /* [sequences][labels] the classes that decoding gives; -1 after the end of a sequence */
     uint16_t *token, *target, *label;
-    int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS]; /* of each stream, if they are given to a model */
+    int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS]; /* by stream, if they are given to a model */
     lh_ref_places places[LH_PAIRS_MOST_FAMILIES];                   /* by family */
     int32_t *pairs[LH_PAIRS_MOST_FAMILIES];                         /* [queries][keys] distances */
     double *score[LH_PAIRS_MOST_FAMILIES];                          /* [heads][queries][keys] ALiBi */

@@ -264,7 +264,7 @@ static int64_t count_token_rows(const lh_spec *spec) {
     for (int i = 0; i < spec->tensor_count; i++) {
         const lh_tensor *t = &spec->tensors[i];
         bool is_table =
-            strncmp(t->name, "embed.", 6) == 0 || strcmp(t->name, "input.weight") == 0; /* of a recurrence */
+            strncmp(t->name, "embed.", 6) == 0 || strcmp(t->name, "input.weight") == 0; /* a recurrence's table */
         if (is_table && t->rank == 2 && t->shape[0] < rows) rows = t->shape[0];
     }
     return rows;

@@ -39,6 +39,7 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}}; /* values 1 to 3 */
+    /* digits: values 1 to 3; carry: all values */
     const lh_by two_axes = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
     lh_corpus c;

@@ -46,6 +46,7 @@ static void open_files(toy_files *f, const char *directory, bool test, bool vali
     open_corpus(f);
 }
 
+/* All values of both axes; with `all` = true, the range after it is not read. */
 static const lh_by by_both = {2, {{DIGITS, true, {NULL, 0, 0, 0, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
 
 static void open_groups(lh_groups *groups, const toy_files *f, const lh_by *by, unsigned sets) {
@@ -190,20 +191,22 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     lh_eval_result by_length[MAX_GROUPS], by_axes[MAX_GROUPS];
     open_files(&f, *state, false, false);
     open_groups(&two_axes, &f, &by_both, 0);
-    int lengths = evaluate(&f, &f.corpus.final, NULL, by_length), axes = evaluate(&f, &two_axes, NULL, by_axes);
-    assert_int_equal(lengths, 2);
-    assert_int_equal(axes, 4);
+    int groups_by_length = evaluate(&f, &f.corpus.final, NULL, by_length),
+        groups_by_axes = evaluate(&f, &two_axes, NULL, by_axes);
+    assert_int_equal(groups_by_length, 2);
+    assert_int_equal(groups_by_axes, 4);
     assert_int_equal(by_length[0].n, 1);
     assert_int_equal(by_axes[3].n, 2);
-    assert_true(compute_weighted_sum(by_length, lengths, false) == compute_weighted_sum(by_axes, axes, false));
-    double expected = compute_weighted_sum(by_length, lengths, true),
-           actual = compute_weighted_sum(by_axes, axes, true);
+    assert_true(compute_weighted_sum(by_length, groups_by_length, false) ==
+                compute_weighted_sum(by_axes, groups_by_axes, false));
+    double expected = compute_weighted_sum(by_length, groups_by_length, true),
+           actual = compute_weighted_sum(by_axes, groups_by_axes, true);
     lh_assert_close(&actual, &expected, 1, 1e-6, 0);
     lh_groups_close(&two_axes);
     lh_corpus_close(&f.corpus);
 }
 
-/* Lines have a number for each axis of the group, and are found again by all numbers. */
+/* A line has a number for each axis of the group; a later evaluation finds the line if all its numbers agree. */
 static void test_evaluation_by_axes_lines_read_back(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const begin[] = {

@@ -77,13 +77,13 @@ static void check_distances(const lh_corpus *c) {
         for (int64_t i = 0; i < sets[s]->count; i++) {
             latin_puzzle p = read_puzzle(sets[s], i, &symbol);
             for (int64_t j = 0; j < c->validation.count; j++) {
-                latin_puzzle training = read_puzzle(&c->validation, j, &symbol);
-                assert_false(latin_are_similar(&p, &training));
+                latin_puzzle validation_puzzle = read_puzzle(&c->validation, j, &symbol);
+                assert_false(latin_are_similar(&p, &validation_puzzle));
             }
             for (int t = s; t < 2; t++)
                 for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
-                    latin_puzzle training = read_puzzle(sets[t], j, &symbol);
-                    assert_false(latin_are_equal(&p, &training));
+                    latin_puzzle later = read_puzzle(sets[t], j, &symbol);
+                    assert_false(latin_are_equal(&p, &later));
                 }
         }
 }
@@ -120,8 +120,8 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
             assert_true(latin_are_equal(&rotated, &p));
         }
         for (int j = 0; j < i; j++) {
-            latin_puzzle later = read_puzzle(&c.validation, j, &symbol);
-            assert_false(latin_are_equal(&later, &p));
+            latin_puzzle earlier = read_puzzle(&c.validation, j, &symbol);
+            assert_false(latin_are_equal(&earlier, &p));
         }
     }
     lh_corpus_close(&c);

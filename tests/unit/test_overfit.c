@@ -178,7 +178,7 @@ static void test_measure_contradiction_found(void **state) {
     task.sample = sample_contradiction;
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
-    assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0); /* of 6 first labels, 3 or more agree */
+    assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0); /* 3 or more of 6 first labels agree */
     assert_int_equal(lh_overfit_find_cause(&f), LH_OVERFIT_CONFLICT);
 }
 

@@ -13,7 +13,7 @@
 
 /* Tolerances, relative + absolute. */
 static const double DIRECTION_TOLERANCE = 2e-7; /* central differences along a direction, of steps 1e-6 and 5e-7 */
-static const double STORED_F64 = 1e-11;         /* the same sums in another order, through two layers */
+static const double STORED_F64 = 1e-11;         /* equal sums in another order, through two layers */
 static const double STORED_F32 = 1.2e-7;        /* gradients are stored rounded to float32: 2^-24 relative */
 
 /* A random direction of some tensors: numbers from -1 to 1. */

@@ -88,7 +88,7 @@ static bool read_operands(const lh_drawn_example *d, number *x, number *y) {
     return count_bits(x) > 0 && count_bits(y) > 0;
 }
 
-/* Reads an input that is one number, 0 or a number of two bits below 3. */
+/* Reads an input that is a single number: 0 with one bit, 0 to 2 with two bits. */
 static bool read_single_number(const lh_drawn_example *d, number *x) {
     *x = read_number(d->input, d->n, 1);
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
@@ -129,6 +129,7 @@ static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_keep_l
 
 /* ---- targets ---- */
 
+/* Targets are sums at every length of the input. */
 static void test_addition_every_length_added(void **state) {
     lh_check_worked_example(&addition, "001201101", "010112|0000");
     lh_check_worked_example(&addition, "1121", "0012|0");

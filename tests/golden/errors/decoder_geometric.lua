@@ -1,4 +1,4 @@
--- What sees both sides in a decoder, a field of encoders, a window's right side.
+-- A decoder with settings that see both sides, with a field of encoders, and with a window's right side.
 return {
   task = { kind = "bucket_sort" },
   encoding = { normaliser = { kind = "geometric" } },

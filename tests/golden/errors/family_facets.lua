@@ -1,4 +1,4 @@
--- What a family of attentions cannot have.
+-- Settings that a family of attentions cannot have.
 return {
   task     = { kind = "bucket_sort" },
   encoding = {

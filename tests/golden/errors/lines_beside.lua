@@ -1,4 +1,4 @@
--- What lines and anti-diagonals do not go with.
+-- Settings that cannot be used with lines and anti-diagonals.
 return {
   task     = { kind = "bucket_sort" },
   encoding = {

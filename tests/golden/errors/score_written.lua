@@ -1,4 +1,4 @@
--- What doubles within a sum is written out wherever it is used.
+-- Parts that double within a sum are written out wherever they are used.
 return {
   task = { kind = "bucket_sort" },
   encoding = {

@@ -1,4 +1,4 @@
--- What the fragments say is wrong only when a cell is put together.
+-- The errors of these fragments appear only when a cell is put together.
 return {
   title = "cells",
   base = { task = { kind = "bucket_sort" }, model = { use = "small_encoder", layers = "two" } },
