@@ -332,6 +332,16 @@ function TestSettings.test_the_task_of_a_study_of_encodings()
   lu.assertEquals({ first.name, first.value }, { "task", "bucket_sort" })
 end
 
+-- The size of a recurrent model's memory is shown with the length from which it is too small.
+function TestSettings.test_memories()
+  local study = make_study("settings_memory", SCORES)
+  lu.assertNil(index_settings(study).memory)
+  for i, capacity in ipairs({ { kind = "stack", cells = 40, exceeded = 80 }, { kind = "stack", cells = false } }) do
+    study.cells[i].spec = { plan = { capacity = capacity } }
+  end
+  lu.assertEquals(index_settings(study).memory.value, "stack of 40 cells, too few from length 80 on; stack without limit")
+end
+
 -- Masks are shown if some run's mask is not full.
 function TestSettings.test_masks()
   local function read_masks(...)

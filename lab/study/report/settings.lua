@@ -97,6 +97,17 @@ local function format_masks(spec)
   return texts[1] and table.concat(texts, ", ") or "full"
 end
 
+-- Returns a text such as "stack of 40 cells, too few from length 80 on" for the capacity of a planned cell's memory
+-- (plan/deriving/capacity.lua); nil without a memory.
+local function format_capacity(capacity)
+  if not capacity then
+    return nil
+  end
+  return capacity.cells and ("%s of %d cells%s"):format(capacity.kind, capacity.cells,
+    capacity.exceeded and (", too few from length %d on"):format(capacity.exceeded) or "")
+    or capacity.kind .. " without limit"
+end
+
 -- The settings: the name in the paper's file, and a function that returns the value of an evaluated run. optional: a
 -- run without a value is left out, and not shown as "not recorded"; axis: studies with this axis omit the setting;
 -- usual: a value that is not shown if no run has another.
@@ -166,6 +177,14 @@ function M.list(study, published)
       or texts[1] and table.concat(texts, "; ")
     if value or paper[name] and not is_axis then
       add(name, value, paper[name])
+    end
+    if name == "model" then
+      local capacities = sort_texts(lists.map(study.cells, function(cell)
+        return format_capacity(lists.get(cell, "spec.plan.capacity"))
+      end))
+      if capacities[1] then
+        add("memory", table.concat(capacities, "; "))
+      end
     end
     if name == "training lengths" then
       local seed_texts = list_texts(function(run) return run.seed and seeds.format(run) or "?" end)
