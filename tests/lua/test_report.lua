@@ -339,7 +339,8 @@ function TestSettings.test_memories()
   for i, capacity in ipairs({ { kind = "stack", cells = 40, exceeded = 80 }, { kind = "stack", cells = false } }) do
     study.cells[i].spec = { plan = { capacity = capacity } }
   end
-  lu.assertEquals(index_settings(study).memory.value, "stack of 40 cells, too few from length 80 on; stack without limit")
+  lu.assertEquals(index_settings(study).memory.value,
+    "stack of 40 cells, too few from length 80 on; stack without limit")
 end
 
 -- Masks are shown if some run's mask is not full.
