@@ -266,23 +266,6 @@ static void test_every_layer_reads_its_own_draws(void **state) {
 
 /* ---- positions that depend on tokens ---- */
 
-/* Runs the reference sequence by sequence, each with its own row of positions. */
-static double run_each(lh_ref_model *reference, const lh_ref_batch *batch, int32_t *positions, double *logits,
-                       int classes) {
-    double loss = 0;
-    lh_ref_model_clear(reference);
-    for (int s = 0; s < batch->sequences; s++) {
-        lh_ref_batch sequence = *batch;
-        sequence.sequences = 1;
-        sequence.token += s * batch->tokens;
-        sequence.label += s * batch->labels;
-        sequence.first_example += (uint32_t)s;
-        sequence.positions = positions + s * batch->tokens;
-        loss += lh_ref_run(reference, &sequence, logits + s * batch->labels * classes);
-    }
-    return loss;
-}
-
 /* In a sequence, tokens may share a position. */
 static void test_positions_of_tokens_match_reference(void **state) {
     enum { TOKENS = 37, LABELS = 8 };
@@ -295,13 +278,13 @@ static void test_positions_of_tokens_match_reference(void **state) {
         positions[i] = (int32_t)lh_rng_below(&rng, i < TOKENS ? 64 : 5);
     lh_parity_make_batch(&digits, (lh_parity_size){TOKENS, LABELS, 0}, 0, &data);
     double *logits = lh_parity_reserve((size_t)(LH_PARITY_SEQUENCES * LABELS * m.spec->classes) * sizeof *logits);
-    double loss = run_each(m.reference, &data.batch, positions, logits, m.spec->classes);
+    double loss = lh_parity_run_each(m.reference, &data.batch, positions, TOKENS, logits, m.spec->classes);
     question q = {data.batch, NULL, positions, data.mask, logits, loss};
     for (int shards = 1; shards <= LH_PARITY_SEQUENCES; shards++)
         lh_device_check_training(&m, &q, (lh_model_cut){shards, shards % 3 + 1, (unsigned)shards % 4},
                                  m.tolerance->gradient);
     lh_parity_make_evaluation(m.spec, &q.batch);
-    q.loss = run_each(m.reference, &q.batch, positions, logits, m.spec->classes);
+    q.loss = lh_parity_run_each(m.reference, &q.batch, positions, TOKENS, logits, m.spec->classes);
     lh_device_check_evaluation(&m, &q, (lh_model_cut){2, 2, 1});
     free(logits);
     close_model(&m);

@@ -372,3 +372,19 @@ double lh_parity_run(lh_ref_model *model, lh_parity_batch *data, double *logits)
         slopes->gradient[i / pairs] += data->score_gradient[i] * data->score[0][0][i] / slopes->value[i / pairs];
     return loss;
 }
+
+double lh_parity_run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t *positions, int stride,
+                          double *logits, int classes) {
+    double loss = 0;
+    lh_ref_model_clear(model);
+    for (int s = 0; s < batch->sequences; s++) {
+        lh_ref_batch sequence = *batch;
+        sequence.sequences = 1;
+        sequence.token += s * batch->tokens;
+        sequence.label += s * batch->labels;
+        sequence.first_example += (uint32_t)s;
+        sequence.positions = positions + s * stride;
+        loss += lh_ref_run(model, &sequence, logits + (size_t)(s * batch->labels * classes));
+    }
+    return loss;
+}

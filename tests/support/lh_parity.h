@@ -115,6 +115,11 @@ void lh_parity_make_evaluation(const lh_spec *spec, lh_ref_batch *batch);
 /* Runs kernels/ref on a batch: returns the summed loss; writes logits [sequences][labels][classes] and gradients. */
 double lh_parity_run(lh_ref_model *model, lh_parity_batch *data, double *logits);
 
+/* Runs kernels/ref sequence by sequence, each with its own row of positions [sequences][stride]: returns the summed
+ * loss; writes logits [sequences][labels][classes], and the sum of the gradients. */
+double lh_parity_run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t *positions, int stride,
+                          double *logits, int classes);
+
 /* The mask of a batch whose labels all count. */
 extern const uint8_t lh_parity_all_count[256];
 

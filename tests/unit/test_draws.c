@@ -47,23 +47,6 @@ static void find_rows(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARIT
     }
 }
 
-/* Runs the reference sequence by sequence and sums its gradients. Returns the loss. */
-static double run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t (*rows)[LH_PARITY_LONGEST],
-                       double *logits, int classes) {
-    double loss = 0;
-    lh_ref_model_clear(model);
-    for (int s = 0; s < batch->sequences; s++) {
-        lh_ref_batch sequence = *batch;
-        sequence.sequences = 1;
-        sequence.token += s * batch->tokens;
-        sequence.label += s * batch->labels;
-        sequence.first_example += (uint32_t)s;
-        sequence.positions = rows[s];
-        loss += lh_ref_run(model, &sequence, logits + (size_t)(s * batch->labels * classes));
-    }
-    return loss;
-}
-
 static void check_labels(int tokens, int labels, lh_mode mode, bool has_positions) {
     const lh_spec *spec = LABELS.spec;
     lh_ref_model *model = lh_parity_open_model(&LABELS);
@@ -77,7 +60,7 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool has_position
     full_batch.batch.dropping = mode == LH_MODE_EVALUATE ? LH_REF_IN_EVALUATION : LH_REF_IN_TRAINING;
     full_batch.batch.draw = LH_PARITY_DRAW;
     double *expected = lh_parity_reserve((size_t)(SEQUENCES * labels * spec->classes) * sizeof *expected);
-    double loss = run_each(model, &full_batch.batch, rows, expected, spec->classes);
+    double loss = lh_parity_run_each(model, &full_batch.batch, rows[0], LH_PARITY_LONGEST, expected, spec->classes);
     int allowed = get_program(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
     for (int max_sequences = 1; max_sequences <= SEQUENCES && max_sequences <= allowed; max_sequences++)
         check_run(spec, model, &full_batch.batch, mode, has_positions ? positions : NULL, max_sequences, loss,
@@ -117,7 +100,7 @@ static void test_blocks_with_positions_of_tokens_match_reference(void **state) {
     for (int mode = LH_MODE_TRAIN; mode <= LH_MODE_EVALUATE; mode++) {
         data.batch.backward = mode == LH_MODE_TRAIN;
         data.batch.dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT;
-        const double loss = run_each(model, &data.batch, rows, logits, spec->classes);
+        const double loss = lh_parity_run_each(model, &data.batch, rows[0], LH_PARITY_LONGEST, logits, spec->classes);
         for (int max_sequences = 1; max_sequences <= SEQUENCES; max_sequences++) {
             lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data.batch, NULL, (lh_mode)mode);
             t.positions = positions;
@@ -200,7 +183,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
 }
 
 static void test_predict_has_the_logits_of_an_evaluation(void **state) {
-    lh_sums sums = {0, 0, 0, 0, 0, 0}, later = sums;
+    lh_sums sums = {0}, later = sums;
     for (int threads = 1; threads < 4; threads++) {
         check_engine(threads, 0, &sums);
         check_engine(threads, 4, &later);
