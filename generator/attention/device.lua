@@ -1,6 +1,6 @@
 -- The terms of an attention in device code: the terms of terms.lua with their device templates; and the sum passes,
 -- which sum gradients of pairs for each entry of a table. A device template is a file with the term's text for device
--- code, templates/attention/cuda/terms/<page>.tpl, where <page> is the term's field `page`.
+-- code, templates/attention/cuda/terms/<template>.tpl, where <template> is the term's field `template`.
 --
 -- Input: an attention family with its terms, and with the table `attends`, the plan of its device code from
 -- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua). The list has two further fields: properties, the
@@ -32,34 +32,38 @@ local TITLES = { query = "query", key = "key", distance = "query - key", row = "
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
 -- Kind of positions -> the device template of the positions of tokens. Positions by index have none.
-local POSITION_PAGES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
+local POSITION_TEMPLATES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
 
--- Kind of term -> a function that lists the term's device templates, if they differ from its page and device_pages.
-local PAGE_LISTERS = {
-  position_source = function(_, _, family) return { POSITION_PAGES[family.positions.kind] } end,
+-- Kind of term -> a function that lists the term's device templates, if they differ from its fields `template` and
+-- `device_templates`.
+local TEMPLATE_LISTERS = {
+  position_source = function(_, _, family) return { POSITION_TEMPLATES[family.positions.kind] } end,
   pair_vector = function(term, terms)
-    return terms.scans_logits and { term.page } or { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
+    return terms.scans_logits and { term.template } or { "rows",
+      term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
       term.properties.biases and "rows_of_waves" or "rows_of_table" }
   end,
   pair_scalar = function(term)
-    return { term.page, term.page == "scalar_trains" and term.scalar.cuda.gathers.uniform and "sums_of_heads" or nil }
+    local sums_heads = term.template == "scalar_trains" and term.scalar.cuda.gathers.uniform
+    return { term.template, sums_heads and "sums_of_heads" or nil }
   end,
   row_source = function() return {} end, -- the template of the pair vector finds rows itself
   row_function = function(term, terms)
-    return terms.outwards and { term.page, term.properties.normalised and "normalised" or "unnormalised",
-      not terms.directional and "one_offset" or nil } or term.properties.breaks_stick and { term.page } or {}
+    return terms.outwards and { term.template, term.properties.normalised and "normalised" or "unnormalised",
+      not terms.directional and "one_offset" or nil } or term.properties.breaks_stick and { term.template } or {}
   end,
 }
 
 function M.list_terms(family)
   local terms = lists.collect(family.terms, function(term)
-    local list_pages = PAGE_LISTERS[term.kind]
-    local names = list_pages and list_pages(term, family.terms, family) or term.device_pages or { term.page }
-    return lists.map(names, function(page)
-      return lists.merge(term, { page = page })
+    local list_templates = TEMPLATE_LISTERS[term.kind]
+    local names = list_templates and list_templates(term, family.terms, family) or term.device_templates
+      or { term.template }
+    return lists.map(names, function(template)
+      return lists.merge(term, { template = template })
     end)
   end)
-  table.insert(terms, 1, { page = "all_keys" }) -- the first domain contains all keys; further domains narrow it
+  table.insert(terms, 1, { template = "all_keys" }) -- the first domain contains all keys; further domains narrow it
   for name, value in next, family.terms do
     if type(name) == "string" then -- a property
       terms[name] = value
@@ -108,8 +112,8 @@ local function make_sum_pass(family, class, tables, sums_rows)
   local attends, terms = family.attends, lists.merge(family.on_device.terms)
   local reads_stored_pairs = class == "distance" and attends.pairs
   local is_spread = reads_stored_pairs and sums_rows and attends.head_lanes > 1 -- several threads share a head
-  local function add(page, names)
-    terms[#terms + 1] = page and lists.merge(names or {}, { page = page }) or nil
+  local function add(template, names)
+    terms[#terms + 1] = template and lists.merge(names or {}, { template = template }) or nil
   end
   add(not reads_stored_pairs and "by_" .. class)
   add(sums_rows and "sum_of_rows")

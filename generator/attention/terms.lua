@@ -4,9 +4,9 @@
 -- kinds, and their common properties. Fields of a term:
 --
 --   kind         one of KINDS
---   page         the name of a file templates/attention/<target>/terms/<page>.tpl, with a section for every slot that
---                the term fills
---   device_pages   the names of several such files, for device code; nil: `page` alone
+--   template     the name of a file templates/attention/<target>/terms/<template>.tpl, with a section for every slot
+--                that the term fills
+--   device_templates   the names of several such files, for device code; nil: `template` alone
 --   properties   [name of a property] -> whether the term has it
 --   other fields   values for the names that the term's text contains; they take precedence over the family's fields
 --
@@ -70,12 +70,12 @@
 
 local bounds = require("attention.bounds")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 
 local M = {}
 
 -- The kinds of terms, in the order in which a skeleton inserts their text into a slot; terms of one kind keep the order
--- of facets/pages.lua. Sums of floats follow this order, so it determines the bits of results.
+-- of facets/modules.lua. Sums of floats follow this order, so it determines the bits of results.
 local KINDS = {
   "position_source", -- positions of tokens, and distances of pairs
   "contribution",    -- values that the network computes from a block's input for its attention
@@ -90,8 +90,8 @@ local KINDS = {
 
 -- Dropout belongs to the model, not to a facet.
 local function make_weight_map(family)
-  return family.weight_dropout and { kind = "weight_map", page = "dropped", site = family.weight_dropout.dropout_number,
-    rate = family.weight_dropout.name,
+  return family.weight_dropout and { kind = "weight_map", template = "dropped",
+    site = family.weight_dropout.dropout_number, rate = family.weight_dropout.name,
     properties = { drops_weights = true, needs_head_number = true } } or nil
 end
 
@@ -131,7 +131,7 @@ function M.list(family)
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
-  for _, list in ipairs(pages.collect("make_terms", family)) do
+  for _, list in ipairs(facets.collect("make_terms", family)) do
     lists.append(unordered, list)
   end
   for _, kind in ipairs(KINDS) do

@@ -1,5 +1,5 @@
 -- The module of the facet `additive`: vectors of positions that are added to the vectors of tokens, and the dropout of
--- the sum. pages.lua describes modules of facets.
+-- the sum. modules.lua describes modules of facets.
 --
 -- Input of M.plan_added: the resolved encoding and model, and the facts of the task (spec/task/tasks.lua). Output:
 --   kind            "none", "sinusoid" or "learned"

@@ -1,9 +1,9 @@
 -- The module of the facet `lines`: attention sees only pairs of a query and a key on some straight lines, and adds a
--- value to the scores of each line (Duan and Shi 2024, attention bias calibration). pages.lua describes modules of
+-- value to the scores of each line (Duan and Shi 2024, attention bias calibration). modules.lua describes modules of
 -- facets.
 --
--- Input of M.make_mask: the resolved encoding, the family with the plans of the facets that pages.lua lists before, and
--- `causal`, whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
+-- Input of M.make_mask: the resolved encoding, the family with the plans of the facets that modules.lua lists before,
+-- and `causal`, whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
 --     lines     the lines of the head, { step, keys, first, value }. On a line, query i sees the key with the index
@@ -114,7 +114,7 @@ function M.warn(view, report)
     return
   end
   local streams = report.find_longest_streams()
-  for _, name in ipairs(view.holds_for) do
+  for _, name in ipairs(view.family_names) do
     crosses = crosses or name == "cross"
     warn_beyond(view, report, name, streams)
   end

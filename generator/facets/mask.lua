@@ -1,7 +1,7 @@
 -- The module of the facet `mask`: the keys that a query sees. If the encoding has lines, they make the mask, see
--- lines.lua. pages.lua describes modules of facets.
+-- lines.lua. modules.lua describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, and the family with the plans of the facets that pages.lua lists before.
+-- Input of M.plan: the resolved encoding, and the family with the plans of the facets that modules.lua lists before.
 -- Output:
 --   kind             "none", "causal", "window", "antidiagonal" or "lines"
 --   description      the visible keys in words; absent if all keys are visible
@@ -65,7 +65,7 @@ M.fields = {
 -- does not see.
 function M.check(view, report)
   local mask, kind = view.resolved.encoding.mask, view.resolved.model.kind
-  for _, name in ipairs(mask and mask.kind == "antidiagonal" and view.holds_for or {}) do
+  for _, name in ipairs(mask and mask.kind == "antidiagonal" and view.family_names or {}) do
     if name == "decoder" or kind == "decoder" then
       report.refuse("encoding.mask.kind", "model.kind", ("%q"):format(kind), {
         what = "the line begins at the last key, which the first query of a decoder does not see",
@@ -132,15 +132,15 @@ local function write_condition(mask)
     or ("offset > %d"):format(mask.right)
 end
 
--- Parts of exported Python files (pages.lua). `page` is the name of a part.
-M.parts = { { page = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
-  { page = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
+-- Parts of exported Python files; modules.lua describes their fields.
+M.parts = { { name = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
+  { name = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
 
 function M.export(family, context)
   local mask, text = family.mask, write_condition(family.mask)
   local lines = mask.kind == "lines" and lines_facet.export_mask(mask) or false
-  context.pages.mask = text and { "span" }
-  context.pages.lines = lines and { "segments" }
+  context.part_texts.mask = text and { "span" }
+  context.part_texts.lines = lines and { "segments" }
   context.calls.indices = (text or lines) and true or context.calls.indices
   return { mask = text, stride = mask.stride or false, lines = lines }
 end
@@ -149,12 +149,13 @@ end
 local TERM_TEMPLATES = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
 
 function M.make_terms(family)
-  local mask, page = family.mask, TERM_TEMPLATES[family.mask.kind]
-  local is_band, has_lines = page == "band", page == "segments"
-  return page and { { kind = "domain", page = page, device_pages = not has_lines and { page, "span" } or nil,
-    visibility = mask, properties = { spans = true, hides = not has_lines, adds_values = has_lines,
-      scattered = has_lines, needs_head_number = has_lines, has_open_keys = is_band,
-      open_keys_begin_later = is_band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } } }
+  local mask, template = family.mask, TERM_TEMPLATES[family.mask.kind]
+  local is_band, has_lines = template == "band", template == "segments"
+  return template and { { kind = "domain", template = template,
+    device_templates = not has_lines and { template, "span" } or nil, visibility = mask, properties = { spans = true,
+      hides = not has_lines, adds_values = has_lines, scattered = has_lines, needs_head_number = has_lines,
+      has_open_keys = is_band, open_keys_begin_later = is_band and mask.left ~= nil, sees_all = mask.sees_all,
+      first_query = true } } }
 end
 
 return M

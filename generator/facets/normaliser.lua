@@ -1,7 +1,7 @@
--- The module of the facet `normaliser`: the function that computes the weights of keys from their scores. pages.lua
+-- The module of the facet `normaliser`: the function that computes the weights of keys from their scores. modules.lua
 -- describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, and the family with the plans of the facets that pages.lua lists before.
+-- Input of M.plan: the resolved encoding, and the family with the plans of the facets that modules.lua lists before.
 -- Output:
 --   kind             "softmax", "geometric" or "stick_breaking"
 --   temperature      of softmax: the number that divides scores
@@ -74,14 +74,15 @@ local function check_alone(encoding, report)
 end
 
 -- Refuses geometric attention in a decoder and in cross-attention: it needs keys on both sides of each query, in the
--- sequence of the query. view.holds_for lists the names of the attention families with these facets, the encoder first.
+-- sequence of the query. view.family_names lists the names of the attention families with these facets, the encoder
+-- first.
 local function check_side(view, report)
   local kind = view.resolved.model.kind
   if kind == "decoder" then
     report.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention cannot be used with a decoder",
       expected = '"softmax"; geometric attention tries keys on both sides, and a decoder sees only earlier keys',
       hint = 'model.kind = "encoder" has geometric attention' })
-  elseif kind == "encoder_decoder" and (view.holds_for[#view.holds_for] or "encoder") ~= "encoder" then
+  elseif kind == "encoder_decoder" and (view.family_names[#view.family_names] or "encoder") ~= "encoder" then
     report.refuse(KIND, "model.kind", '"encoder_decoder"', {
       what = "geometric attention is only for the encoder's self-attention",
       expected = '"softmax"; it tries keys on both sides of the query, within one sequence',
@@ -98,7 +99,7 @@ local function check_stick(view, report)
       report.refuse(path, KIND, '"stick_breaking"', { what = message, expected = expected })
     end
   end
-  refuse(KIND, lists.has(view.holds_for, "cross"), "stick-breaking attention needs keys of the query's own sequence",
+  refuse(KIND, lists.has(view.family_names, "cross"), "stick-breaking attention needs keys of the query's own sequence",
     '"softmax"')
   refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
     "stick-breaking attention passes over all keys before the query, and over no later key",
@@ -181,7 +182,7 @@ function M.describe_attention(family)
 end
 
 function M.describe_device_choice(family)
-  if family.attends.walks then -- a query visits its keys by distance (cuda_half.lua)
+  if family.attends.visits_by_distance then -- a query visits its keys by distance (cuda_half.lua)
     return { what = "gpu attention", value = "weights recomputed",
       why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are stored "
         .. "between the two passes" }
@@ -195,10 +196,10 @@ function M.identify(encoding)
   return { normaliser = encoding.normaliser }
 end
 
--- Parts of exported Python files (pages.lua). `page` is the name of a part.
-M.parts = { { page = "geometric", rank = 70, fields = { "geometric" },
+-- Parts of exported Python files; modules.lua describes their fields.
+M.parts = { { name = "geometric", rank = 70, fields = { "geometric" },
   names = { "Geometric", "Direction", "match_first" } },
-  { page = "stick", rank = 71, fields = { "stick" }, names = { "break_stick" } } }
+  { name = "stick", rank = 71, fields = { "stick" }, names = { "break_stick" } } }
 
 function M.export(family, context)
   local normaliser = family.normaliser
@@ -208,11 +209,11 @@ function M.export(family, context)
     error({ code = 1, text = text }, 0)
   end
   local geometric = normaliser.kind == "geometric" and normaliser
-  context.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
+  context.part_texts.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
     or { "matches", "outwards" })
   context.calls.indices = geometric and true or context.calls.indices
   local stick = normaliser.kind == "stick_breaking" and normaliser
-  context.pages.stick = stick and { "stick" } or nil
+  context.part_texts.stick = stick and { "stick" } or nil
   return { geometric = geometric, stick = stick,
     temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
@@ -227,17 +228,17 @@ end
 function M.make_terms(family)
   local normaliser = family.normaliser
   if normaliser.kind == "stick_breaking" then
-    return { { kind = "row_function", page = "stick", own_key = normaliser.own_key, own_value = normaliser.own_value,
-      properties = { breaks_stick = true, first_query = true } },
-      normaliser.own_value and { kind = "row_function", page = "stick_rests", properties = { saves_rests = true } }
+    return { { kind = "row_function", template = "stick", own_key = normaliser.own_key,
+      own_value = normaliser.own_value, properties = { breaks_stick = true, first_query = true } },
+      normaliser.own_value and { kind = "row_function", template = "stick_rests", properties = { saves_rests = true } }
         or nil }
   end
   local is_geometric = normaliser.kind == "geometric"
-  return { { kind = "row_function", page = is_geometric and "outwards" or "exponential",
+  return { { kind = "row_function", template = is_geometric and "outwards" or "exponential",
     properties = { outwards = is_geometric, normalised = not is_geometric or normaliser.normalised,
       sums = is_geometric } },
-    normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
-      wider = family.request.width > family.request.columns } or nil } -- wider: the value has unused columns
+    normaliser.directional and { kind = "contribution", template = "directions", properties = { directional = true },
+      has_unused_columns = family.request.width > family.request.columns } or nil }
 end
 
 function M.count_bytes(family, sizes)

@@ -2,18 +2,18 @@
 --
 -- Input: the resolved spec, or a view of it with the values that hold for one family. Defaults of fields call these
 -- predicates during resolution, when a later facet may be missing. Output: a value that counts as true or false.
--- M.pages is the list of the modules of facets, which pages.lua sets.
+-- M.modules is the list of the modules of facets, which modules.lua sets.
 
 local lists = require("base.lists")
 
-local M = { pages = {} }
+local M = { modules = {} }
 
 -- Whether any facet that is on reads the given input, "positions" or "distances".
 local function reads_any(resolved, input)
   local encoding = resolved.encoding
-  return lists.any(M.pages, function(page)
-    local is_on = page.reads == input and encoding[page.name] and encoding[page.name].kind ~= "none"
-    return is_on or page.find_read and page.find_read(encoding) == input
+  return lists.any(M.modules, function(module)
+    local is_on = module.reads == input and encoding[module.name] and encoding[module.name].kind ~= "none"
+    return is_on or module.find_read and module.find_read(encoding) == input
   end)
 end
 
@@ -49,10 +49,11 @@ function M.has_distance_vectors(encoding)
   return kind ~= "none" and kind ~= "cope"
 end
 
--- Whether all attentions of a check are of decoders, so that no query sees a later key. view: see `check` in pages.lua.
+-- Whether all attentions of a check are of decoders, so that no query sees a later key. view: see `check` in
+-- modules.lua.
 function M.are_decoders(view)
   return view.resolved.model.kind == "decoder"
-    or not lists.any(view.holds_for, function(name) return name ~= "decoder" end)
+    or not lists.any(view.family_names, function(name) return name ~= "decoder" end)
 end
 
 function M.reads_positions(resolved)

@@ -1,5 +1,5 @@
 -- The module of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
--- pages.lua describes modules of facets.
+-- modules.lua describes modules of facets.
 --
 -- Input of M.plan: the resolved encoding, the family with the field `layers`, and context.has_several_streams, whether
 -- the model has several streams. Output: the fields with which templates sample positions, and `distance`, a table that
@@ -420,7 +420,7 @@ function M.export(family)
 end
 
 function M.make_terms()
-  return { { kind = "position_source", page = "draws", properties = {} } }
+  return { { kind = "position_source", template = "draws", properties = {} } }
 end
 
 -- Bytes of the draws of a pass, with the workspaces in which they are sampled.

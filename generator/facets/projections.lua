@@ -1,5 +1,5 @@
 -- The module of the facet `projections`: options of the matrix products that compute queries, keys and values, and of
--- the product that follows attention. pages.lua describes modules of facets.
+-- the product that follows attention. modules.lua describes modules of facets.
 --
 -- Output of M.plan: the spec's table encoding.projections; an empty table if the spec has none. Its fields:
 --   bias     whether the products have biases; nil: the function that builds the network decides

@@ -1,5 +1,5 @@
 -- The module of the facet `relative`: vectors that contribute to the logit of a pair and depend on the pair's signed
--- distance, or on a count of keys. pages.lua describes modules of facets.
+-- distance, or on a count of keys. modules.lua describes modules of facets.
 --
 -- Input of M.plan: the resolved encoding, the family with the field `positions`, and context.width, the model's width.
 -- The vector of a pair is called its row. Output:
@@ -86,7 +86,7 @@ local function check_gates(view, report, are_causal)
     end
   end
   local kind = mask.kind or "full"
-  refuse(KIND, lists.has(view.holds_for, "cross"), "cope counts keys of the query's own sequence", '"none", "shaw"')
+  refuse(KIND, lists.has(view.family_names, "cross"), "cope counts keys of the query's own sequence", '"none", "shaw"')
   refuse("encoding.mask.kind", kind ~= "causal" and not (are_causal and kind == "full"),
     "cope counts the keys from a key up to its query, and a query sees all of these keys and no later key",
     '"causal", or model.kind = "decoder"')
@@ -224,8 +224,8 @@ end
 
 local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" }, cope = { "rows_by_count" } }
 
--- Parts of exported Python files (pages.lua). `page` is the name of a part.
-M.parts = { { page = "relative", rank = 60,
+-- Parts of exported Python files; modules.lua describes their fields.
+M.parts = { { name = "relative", rank = 60,
   fields = { "relative", "clip", "farthest", "relative_rows", "count_factor" }, names = { "Relative" } } }
 
 function M.export(family, context)
@@ -233,7 +233,7 @@ function M.export(family, context)
   local kind = relative.kind ~= "none" and relative.kind
   local input_name = context.memory .. "distance"
   context.extra_inputs[input_name] = kind and not relative.counts and true or context.extra_inputs[input_name]
-  context.pages.relative = PAGES[kind]
+  context.part_texts.relative = PAGES[kind]
   context.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
     relative_rows = relative.rows or false, count_factor = relative.factor or false }
@@ -246,16 +246,16 @@ function M.make_terms(family)
   if relative.kind == "none" then
     return nil
   elseif relative.counts then
-    return { { kind = "pair_vector", page = "rows_by_count", vectors_per_query = relative.vectors_per_query,
+    return { { kind = "pair_vector", template = "rows_by_count", vectors_per_query = relative.vectors_per_query,
       rows = relative, properties = { pair_vectors = true, scans_logits = true, scaled = true, changes_gradient = true,
         sums = true, first_query = true } } }
   end
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
-  local terms = { { kind = "pair_vector", page = TERMS[form], vectors_per_query = relative.vectors_per_query,
+  local terms = { { kind = "pair_vector", template = TERMS[form], vectors_per_query = relative.vectors_per_query,
     rows = relative, properties = { pair_vectors = true, [form] = true, biases = relative.biases, sums = true,
       first_query = form == "by_pair", computes_tables = relative.has_step_tables } } }
-  local function add(page)
-    terms[#terms + 1] = { kind = "row_source", page = page, rows = relative, properties = {} }
+  local function add(template)
+    terms[#terms + 1] = { kind = "row_source", template = template, rows = relative, properties = {} }
   end
   if form == "by_offset" then
     add(relative.biases and "rows_of_waves" or "rows_of_table")

@@ -1,5 +1,5 @@
--- The module of the facet `rotation`: the rotation of queries and keys by their positions. pages.lua describes modules
--- of facets.
+-- The module of the facet `rotation`: the rotation of queries and keys by their positions. modules.lua describes
+-- modules of facets.
 --
 -- Input of M.plan: the resolved encoding, the family with the field `positions`, and context.longest_training, the
 -- number of tokens of the longest training sequence. Output:
@@ -131,20 +131,20 @@ function M.identify(encoding)
   return { rotation = rotation.kind == "rope" and { "rope", rotation.base, rotation.heads } or "none" }
 end
 
--- Parts of exported Python files (pages.lua). `page` is the name of a part.
-M.parts = { { page = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }
+-- Parts of exported Python files; modules.lua describes their fields.
+M.parts = { { name = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }
 
 function M.export(family, context)
   local rope = family.rotation.kind == "rope" and family.rotation
   context.extra_inputs.positions = rope and true or context.extra_inputs.positions
   context.extra_inputs.memory_positions = context.crosses and rope and true or nil
-  context.pages.rope = rope and { "rotation" }
+  context.part_texts.rope = rope and { "rotation" }
   return { rope = rope }
 end
 
 function M.make_terms(family)
   local rotation = family.rotation
-  return rotation.kind ~= "none" and { { kind = "row_map", page = "rotation", draw = rotation.draw,
+  return rotation.kind ~= "none" and { { kind = "row_map", template = "rotation", draw = rotation.draw,
     properties = { rotates = true } } } or nil
 end
 

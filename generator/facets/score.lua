@@ -1,5 +1,5 @@
--- The module of the facet `score`: the user's formula that changes the logit of a pair. pages.lua describes modules of
--- facets.
+-- The module of the facet `score`: the user's formula that changes the logit of a pair. modules.lua describes modules
+-- of facets.
 --
 -- A score is computed in two parts: tables, which a step fills once, and the pair formula, which the loop over pairs of
 -- queries and keys computes from the logit and the tables. A table has a class, which names its index: uniform (no
@@ -9,7 +9,7 @@
 -- and their numbers of elements.
 --
 -- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the plans of the facets
--- that pages.lua lists before, and the precision. Output, the fields that templates/attention/cpu reads:
+-- that modules.lua lists before, and the precision. Output, the fields that templates/attention/cpu reads:
 --
 --   kind         "expression"; "none" without a score, then most other fields are absent
 --   formula      the score as text
@@ -76,10 +76,10 @@ local wording = require("base.wording")
 
 local M = { name = "score", off_value = "none", warn_unreached = reach.warn_unreached, export = python.export }
 
--- Parts of exported Python files (pages.lua). `page` is the name of a part.
-M.parts = { { page = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
-  { page = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
-  { page = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
+-- Parts of exported Python files; modules.lua describes their fields.
+M.parts = { { name = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
+  { name = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
+  { name = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
 
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
@@ -406,9 +406,9 @@ end
 local function make_running_term(family, score)
   local products, request = score.running.products, family.request
   local multiplies = products[1] ~= nil
-  return { kind = "contribution", page = "running", scalar = score, products = products, product_count = #products,
+  return { kind = "contribution", template = "running", scalar = score, products = products, product_count = #products,
     has_units = lists.any(products, function(product) return product.parameter.unit end),
-    wider = request and request.width > request.columns, -- whether the value has unused columns
+    has_unused_columns = request and request.width > request.columns,
     properties = { reads_tokens = true, sums = multiplies, multiplies_rows = multiplies } }
 end
 
@@ -418,11 +418,11 @@ function M.make_terms(family)
     return nil
   end
   return lists.map({
-    { kind = "pair_scalar", page = "scalar", scalar = score,
+    { kind = "pair_scalar", template = "scalar", scalar = score,
       properties = { scaled = true, tables = true, needs_head_number = true, needs_logits = score.recomputes_logit,
         trains = score.trains, changes_gradient = score.changes_gradient, scores_rows = score.row ~= nil,
         excludes_last_keys = score.has.distance, sums = score.trains, first_query = true } },
-    score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} },
+    score.trains and { kind = "pair_scalar", template = "scalar_trains", scalar = score, properties = {} },
     score.running and make_running_term(family, score) or nil,
   }, function(term) return term or nil end)
 end

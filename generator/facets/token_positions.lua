@@ -1,7 +1,7 @@
 -- Positions that depend on tokens, a part of the facet `positions` (positions.lua): every token of a sequence has an
 -- integer; tokens with the integer 0 have no position, and share a learned vector.
 --
--- Input of M.check: the arguments of `check` in the module of a facet (pages.lua). Input of M.plan: the spec's table
+-- Input of M.check: the arguments of `check` in the module of a facet (modules.lua). Input of M.plan: the spec's table
 -- encoding.positions. Output of M.plan: fields that positions.lua describes as fields of sampled positions, with kind =
 -- "sequence"; prefix and PREFIX, the empty prefixes of names in C; and by_token with these fields:
 --   offset         for digits: the largest number that training adds to the positions of a batch

@@ -3,13 +3,13 @@
 --
 -- In the resolved spec, facets directly in `encoding`, the shared facets, apply to all families of a model;
 -- encoding.<family> has only the facets that differ from them, each as a whole. If a facet is off for one family alone,
--- its value in encoding.<family> is off_value of the facet's module (facets/pages.lua). The encoding added to the
+-- its value in encoding.<family> is off_value of the facet's module (facets/modules.lua). The encoding added to the
 -- embedding belongs to no attention. In a spec, shared facets apply to fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
 local model_fields = require("spec.fields.model")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 
 local M = {}
 
@@ -25,7 +25,7 @@ M.LAYERS_TEXT = ("a list of 2 to %d encodings, such as { \"rope\", \"none\" }"):
 
 -- The families of an encoder-decoder, and the families of encodings by layer; other models have the family "self".
 M.NAMES = lists.join({ "encoder", "decoder", "cross" }, M.LAYERS)
-M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.is_for_tokens and page.name or nil end)
+M.FACETS = lists.map(facets.in_spec_order, function(module) return not module.is_for_tokens and module.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
 M.is_name, M.is_facet, M.is_layer = lists.to_set(M.NAMES), lists.to_set(M.FACETS), lists.to_set(M.LAYERS)
 
@@ -118,11 +118,11 @@ end
 
 -- Whether a value switches a facet off: is_off of the facet's module decides if the module has it, else off_value.
 local function is_off(facet, value)
-  local page = pages.by_name[facet] or {}
-  if page.is_off then
-    return page.is_off(value)
+  local module = facets.by_name[facet] or {}
+  if module.is_off then
+    return module.is_off(value)
   end
-  return page.off_value ~= nil and canonical.format(value) == canonical.format(page.off_value)
+  return module.off_value ~= nil and canonical.format(value) == canonical.format(module.off_value)
 end
 
 -- The encoding of one family: its facets, together with the encoding added to the embedding.
@@ -154,7 +154,7 @@ local function find_differing_facets(encoding, family_encoding)
   local differing_facets = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not are_equal(family_encoding[facet], encoding[facet]) then
-      differing_facets[facet] = family_encoding[facet] or pages.by_name[facet].off_value
+      differing_facets[facet] = family_encoding[facet] or facets.by_name[facet].off_value
     end
   end
   if differing_facets.score or not are_equal(family_encoding.parameters, encoding.parameters) then

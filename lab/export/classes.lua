@@ -25,7 +25,7 @@ local groups = require("lab.export.composites")
 local lists = require("base.lists")
 local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local escape = require("base.escape")
 local stop = require("lab.stop")
 
@@ -220,7 +220,7 @@ local function add_extra_inputs(class, inner_class)
 end
 
 local function add_terms(terms, texts)
-  lists.append(terms, lists.map(texts, function(text) return { page = text } end))
+  lists.append(terms, lists.map(texts, function(text) return { template = text } end))
 end
 
 -- Sets fields of class.attention:
@@ -231,14 +231,14 @@ end
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.names = {}, {}, {}
-  for _, row in ipairs(pages.list_parts()) do
-    local key, texts = row.page, attention.pages[row.page] or {}
-    for _, field in ipairs(row.fields) do
+  for _, facet_part in ipairs(facets.list_parts()) do
+    local key, texts = facet_part.name, attention.part_texts[facet_part.name] or {}
+    for _, field in ipairs(facet_part.fields) do
       key = key .. " " .. canonical.format(attention[field])
     end
     add_terms(attention.terms, texts)
     add_terms(attention.new_terms, state.parts[key] and {} or texts)
-    for _, name in ipairs(texts[1] and row.names or {}) do
+    for _, name in ipairs(texts[1] and facet_part.names or {}) do
       local prefixed_name = name:find("^%u") and class.name .. name or names_module.to_snake(class.name) .. "_" .. name
       attention.names[name] = state.parts[key .. name] or state.parts[name] and prefixed_name or name
       state.parts[key .. name], state.parts[name], state.parts[key] = attention.names[name], true, true

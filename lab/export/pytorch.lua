@@ -12,7 +12,7 @@ local escape = require("base.escape")
 local stop = require("lab.stop")
 local wording = require("base.wording")
 local families = require("spec.families")
-local pages = require("facets.pages")
+local facet_modules = require("facets.modules")
 local schema = require("spec.schema")
 
 local M = {}
@@ -25,22 +25,22 @@ local INPUT = 1
 --                 layers share the folder of their tensors
 --   calls   the set of the functions of the file that its text calls
 --   layer   whether the class needs its layer index
---   text    variables of the template, among them `pages`: for each part of a facet (facets/pages.lua) the files of
---           templates/attention/python/terms that write it
+--   text    variables of the template, among them `part_texts`: for each part of a facet (facets/modules.lua) the files
+--           of templates/attention/python/terms that write it
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local context = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
-    extra_inputs = {}, pages = {}, calls = {} }
-  local variables = { heads = family.heads, crosses = crosses, pages = context.pages,
+    extra_inputs = {}, part_texts = {}, calls = {} }
+  local variables = { heads = family.heads, crosses = crosses, part_texts = context.part_texts,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
-  local page_variables = pages.collect("export", family, context) -- also sets fields of `context`
+  local facet_variables = facet_modules.collect("export", family, context) -- also sets fields of `context`
   return { extra_inputs = context.extra_inputs, calls = context.calls, layer = context.layer or false,
-    text = lists.merge(variables, table.unpack(page_variables)) }
+    text = lists.merge(variables, table.unpack(facet_variables)) }
 end
 
 local EXPORTED = { parameters = true, times = true } -- fields of encodings that the export writes
-for _, page in ipairs(pages) do
-  EXPORTED[page.name] = page.exported or page.export ~= nil
+for _, module in ipairs(facet_modules) do
+  EXPORTED[module.name] = module.exported or module.export ~= nil
 end
 for _, name in ipairs(families.NAMES) do
   EXPORTED[name] = true

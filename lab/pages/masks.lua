@@ -5,7 +5,7 @@
 -- the score, or false if the key is hidden. Queries, keys and heads are numbered from 0.
 
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 
 local M = {}
 
@@ -56,7 +56,7 @@ function M.list_cells(family, T, S)
     heads[h] = {}
     for i = 0, T - 1 do
       heads[h][i + 1] = make_row(mask, i, S, function(j)
-        if lists.any(pages, function(page) return page.hides and page.hides(family, h - 1, i, j, S) end) then
+        if lists.any(facets, function(module) return module.hides and module.hides(family, h - 1, i, j, S) end) then
           return false -- another facet hides the pair
         elseif mask.kind == "lines" then
           return find_line_value(mask, mask.heads[h], i, j, S)

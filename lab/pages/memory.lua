@@ -17,7 +17,7 @@
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facet_modules = require("facets.modules")
 local relative = require("facets.relative")
 
 local M = { THREADS = 2 }
@@ -129,7 +129,8 @@ end
 -- Returns the number of bytes of a family's facets for T queries and S keys. use, the purpose of the bytes: "sums"
 -- (sums.tpl), "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
 local function count_facets(family, sizes, use, T, S)
-  return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(facet_bytes) return facet_bytes[use]
+  local list = facet_modules.collect("count_bytes", family, sizes, T, S)
+  return lists.sum(list, function(facet_bytes) return facet_bytes[use]
     or 0 end)
 end
 

@@ -1,13 +1,13 @@
--- Adds the pages of this folder to the generator, after its own. The text of their terms is in this folder, as that of
+-- Adds the facets of this folder to the generator, after its own. The text of their terms is in this folder, as that of
 -- others is in templates/. Two uses, from the repository's root:
 --
---   require("tests.facets.enter")   before modules that read all pages: a project then has the templates
+--   require("tests.facets.enter")   before modules that read all facets: a project then has the templates
 --   lua5.4 -l tests.facets.enter generator/main.lua WORDS   the command ./longhand WORDS with these facets
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
 for _, name in ipairs({ "spacing", "gate" }) do
-  require("facets.pages").add(require("tests.facets." .. name))
+  require("facets.modules").add(require("tests.facets." .. name))
 end
 
 local project = require("project")

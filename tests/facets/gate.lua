@@ -20,14 +20,14 @@ function M.request_value(family)
 end
 
 function M.make_terms(family)
-  return is_on(family) and { { kind = "pair_scalar", page = "gated",
+  return is_on(family) and { { kind = "pair_scalar", template = "gated",
     properties = { scaled = true, first_query = true } } }
 end
 
-M.parts = { { page = "gate", rank = 90, fields = {}, names = {} } }
+M.parts = { { name = "gate", rank = 90, fields = {}, names = {} } }
 
 function M.export(family, context)
-  context.pages.gate, context.calls.indices = is_on(family) and { "gated" }, is_on(family) or context.calls.indices
+  context.part_texts.gate, context.calls.indices = is_on(family) and { "gated" }, is_on(family) or context.calls.indices
   return {}
 end
 

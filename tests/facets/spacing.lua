@@ -25,16 +25,16 @@ function M.describe_details(family)
 end
 function M.hides(family, h, i, j, S) return h < (family.spacing.heads or 0) and S > 1 and (i - j) % 2 ~= 0 end
 function M.make_terms(family)
-  return family.spacing.heads and { { kind = "domain", page = "even", count = family.spacing.heads, properties = {
+  return family.spacing.heads and { { kind = "domain", template = "even", count = family.spacing.heads, properties = {
     hides = true, by_head = true, tests_all = true, scattered = true, needs_head_number = true,
     first_query = true } } } or nil
 end
 
-M.parts = { { page = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }
+M.parts = { { name = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }
 
 function M.export(family, context)
   local heads = family.spacing.heads
-  context.pages.spacing, context.calls.indices = heads and { "even" }, heads and true or context.calls.indices
+  context.part_texts.spacing, context.calls.indices = heads and { "even" }, heads and true or context.calls.indices
   return { spacing = heads or false }
 end
 

@@ -1,6 +1,6 @@
 -- Resolved encodings and planned families, for tests of facets.
 
-require("facets.pages") -- facets register their uses of positions and distances
+require("facets.modules") -- facets register their uses of positions and distances
 
 local M = {}
 

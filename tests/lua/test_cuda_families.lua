@@ -30,12 +30,12 @@ local function assert_has(text, list)
   end
 end
 
-function TestFamilies.test_no_page_fills_a_slot_twice()
+function TestFamilies.test_no_template_fills_a_slot_twice()
   for _, encoding in ipairs(ENCODINGS) do
-    local pages = {}
+    local templates = {}
     for _, term in ipairs(render_device(encoding, NARROW).first.on_device.terms) do
-      lu.assertNil(pages[term.page], encoding .. ": " .. term.page)
-      pages[term.page] = true
+      lu.assertNil(templates[term.template], encoding .. ": " .. term.template)
+      templates[term.template] = true
     end
   end
 end

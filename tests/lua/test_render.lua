@@ -124,16 +124,16 @@ function TestText.test_names_of_a_part_end_with_it()
   lu.assertEquals(err.what, "'a' is not in the plan")
 end
 
--- The texts of two pages of terms; each section inserts text into the slot of its name.
-local PAGES = {
+-- The templates of two terms; each section inserts text into the slot of its name.
+local TEXTS = {
   a = '% local twice = n * 2\n% section("members")\nint ${name}_${twice};\n% section("value")\nf(${inner}, ${n})\n',
-  b = '% section("value")\ng(${inner})\n% section("members")\n% if flag then\nint ${own};\n% end\n',
+  b = '% section("value")\ng(${inner})\n% section("members")\n% if flag then\nint ${p};\n% end\n',
 }
 
 function TestText.test_slots_insert_text_of_terms()
-  local plan = { flag = true, name = "cap", n = 4, terms = { { page = "a", n = 3 }, { page = "b", own = "b" } } }
+  local plan = { flag = true, name = "cap", n = 4, terms = { { template = "a", n = 3 }, { template = "b", p = "b" } } }
   local function check(text, expected)
-    local actual, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = PAGES.a, ["terms/b.tpl"] = PAGES.b }, plan)
+    local actual, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = TEXTS.a, ["terms/b.tpl"] = TEXTS.b }, plan)
     lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), expected)
   end
   check('{\n    % slot("members")\n}\n', "{\n    int cap_6;\n    int b;\n}\n")
@@ -141,10 +141,10 @@ function TestText.test_slots_insert_text_of_terms()
   check('% slot("nothing")\n', "")
   check('x = ${inline("value", "1")} + ${inline("nothing", "2")};\n', "x = g(f(1, 3)) + 2;\n")
   check('% include("terms/a.tpl")\n', "templates/terms/a.tpl:2: a section in a file that is included as a whole")
-  check("% slot(n)\n", "templates/t.tpl:1: slot takes the name of a section of the terms' pages")
+  check("% slot(n)\n", "templates/t.tpl:1: slot takes the name of a section of the terms' templates")
   check('${inline("members", "1")}${zzz}\n', "templates/t.tpl:1: 'zzz' is not in the plan")
-  table.insert(plan.terms, { page = "c" })
-  check('% slot("members")\n', "templates/t.tpl:1: no such page of a term: templates/terms/c.tpl")
+  table.insert(plan.terms, { template = "c" })
+  check('% slot("members")\n', "templates/t.tpl:1: no such template of a term: templates/terms/c.tpl")
 end
 
 -- The engine interprets nothing in a spliced hand-written file, and the column of the splice has no effect.
@@ -217,7 +217,7 @@ function TestText.test_the_first_lines_of_sections_may_have_conditions()
     .. '${k} % section("third") % if not flag\n% section("fourth")\nc\n% section("fifth") % if not flag\nd\n'
   local function check(text, want)
     local actual, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
-      { flag = true, n = 4, terms = { { page = "a" } } })
+      { flag = true, n = 4, terms = { { template = "a" } } })
     lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
   end
   check('% slot("first")\n', "a\n\nb\n")

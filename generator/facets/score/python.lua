@@ -1,14 +1,14 @@
 -- A score for the exported Python file (templates/attention/python): a function, its arguments, constants and
 -- parameters.
 --
--- Input of M.export: a family, and the table `context` that facets/pages.lua describes at `export`. Output, false
+-- Input of M.export: a family, and the table `context` that facets/modules.lua describes at `export`. Output, false
 -- without a score:
 --   score         the function, the result of describe_score
 --   score_text    the texts that decide whether the scores of two attentions are equal
 --   bucket        whether the score calls bucket
 --   sum_between   whether the score calls sum_between
--- M.export also adds to context.extra_inputs and context.pages, and sets context.layer: whether the score reads the
--- index of the layer.
+-- M.export also adds to context.extra_inputs and context.part_texts, and sets context.layer: whether the score reads
+-- the index of the layer.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")
@@ -94,8 +94,10 @@ function M.export(family, context)
   extra_inputs.positions = extra_inputs.positions or score.positions or nil
   extra_inputs[context.memory .. "distance"] = extra_inputs[context.memory .. "distance"] or score.distance or nil
   extra_inputs[context.memory .. "shared"] = #score.shared > 0 and find_shared_folder(context.net, family) or nil
-  context.layer, context.pages.score, context.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
-  context.pages.running = score.sum_between and { "running" }
+  context.layer = score.layer
+  local part_texts = context.part_texts
+  part_texts.score, part_texts.bucket = { "scalar" }, score.bucket and { "buckets" }
+  part_texts.running = score.sum_between and { "running" }
   return { score = score, score_text = score.text, bucket = score.bucket, sum_between = score.sum_between }
 end
 

@@ -1,6 +1,6 @@
 -- Finds learned numbers of a score that no gradient can reach.
 --
--- Input of M.warn_unreached: the arguments of warn_unreached in the module of a facet (facets/pages.lua): view and
+-- Input of M.warn_unreached: the arguments of warn_unreached in the module of a facet (facets/modules.lua): view and
 -- report. It warns about each unreached parameter and names its numbers and one of these reasons:
 --   no pair of tokens reads the numbers;
 --   the mask hides all pairs that read them;

@@ -179,7 +179,7 @@ local function add_workspace_members(sides, family, list)
   local function add(member)
     list[#list + 1] = member
   end
-  if attends.walks then
+  if attends.visits_by_distance then
     local weights_text = normaliser.normalised and "weights, not yet divided by their sum" or "weights"
     local offset = family.terms.outwards and "key - query modulo T" or "query - key"
     local pairs_text = family.terms.scans_logits and "counts" or "1 - P"
@@ -197,7 +197,7 @@ local function add_workspace_members(sides, family, list)
   elseif attends.in_fragments then
     add(make_heads(sides.queries, family, "starts", PLAIN_TYPE,
       "[sequences][HEADS][T][2] minus the log_sum, minus the product of each output with its gradient", "2"))
-  elseif not attends.walks then
+  elseif not attends.visits_by_distance then
     add(make_heads(sides.queries, family, "delta", PLAIN_TYPE,
       "[sequences][HEADS][T] product of each output with its gradient"))
     if attends.pairs then

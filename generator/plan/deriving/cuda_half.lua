@@ -32,7 +32,7 @@
 -- names of the family's values (cuda_names.lua), and these fields:
 --   template           the template of its attention
 --   forward            the template of the forward pass, which decoding renders again
---   walks              whether a query visits its keys by distance, and the backward pass stores the weights of pairs
+--   visits_by_distance   whether a query visits its keys by distance, and the backward pass stores the weights of pairs
 --   in_fragments       whether warps compute attention on matrix units
 --   fragment_rows      the queries or keys that a warp has at a time, half as many if heads are few (then more warps
 --                      run) or wide (then registers would not be enough)
@@ -248,8 +248,8 @@ local function derive_attends(plan, family, library)
   attends.slice = library and terms.biases and choose_slice(family)
   attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
   attends.layer_gradients = terms.biases or terms.outwards or terms.multiplies_rows or terms.scans_logits
-  attends.walks = terms.outwards or leftwards
-  attends.pairs = stores_pairs or attends.walks and not library
+  attends.visits_by_distance = terms.outwards or leftwards
+  attends.pairs = stores_pairs or attends.visits_by_distance and not library
   attends.pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
   attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
   return attends

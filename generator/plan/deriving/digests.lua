@@ -11,7 +11,7 @@ local canonical = require("base.canonical")
 local families = require("spec.families")
 local features = require("spec.rules.features")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local sha256 = require("base.sha256")
 
 local M = {}
@@ -63,11 +63,11 @@ function M.digest_plan(plan)
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer
     init = plan.init and plan.init.checksum,
-  }, table.unpack(pages.collect("identify_sums", plan)))))
+  }, table.unpack(facets.collect("identify_sums", plan)))))
 end
 
 local function identify_encoding(encoding)
-  return lists.merge(table.unpack(pages.collect("identify", encoding)))
+  return lists.merge(table.unpack(facets.collect("identify", encoding)))
 end
 
 -- The model digest decides whether a checkpoint fits a model. It covers names, shapes, heads, vocabulary, meaning of
@@ -78,7 +78,7 @@ function M.digest_model(plan)
   local identity = identify_encoding(resolved.encoding)
   for _, name in ipairs(families.NAMES) do
     local section = resolved.encoding[name] or {}
-    local has_facets = lists.any(pages, function(page) return page.identify and section[page.name] ~= nil end)
+    local has_facets = lists.any(facets, function(module) return module.identify and section[module.name] ~= nil end)
     identity[name] = has_facets and identify_encoding(families.make_encoding(resolved.encoding, name)) or nil
   end
   for _, entry in ipairs(families.list_layers(resolved.encoding)) do

@@ -4,9 +4,9 @@
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- the additive encoding (M.derive_added_vectors, which is known before the families).
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
---   <facet>        the plan of the facet, which the facet's module (facets/pages.lua) makes
+--   <facet>        the plan of the facet, which the facet's module (facets/modules.lua) makes
 --   tempered       text about the temperature, for the comment on the scale of the family's logits, or ""
---   request        the value that the network computes for the family (facets/pages.lua), or false
+--   request        the value that the network computes for the family (facets/modules.lua), or false
 --   request_name   the name of this value in C
 --   slices         see the field `slices` of the plan, below
 --   sides, first_drawn, range_drawn, distance_site   see settle_sides
@@ -40,7 +40,7 @@ local dimensions = require("plan.deriving.dimensions")
 local families = require("spec.families")
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local placement = require("facets.placement")
 local positions_facet = require("facets.positions")
 local token_positions = require("facets.token_positions")
@@ -53,7 +53,7 @@ local MARKS_PER_LINE = 8
 -- The value that a facet of the family requests from the network, with its number of columns rounded up to whole
 -- vectors and the name of this number in C; false if no facet requests one.
 local function find_request(family)
-  local request, second_request = table.unpack(pages.collect("request_value", family))
+  local request, second_request = table.unpack(facets.collect("request_value", family))
   if second_request then
     error({ problem = true, field = "encoding", what = ("two parts of attention %s request values: %s and %s"):format(
       family.name, request.name, second_request.name), expected = "one of the two" })
@@ -68,8 +68,8 @@ local function derive_family(plan, family, facts)
   local formula = encoding.score and score and (score.families and score.families[family.spec_name] or score) or nil
   local context = { has_several_streams = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
     longest_training = plan.longest_training, formula = formula }
-  for _, page in ipairs(pages) do
-    family[page.name] = page.plan and page.plan(encoding, family, context)
+  for _, module in ipairs(facets) do
+    family[module.name] = module.plan and module.plan(encoding, family, context)
   end
   family.request = find_request(family)
   family.request_name = family.request and family.request.name or "asked"

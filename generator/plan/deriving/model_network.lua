@@ -39,7 +39,7 @@ local network_sites = require("plan.deriving.network_sites")
 local ops = require("network.graph.ops")
 local outline = require("network.graph.outline")
 local own_network = require("spec.reading.own_network")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local parameters = require("network.graph.parameters")
 local passes = require("network.lists.passes")
 local scope_lists = require("network.lists.scope_lists")
@@ -133,10 +133,10 @@ local function check_encoding(plan, net, file)
     refuse_unread("encoding.additive.kind", file, plan.additive.in_blocks and "block:place(value, net.additive)"
       or "net:embed(..., { place = net.additive })")
   end
-  for _, page in ipairs(net.used_families[1] and {} or pages) do
-    local path, value = "encoding." .. page.name, encoding[page.name]
+  for _, module in ipairs(net.used_families[1] and {} or facets) do
+    local path, value = "encoding." .. module.name, encoding[module.name]
     local kind = type(value) == "table" and value.kind
-    if value and kind ~= "none" and not page.is_for_tokens and not page.is_for_facets then
+    if value and kind ~= "none" and not module.is_for_tokens and not module.is_for_facets then
       refuse_unread(kind and path .. ".kind" or path, file, "an attention")
     end
   end

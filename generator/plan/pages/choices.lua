@@ -4,7 +4,7 @@
 
 local chips = require("plan.deriving.chips")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 
 local M = {}
 
@@ -87,7 +87,7 @@ local function add_cuda_choices(plan, add)
     add("gpu", "none", "no device code exists for " .. plan.no_device_code.what)
     return
   end
-  local attention = pages.collect("describe_device_choice", plan.first)[1]
+  local attention = facets.collect("describe_device_choice", plan.first)[1]
   if cuda.products == "library" then
     add("gpu, one model", cuda.chip .. " shards",
       "shards of attention, norms and loss, with a launch for each phase; replicas take turns on the whole device")
@@ -162,7 +162,7 @@ function M.list(plan)
       "only tokens enter it: before attention, rows are computed per symbol and copied to the tokens, and "
         .. "gradients are summed per symbol (on the CPU)")
   end
-  pages.call(pages, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
+  facets.call(facets, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
   add_cuda_choices(plan, add)
   return list
 end

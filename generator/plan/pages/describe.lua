@@ -4,7 +4,7 @@
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local wording = require("base.wording")
 
 local M = {}
@@ -12,7 +12,7 @@ local M = {}
 local BANNER_COLUMNS = 117 -- 120 with the comment's margin
 
 local function describe_family(plan, family)
-  local parts, phrases = pages.collect("describe", family, plan), pages.collect("describe_details", family, plan)
+  local parts, phrases = facets.collect("describe", family, plan), facets.collect("describe_details", family, plan)
   if #parts == 0 and not family.score_text then
     parts[1] = "no positional encoding"
   end
@@ -102,7 +102,7 @@ end
 local function make_family_comments(plan)
   local attention, score = {}, {}
   for _, family in ipairs(plan.attentions) do
-    local lines = pages.collect("describe_attention", family)
+    local lines = facets.collect("describe_attention", family)
     lines[#lines + 1] = make_sentence(M.describe_encoding(plan, family))
     attention[family.name] = wrap(table.unpack(lines))
     score[family.name] = family.score.formula and wrap("The score of a pair of tokens, from its logit; terms that "

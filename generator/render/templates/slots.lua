@@ -1,45 +1,45 @@
 -- Slots: places of a template at which the terms of an attention insert their text.
 --
--- A term is a table of names for its template. This template, the term's page, is the file terms/<page>.tpl in the
--- folder of the template with the slot; <page> is the term's field `page`. A page consists of sections (template.lua),
--- each with the name of its slot; if a page lacks the section, its term adds no text to the slot. The terms are a list,
--- in the order in which their text is inserted. `run` is the state of one rendering, with functions of render.lua,
--- which calls this module.
+-- A term is a table of names for its own template: the file terms/<template>.tpl in the folder of the template with the
+-- slot, where <template> is the term's field `template`. The template of a term consists of sections (template.lua),
+-- each with the name of its slot; a term whose template lacks the section adds no text to the slot. The terms are a
+-- list, in the order in which their text is inserted. `run` is the state of one rendering, with functions of
+-- render.lua, which calls this module.
 
 local template = require("render.templates.template")
 
 local M = {}
 
--- Returns the name of a term's page as a template if the page has the section, else false.
-local function find_page(run, folder, term, section)
-  local name = ("%sterms/%s.tpl"):format(folder, term.page)
+-- Returns the name of a term's template if the template has the section, else false.
+local function find_template(run, folder, term, section)
+  local name = ("%sterms/%s.tpl"):format(folder, term.template)
   local key = name .. "#" .. section
   if run.sections[key] == nil then
     local text = run.read(name)
     if not text then
-      run.fail(run, ("no such page of a term: templates/%s"):format(name))
+      run.fail(run, ("no such template of a term: templates/%s"):format(name))
     end
     run.sections[key] = template.has_section(text, section)
   end
   return run.sections[key] and name
 end
 
--- Adds the lines of a term's section, if its page has the section. values_by_name: further names for the section, or
--- nil.
+-- Adds the lines of a term's section, if its template has the section. values_by_name: further names for the section,
+-- or nil.
 local function add_term(run, folder, term, section, values_by_name)
-  local page = find_page(run, folder, term, section)
-  if page then
+  local template_name = find_template(run, folder, term, section)
+  if template_name then
     run.extras[#run.extras + 1] = term
-    run.include(run, page, values_by_name, section)
+    run.include(run, template_name, values_by_name, section)
     run.extras[#run.extras] = nil
   end
 end
 
--- Returns the terms for a slot, and the folder that contains the folder of their pages: the folder of the template with
--- the slot, unless the terms have a field `folder`. call: the name of the calling function, for messages.
+-- Returns the terms for a slot, and the folder that contains the folder of their templates: the folder of the template
+-- with the slot, unless the terms have a field `folder`. call: the name of the calling function, for messages.
 local function find_terms(run, call, section, values_by_name)
   if type(section) ~= "string" then
-    run.fail(run, call .. " takes the name of a section of the terms' pages")
+    run.fail(run, call .. " takes the name of a section of the terms' templates")
   end
   local terms = values_by_name and values_by_name.terms or run.lookup(run, "terms")
   return terms, terms.folder or run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
@@ -66,7 +66,7 @@ function M.inline(run, section, inner, values_by_name)
     add_term(run, folder, term, section, values_by_name)
     run.extras[#run.extras] = nil
     if #run.lines > 1 then
-      run.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))
+      run.fail(run, ("section %s of the template %s has more than one line"):format(section, term.template))
     end
     inner = run.lines[1] or inner
   end

@@ -1,9 +1,9 @@
--- Fields of the section `encoding`, facet by facet. schema.lua describes entries; a facet's module (facets/pages.lua)
+-- Fields of the section `encoding`, facet by facet. schema.lua describes entries; a facet's module (facets/modules.lua)
 -- has the entries of the facet's fields.
 
 local families = require("spec.families")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 
 local FAMILIES = {
   { path = "encoding.layers", is_rare = true, type = "layers", optional = true,
@@ -36,6 +36,6 @@ for i, name in ipairs(families.LAYERS) do
       doc = "the number of neighbouring layers that have the entry" } })
 end
 
-local fields = lists.collect(pages.in_spec_order, function(page) return page.fields end)
+local fields = lists.collect(facets.in_spec_order, function(facet) return facet.fields end)
 table.insert(fields, 1, { path = "encoding", type = "table", doc = "the positional encoding; absent: none" })
 return lists.append(fields, FAMILIES)

@@ -17,7 +17,7 @@ local canonical = require("base.canonical")
 local entries = require("spec.score.entries")
 local families = require("spec.families")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facet_modules = require("facets.modules")
 local placement = require("facets.placement")
 local tree = require("spec.reading.tree")
 
@@ -45,11 +45,11 @@ local function inherits(facet, node, family)
   elseif node.made_for and node.made_for ~= family and facet ~= "positions" then
     return false
   end
-  local page = pages.by_name[facet] or {} -- parameters have no module
-  if page.decoder_kinds and page.decoder_kinds[get_value(node, "kind")] then
+  local module = facet_modules.by_name[facet] or {} -- parameters have no module
+  if module.decoder_kinds and module.decoder_kinds[get_value(node, "kind")] then
     return family == "decoder"
   end
-  return family ~= "cross" or not page.excludes_cross -- for a score, settle_encoding.lua decides later
+  return family ~= "cross" or not module.excludes_cross -- for a score, settle_encoding.lua decides later
 end
 
 -- Whether a family's own table states a facet; a score and its parameters count as one facet.
@@ -62,7 +62,7 @@ end
 -- Whether a spec leaves out a facet that has no kinds, with { kind = "none" }. This table may have other fields only if
 -- they are from a parent: tree.merge has marked them `unstated`.
 local function is_left_out(facet, node)
-  if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
+  if not (facet_modules.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
     return false
   end
   for name, field_node in next, node.fields do
@@ -141,15 +141,15 @@ end
 
 -- Returns the value of a family's own facet that a spec must state to obtain the facet of the resolved spec; nil if the
 -- spec need not state it.
-local function spell_facet(encoding, family, page)
-  local facet = page.name
+local function spell_facet(encoding, family, module)
+  local facet = module.name
   local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]
   local is_inherited = inherits(facet, { fields = { kind = { value = get_table(shared_facet).kind } } }, family)
   if is_inherited or shared_facet == nil then
     return own_facet
   end
   own_facet = own_facet or shared_facet
-  return get_table(own_facet).kind ~= (get_table(page.off_value).kind or "none") and own_facet or nil
+  return get_table(own_facet).kind ~= (get_table(module.off_value).kind or "none") and own_facet or nil
 end
 
 -- Changes the shared facet `relative` of kind shaw, if it has vectors of distances to both sides: the facet gets the
@@ -174,13 +174,13 @@ function M.spell(encoding, model)
   spell_sides(new_encoding)
   for _, name in ipairs(names[2] and names or {}) do
     local family = lists.merge(get_table(new_encoding[name]))
-    for _, page in ipairs(pages) do
-      local facet = page.name
-      if page.decoder_kinds or page.excludes_cross then
-        family[facet] = spell_facet(new_encoding, name, page)
+    for _, module in ipairs(facet_modules) do
+      local facet = module.name
+      if module.decoder_kinds or module.excludes_cross then
+        family[facet] = spell_facet(new_encoding, name, module)
       end
-      if page.without_kinds and family[facet]
-        and canonical.format(family[facet]) == canonical.format(page.off_value) then
+      if module.without_kinds and family[facet]
+        and canonical.format(family[facet]) == canonical.format(module.off_value) then
         family[facet] = { kind = "none" }
       end
     end

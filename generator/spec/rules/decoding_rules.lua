@@ -5,7 +5,7 @@
 
 local is_causal = require("spec.rules.features").is_causal
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 
 local M = {}
 
@@ -30,7 +30,8 @@ local function find_target_sides(view)
   if view.resolved.model.kind == "decoder" then
     return { query = true, key = true }
   end
-  local sides = lists.merge({}, table.unpack(lists.map(view.holds_for, function(name) return TARGET_SIDES[name] end)))
+  local family_sides = lists.map(view.family_names, function(name) return TARGET_SIDES[name] end)
+  local sides = lists.merge({}, table.unpack(family_sides))
   sides.query = sides.query or (view.resolved.encoding.additive or {}).kind ~= "none" or nil
   return sides
 end
@@ -42,12 +43,12 @@ function M.warn(view, report)
     return
   end
   local sides = find_target_sides(view)
-  for _, page in ipairs(pages) do
-    local words = page.explain_length and page.explain_length(view.resolved, sides)
+  for _, module in ipairs(facets) do
+    local words = module.explain_length and module.explain_length(view.resolved, sides)
     if words then
       report.warn(("%s: %s, including the target's tokens, and targets of this task end with a symbol: a model that "
         .. "answers would read the length of the target from the data (docs/own-task.md#decoding)"):format(
-        report.get_path("encoding." .. page.name), words))
+        report.get_path("encoding." .. module.name), words))
     end
   end
 end

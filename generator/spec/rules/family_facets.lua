@@ -5,7 +5,7 @@
 -- for the shared facets and once for each family with facets of its own. The check receives a copy of the context with
 -- these fields:
 --   family      the name of the family; nil: shared facets
---   holds_for   the names of the families that use these facets, in order
+--   family_names   the names of the families that use these facets, in order
 --   resolved    the resolved spec with the facets that these families use
 
 local families = require("spec.families")
@@ -58,10 +58,10 @@ function M.check_each(context, check)
   end
   local additive = resolved.encoding.additive
   if names_without_facets[1] or additive and additive.kind ~= "none" then
-    check(setmetatable({ holds_for = names_without_facets }, { __index = context }))
+    check(setmetatable({ family_names = names_without_facets }, { __index = context }))
   end
   for _, name in ipairs(names_with_facets) do
-    check(setmetatable({ resolved = M.make_view(resolved, name), family = name, holds_for = { name } },
+    check(setmetatable({ resolved = M.make_view(resolved, name), family = name, family_names = { name } },
       { __index = context }))
   end
 end

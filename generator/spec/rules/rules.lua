@@ -15,7 +15,7 @@ local lists = require("base.lists")
 local lengths = require("spec.rules.lengths")
 local layer_rules = require("spec.rules.layer_rules")
 local loop_rules = require("spec.rules.loop_rules")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local placement = require("facets.placement")
 local reports = require("spec.rules.reports")
 local schema = require("spec.schema")
@@ -199,10 +199,10 @@ local function check_recurrent(context, report)
     report.refuse(path, "model.kind", '"recurrent"', { what = "a recurrent model does not read it",
       expected = expected })
   end
-  for _, page in ipairs(pages.in_spec_order) do
-    local path, value = "encoding." .. page.name, resolved.encoding[page.name]
+  for _, module in ipairs(facets.in_spec_order) do
+    local path, value = "encoding." .. module.name, resolved.encoding[module.name]
     local kind = type(value) == "table" and value.kind
-    if value and kind ~= "none" and not (page.is_for_facets and kind == "index") then
+    if value and kind ~= "none" and not (module.is_for_facets and kind == "index") then
       refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
     end
   end
@@ -269,7 +269,7 @@ function M.apply(context)
     rule(context, report)
   end
   family_facets.check_each(context, function(view)
-    pages.call(pages.in_spec_order, "check", view, reports.make(view))
+    facets.call(facets.in_spec_order, "check", view, reports.make(view))
   end)
   check_cross_reading(context, report)
   if context.has_no_errors and resolved.model.kind == "encoder_decoder" then

@@ -9,7 +9,7 @@ local features = require("spec.rules.features")
 local family_facets = require("spec.rules.family_facets")
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
-local pages = require("facets.pages")
+local facets = require("facets.modules")
 local reports = require("spec.rules.reports")
 
 local M = {}
@@ -134,11 +134,11 @@ end
 -- Warns about learned numbers of attentions that no gradient can reach. warnings: the list to which `report` also adds.
 local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
-  for _, name in ipairs(context.holds_for) do
+  for _, name in ipairs(context.family_names) do
     local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), report = report,
       family = name ~= "self" and name or nil, formula = score.families and score.families[name]
       or score.root and score or nil }, { __index = context })
-    pages.call(pages, "warn_unreached", view, reports.make(view, warnings))
+    facets.call(facets, "warn_unreached", view, reports.make(view, warnings))
   end
 end
 
@@ -146,7 +146,7 @@ function M.list(context)
   local resolved, list = context.resolved, {}
   family_facets.check_each(context, function(view)
     local report = reports.make(view, list)
-    pages.call(pages, "warn", view, report)
+    facets.call(facets, "warn", view, report)
     decoding.warn(view, report)
     warn_unreached(view, report, list)
   end)

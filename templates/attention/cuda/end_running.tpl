@@ -22,7 +22,7 @@ INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
         real d${value.name} = 0; % for _, value in ipairs(running.values)
         % include("parts/statements.tpl", { list = running.backward })
         dvalues[${value.column}] = d${value.name}; % for _, value in ipairs(maps)
-        for (int c = ${used_columns} + h; c < ${row_width}; c += ${PREFIX}HEADS) dvalues[c] = 0; /* unused columns */ % if wider
+        for (int c = ${used_columns} + h; c < ${row_width}; c += ${PREFIX}HEADS) dvalues[c] = 0; /* unused columns */ % if has_unused_columns
 % for _, product in ipairs(products) do
         w->${prefix}dproducts[${product.place}] = d${product.name};
         add_row_grad(${PREFIX}HEAD_WIDTH, d${product.name}${product.by_norm}, ${product.vector}, w->${attends.dq}${product.start} + (size_t)token * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH);

@@ -4,7 +4,7 @@ real *ddirection; /* gradients, in the same layout, written */
 head.direction = direction + 2 * h; % section("head")
 head.ddirection = ddirection + 2 * h; % section("head_back")
 % section("clear")
-% if wider then
+% if has_unused_columns then
 /* unused columns stay zero */
 memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
 % elseif partial then

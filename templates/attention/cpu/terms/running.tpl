@@ -22,7 +22,7 @@ memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real));
 memset(w->${name}.drunning.lanes, 0, count_${name}_running(T) * LANES * sizeof(real));
 % section("group_back") % if not scalar.trains
 vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
-% section("clear") % if wider
+% section("clear") % if has_unused_columns
 /* unused columns stay zero */
 memset(d${request_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${request.constant} * sizeof(real));
 % section("advance") % if request

@@ -24,6 +24,6 @@ ${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
 % section("number_grads")
 column_sums(rows, ${PREFIX}DIRECTION_WIDTH, ${PREFIX}DIRECTION_WIDTH, w->${attends.dcontribution}, g->${attends.contribution_bias});
 , values and directions % section("other_gradients")
-% section("begin_backward") % if wider
+% section("begin_backward") % if has_unused_columns
 for (int e = threadIdx.x; e < block()->sequences * block()->view.${attends.T} * ${PREFIX}DIRECTION_WIDTH; e += THREADS)
     if (e % ${PREFIX}DIRECTION_WIDTH >= 2 * ${PREFIX}HEADS) block()->work.${attends.dcontribution}[e] = 0;

@@ -1,5 +1,5 @@
 -- The list of the modules of facets. A facet is a part of an encoding, such as its mask; the module of a facet has all
--- code and data of the facet. Code for all facets loops over the modules, with a variable `page`.
+-- code and data of the facet. Code for all facets loops over the modules, with a variable `module`.
 --
 -- Output: the modules, in the order in which families are planned and described; M.in_spec_order: the modules in the
 -- order in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of
@@ -21,8 +21,8 @@
 --                            the model generates; nil or false if it does not. sides: { query, key }, whether the model
 --                            generates the sequence of the attention's queries, and the sequence of its keys
 --   check(view, report)      reports errors between fields; view: the spec with the values that hold for the families
---                            with this facet (family_facets.lua); view.holds_for: the names of these families; report:
---                            the functions of spec/rules/reports.lua
+--                            with this facet (family_facets.lua); view.family_names: the names of these families;
+--                            report: the functions of spec/rules/reports.lua
 --   warn(view, report)       warns about unlikely settings, through report.warn
 --   plan(encoding, family, context)   the plan of the facet for the family, which has the plans of the modules before
 --                            it. Fields of context: has_several_streams (each stream then samples positions of added
@@ -53,12 +53,12 @@
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
 --                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
---                            may add to the tables extra_inputs, pages and calls of context, and set context.layer;
---                            lab/export/pytorch.lua describes these fields
+--                            may add to the tables extra_inputs, part_texts and calls of context, and set
+--                            context.layer; lab/export/pytorch.lua describes these fields
 --   exported                 true: the facet needs no `export`, since operations of the network or the table of another
 --                            facet contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share:
---     page                   the name of the part in context.pages of `export`
+--     name                   the name of the part in context.part_texts of `export`
 --     fields                 the fields of the result of `export` that decide whether attentions are equal
 --     names                  the names of its functions and classes
 --     rank                   its place in the file
@@ -88,20 +88,20 @@ local M = {
 local SPEC_ORDER = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-placement.pages = M
-M.by_name = lists.index_by(M, function(page) return page.name end)
+placement.modules = M
+M.by_name = lists.index_by(M, function(module) return module.name end)
 M.in_spec_order = lists.map(SPEC_ORDER, function(name) return M.by_name[name] end)
 
 -- Adds a module after all others. It must be called before spec/schema.lua is loaded, which reads the modules once.
-function M.add(page)
-  M[#M + 1], M.in_spec_order[#M.in_spec_order + 1], M.by_name[page.name] = page, page, page
+function M.add(module)
+  M[#M + 1], M.in_spec_order[#M.in_spec_order + 1], M.by_name[module.name] = module, module, module
 end
 
 -- Calls the function `name` of all modules of facets that have it. order: the list M or M.in_spec_order.
 function M.call(order, name, ...)
-  for _, page in ipairs(order) do
-    if page[name] then
-      page[name](...)
+  for _, module in ipairs(order) do
+    if module[name] then
+      module[name](...)
     end
   end
 end
@@ -109,15 +109,15 @@ end
 -- The results of the function `name` from all modules of facets that have it.
 function M.collect(name, ...)
   local list = {}
-  for _, page in ipairs(M) do
-    list[#list + 1] = page[name] and page[name](...) or nil
+  for _, module in ipairs(M) do
+    list[#list + 1] = module[name] and module[name](...) or nil
   end
   return list
 end
 
 -- The parts of an exported file that the facets contribute, in the order of rank.
 function M.list_parts()
-  local list = lists.collect(M, function(page) return page.parts or {} end)
+  local list = lists.collect(M, function(module) return module.parts or {} end)
   table.sort(list, function(a, b) return a.rank < b.rank end)
   return list
 end

@@ -1,4 +1,4 @@
--- A facet is a page: a facet outside of the generator is read, checked, planned, described and distinguished.
+-- A facet is a module: a facet outside of the generator is read, checked, planned, described and distinguished.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -6,9 +6,9 @@ local lu = require("luaunit")
 
 require("tests.facets.enter")
 
-local page = require("tests.facets.spacing")
+local spacing_facet = require("tests.facets.spacing")
 
-function page.warn(spec, say)
+function spacing_facet.warn(spec, say)
   local spacing = spec.resolved.encoding.spacing
   if spacing and spacing.heads == spec.resolved.model.heads then
     say.warn(say.get_path("encoding.spacing.heads") .. ": no head sees odd offsets")
@@ -32,14 +32,14 @@ end
 local function list_terms(family)
   local words = {}
   for i, term in ipairs(family.terms) do
-    words[i] = term.page
+    words[i] = term.template
   end
   return table.concat(words, " ")
 end
 
-TestPages = {}
+TestFacetModules = {}
 
-function TestPages.test_fields_are_documented_and_checked()
+function TestFacetModules.test_fields_are_documented_and_checked()
   lu.assertStrContains(schema.format_fields(), "encoding.spacing.heads  (kind even)\n"
     .. "    how many heads see even offsets\n")
   local _, _, d = support.check_text(SPEC:format("encoder", "spacing = { kind = 'evn', heads = 1 }"))
@@ -48,7 +48,7 @@ function TestPages.test_fields_are_documented_and_checked()
   lu.assertStrContains(d:text(), "encoding.spacing.heads: 9 heads\n")
 end
 
-function TestPages.test_it_is_planned_described_and_distinguished()
+function TestFacetModules.test_it_is_planned_described_and_distinguished()
   local without_facet, with_facet_off = make_plan(""), make_plan("spacing = { kind = 'all' }")
   lu.assertEquals(with_facet_off.digest, without_facet.digest)
   local plan, info = make_plan("spacing = { kind = 'even', heads = 8 }")
@@ -59,7 +59,7 @@ function TestPages.test_it_is_planned_described_and_distinguished()
   lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
-function TestPages.test_pictures_show_visible_keys()
+function TestFacetModules.test_pictures_show_visible_keys()
   local words = {}
   for h, rows in ipairs(masks.list_cells(make_plan("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
     for i, row in ipairs(rows) do
@@ -72,7 +72,7 @@ function TestPages.test_pictures_show_visible_keys()
 end
 
 -- The facet as a spec gives it for all attentions, and for one attention.
-function TestPages.test_families_inherit_it_as_declared()
+function TestFacetModules.test_families_inherit_it_as_declared()
   local plan = make_plan("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")
   local heads = {}
@@ -83,7 +83,7 @@ function TestPages.test_families_inherit_it_as_declared()
 end
 
 -- The plan refuses terms that exclude one another, since a page does not know all other pages.
-function TestPages.test_terms_that_exclude_one_another_are_refused()
+function TestFacetModules.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"
   for _, case in ipairs({ { even .. geometric, "attention self visits keys outwards from the query" },
@@ -99,7 +99,7 @@ function TestPages.test_terms_that_exclude_one_another_are_refused()
   end
 end
 
-function TestPages.test_a_network_makes_values_that_a_facet_requests()
+function TestFacetModules.test_a_network_makes_values_that_a_facet_requests()
   local plan = make_plan("gate = { kind = 'distance' }")
   local names = {}
   for _, tensor in ipairs(plan.tensors) do
@@ -110,7 +110,7 @@ function TestPages.test_a_network_makes_values_that_a_facet_requests()
   lu.assertEquals(plan.parameters, make_plan("").parameters + 5 * 64 * 8)
 end
 
-function TestPages.test_it_is_exported_once_for_equal_attentions()
+function TestFacetModules.test_it_is_exported_once_for_equal_attentions()
   local text = exports.render_spec(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ",
     ""))
   lu.assertStrContains(text, "def odd(score):\n")
