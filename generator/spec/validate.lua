@@ -35,7 +35,6 @@
 --   has_no_errors        for rules: whether no error was found before the rules
 
 local checkpoint = require("spec.reading.first_checkpoint")
-local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
@@ -51,7 +50,6 @@ local values = require("spec.values")
 
 local M = {}
 
-local show = diagnostics.show
 local add = values.add
 local DEFAULT = { default = true }
 
@@ -243,10 +241,7 @@ function read_table(context, field, node, result)
   local values_by_name = {}
   result[field.name] = values_by_name
   if node and not tree.is_table(node) then
-    local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
-    local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
-    return values.report_wrong_type(context, field, node, is_name and ("write %s = { %s = %s }"):format(field.name, key,
-      show(node.value)))
+    return values.report_wrong_type(context, field, node)
   end
   context.origins[field.path] = node and node.origin or DEFAULT
   if node or not field.required then

@@ -1,4 +1,4 @@
--- Overrides of the command line: words for whole sections, and tables that replace others.
+-- Overrides of the command line and spec files: words for whole sections, and tables that replace others.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -24,6 +24,43 @@ function TestOverrides.test_a_word_for_a_section_names_a_preset()
   local _, message = resolve({ "encoding=ropy" })
   lu.assertStrContains(message, "there is no ropy.lua in spec/encodings")
   lu.assertStrContains(message, 'hint: did you mean "rope"?')
+end
+
+function TestOverrides.test_a_spec_file_takes_names_in_place_of_sections()
+  local function resolve_spec(fields, sets)
+    local resolved, _, d = support.check_text("return { " .. fields .. " }", support.sets(sets or {}))
+    return resolved, d:text()
+  end
+  local short = 'task = "bucket_sort", encoding = "fox", model = "small_encoder", train = "quick", eval = "quick"'
+  local long = 'task = { kind = "bucket_sort" }, encoding = { use = "fox" }, model = { use = "small_encoder" }, '
+    .. 'train = { use = "quick" }, eval = { use = "quick" }'
+  lu.assertNotNil(resolve_spec(long))
+  lu.assertEquals(resolve_spec(short), resolve_spec(long))
+  for _, set in ipairs({ "encoding.parameters.gate.init={ normal = 0.1 }", "encoding=rope", "model.width=32",
+    "task=reverse_string", "task.options={}" }) do
+    lu.assertEquals(resolve_spec(short, { set }), resolve_spec(long, { set }), set)
+  end
+  local _, message = resolve_spec('task = "bucket_sort", encoding = "foxx", model = "small_encoder"')
+  lu.assertStrContains(message, "encoding.use: there is no foxx.lua in spec/encodings")
+  lu.assertStrContains(message, 'hint: did you mean "fox"?')
+end
+
+function TestOverrides.test_a_family_of_attentions_takes_a_name()
+  local function get_kinds(fields, sets)
+    local text = ('return { task = "reverse_string", model = { use = "small_encoder_decoder", encoder_layers = 1 }, '
+      .. 'train = { use = "quick" }, eval = { use = "quick" }, %s }'):format(fields)
+    local resolved, _, d = support.check_text(text, support.sets(sets))
+    lu.assertEquals(d:text(), "")
+    local encoder = resolved.encoding.encoder or resolved.encoding
+    return { encoder.rotation.kind, encoder.rotation.base, (resolved.encoding.decoder or resolved.encoding).score }
+  end
+  local expected = get_kinds('encoding = { encoder = { use = "rope" }, decoder = { use = "alibi" } }', {})
+  lu.assertEquals({ expected[1], expected[2], type(expected[3]) }, { "rope", 10000.0, "string" })
+  lu.assertEquals(get_kinds('encoding = { encoder = "rope", decoder = "alibi" }', {}), expected)
+  lu.assertEquals(get_kinds('encoding = { encoder = "t5", decoder = "alibi" }', { "encoding.encoder=rope" }), expected)
+  expected[2] = 500.0
+  lu.assertEquals(get_kinds('encoding = { encoder = "rope", decoder = "alibi" }',
+    { "encoding.encoder.rotation.base=500" }), expected)
 end
 
 function TestOverrides.test_axes_of_an_evaluation_are_replaced_as_a_whole()

@@ -264,11 +264,7 @@ local function expand_layers(state, own_table)
     return new_table
   end
   for i, item in ipairs(list.items) do
-    local name, entry = families.LAYERS[i], item
-    if not tree.is_table(item) then -- a name of a preset
-      entry = tree.make_table(item.origin)
-      entry.fields.use = item
-    end
+    local name, entry = families.LAYERS[i], sections.expand("encoding", item)
     new_table.fields[name] = own_table.fields[name] and entries.merge(entry, own_table.fields[name]) or entry
   end
   return new_table
@@ -298,6 +294,7 @@ end
 -- A section's own table in `file`, merged over its parent; and whether the table has a `use`. path: the path of the
 -- table, if it is not the section itself.
 function resolve_own_table(state, file, section, own_table, chain, path)
+  own_table = path and own_table or sections.expand(section, own_table)
   if section == "encoding" then
     own_table = expand_scores(state, file, own_table, chain, path or section)
     own_table = path and own_table or resolve_families(state, file, own_table, chain)

@@ -26,11 +26,13 @@ function M.read_constant(text)
   return text
 end
 
--- The field that --set SECTION=WORD sets to the word, by section: the name of a preset, or the kind of the task.
-local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
-
 -- Fields whose tables --set replaces instead of merging: an evaluation has only the axes that a --set states.
 local REPLACED_TABLES = { ["eval.by"] = true, ["eval.during.by"] = true }
+
+-- A tree in which words in place of sections are replaced by tables.
+local function expand_sections(root)
+  return tree.map(root, sections.expand)
+end
 
 -- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
@@ -46,8 +48,6 @@ local function parse_set(d, set)
   if problem then
     return refuse(problem, "a number, a word, true, false, or a table such as { 1, 40 }")
   end
-  local field = type(value) == "string" and FIELD_OF_WORD[set.path]
-  value = field and { [field] = value } or value
   local earlier_errors = d:count()
   local function get_origin() return origin end
   local node = tree.build(value, get_origin, function(_, message, expected) refuse(message, expected) end)
@@ -60,7 +60,7 @@ local function parse_set(d, set)
     outer_node.fields[name:reverse()] = node
     node = outer_node
   end
-  return node
+  return expand_sections(node)
 end
 
 -- Merges overrides { { path, text }, ... } over the main file's tree. A --set of encoding.use or encoding.kind
@@ -74,12 +74,12 @@ function M.apply(file, sets, d)
   if not merged then
     return
   end
-  local file_encoding, set_encoding = file.tree.fields.encoding, merged.fields.encoding
+  local file_tree = expand_sections(file.tree)
+  local file_encoding, set_encoding = file_tree.fields.encoding, merged.fields.encoding
   if tree.is_table(file_encoding) and tree.is_table(set_encoding)
     and (set_encoding.fields.use or set_encoding.fields.kind) then
     file_encoding.fields.use, file_encoding.fields.kind = nil, nil
   end
-  local file_tree = file.tree
   file.tree = tree.merge(file_tree, merged)
   for name, override in next, merged.fields do
     if file_tree.fields[name] then

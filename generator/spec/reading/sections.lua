@@ -5,12 +5,39 @@
 -- fields are kept, marked `unstated`, so that validation can drop fields that the new task does not have (settle.lua).
 -- The field steps replaces epochs, and epochs replaces steps. A score replaces the parent's score, and need not use the
 -- parent's parameters (spec/score/entries.lua).
+--
+-- M.expand replaces a word in place of a section by the table that the word stands for.
 
 local entries = require("spec.score.entries")
+local families = require("spec.families")
 local lists = require("base.lists")
 local tree = require("spec.reading.tree")
 
 local M = {}
+
+-- The field of a section that a word in place of the section sets: the name of a preset, or the kind of the task.
+local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
+
+local function expand_word(node, field)
+  if not node or type(node.value) ~= "string" then
+    return node
+  end
+  local expanded = tree.make_table(node.origin)
+  expanded.fields[field] = node
+  return expanded
+end
+
+-- Returns a section in which words are replaced by tables: encoding = "fox" by { use = "fox" }, and likewise the word
+-- for a family of attentions in an encoding. Other nodes are returned unchanged.
+function M.expand(section, node)
+  node = FIELD_OF_WORD[section] and expand_word(node, FIELD_OF_WORD[section]) or node
+  if section ~= "encoding" or not tree.is_table(node) then
+    return node
+  end
+  return lists.merge(node, { fields = tree.map(node, function(name, field)
+    return families.is_name[name] and expand_word(field, "use") or field
+  end).fields })
+end
 
 -- Fields that choose a task; a spec states one of them.
 M.TASK_CHOICES = { "kind", "source", "data" }

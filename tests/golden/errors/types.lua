@@ -1,7 +1,7 @@
 -- Values of the wrong type.
 return {
-  task = "bucket_sort",
-  encoding = "sinusoid",
+  task = 7,
+  encoding = true,
   model = { layers = "5", dropout = "high", heads = { 8 } },
   train = { steps = 1.5, clip = 1.0, checkpoint = { keep = { 5, 5 } } },
   eval = { during = {}, 5 },
