@@ -264,7 +264,8 @@ local function run_in_lab(project, arguments)
 end
 
 function verbs.list(project, arguments)
-  local lines, message = listing.list(project, arguments.what)
+  local show = arguments.name and listing.show or listing.list
+  local lines, message = show(project, arguments.what, arguments.name)
   return lines and print_result(table.concat(lines, "\n") .. "\n") or fail(INPUT, message)
 end
 

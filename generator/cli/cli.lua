@@ -94,6 +94,7 @@ local function add_other_verbs(parser)
   local list = parser:command("list"):summary("list the built-in runs, tasks, encodings, models, studies, sites or "
     .. "targets")
   list:argument("what"):choices({ "runs", "tasks", "encodings", "models", "studies", "sites", "targets" })
+  list:argument("name", "one of them, to show its definition"):args("?")
   local fields = parser:command("fields"):summary("show the fields of a spec: type, range, default")
   fields:argument("path", "a section or a field, with all fields below it; default: the fields that most specs need")
     :args("?")
@@ -170,6 +171,9 @@ end
 -- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
 -- spec. names: the verb's flags (list_names). Returns nil if nothing similar is known.
 local function explain_flag(name, names, verb, root)
+  if verb == "plan" and name == "--target" then
+    return "The plan has the choices for CPU and GPU: leave out --target"
+  end
   local meanings = hints.find_meanings(name, root)
   local verb_flag = lists.find(meanings.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
   if verb_flag then

@@ -1,8 +1,10 @@
--- Lists the available specs, studies, tasks and so on, for the verb `list`.
+-- Lists the available specs, studies, tasks and so on, for the verb `list`, or shows one of them.
 --
--- Input: a project and the name of a list. Output: lines of text, or nil and a message.
+-- Input: a project, the name of a list and, for M.show, the name of an item. Output: lines of text, or nil and a
+-- message.
 
 local lists = require("base.lists")
+local similar_names = require("base.similar_names")
 local sandbox = require("spec.reading.sandbox")
 local write = require("base.write")
 
@@ -63,14 +65,18 @@ local function is_causal(path)
   return lists.get(sandbox.run(write.read(path)), "mask.kind") == "causal"
 end
 
+local function format_encoding(project, name)
+  local models, path = MODELS[name], project:path(("spec/encodings/%s.lua"):format(name))
+  return format_row(name, read_first_sentence(path) .. (is_causal(path) and " [causal]" or "")
+    .. (models and (" [models: %s]"):format(models) or ""))
+end
+
 local function list_encodings(project)
   local lines, is_listed = {}, {}
   local function add(title, names)
     lists.append(lines, { title .. ":" })
     for _, name in ipairs(names) do
-      local models, path = MODELS[name], project:path(("spec/encodings/%s.lua"):format(name))
-      lines[#lines + 1] = "  " .. format_row(name, read_first_sentence(path) .. (is_causal(path) and " [causal]" or "")
-        .. (models and (" [models: %s]"):format(models) or ""))
+      lines[#lines + 1] = "  " .. format_encoding(project, name)
       is_listed[name] = true
     end
     lines[#lines + 1] = ""
@@ -84,24 +90,26 @@ local function list_encodings(project)
     "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 
+local function describe_task(fact)
+  local lines = { format_row(fact.kind, fact.summary) }
+  for _, axis in ipairs(fact.axes or {}) do
+    lines[#lines + 1] = ("    eval.by.%s: %s to %s; %s"):format(axis.name, axis.first, axis.last, axis.doc)
+  end
+  for _, option in ipairs(fact.options or {}) do
+    local choices = option.first and ("%d to %d (%d)"):format(option.first, option.last, option.default)
+      or table.concat(option.choices, " ")
+    lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
+  end
+  return lines
+end
+
 local function list_tasks(project)
   local facts, message = project:read_tasks()
   if not facts then
     return nil, message
   end
-  local lines = {}
-  for _, fact in ipairs(facts.list) do
-    lines[#lines + 1] = format_row(fact.kind, fact.summary)
-    for _, axis in ipairs(fact.axes or {}) do
-      lines[#lines + 1] = ("    eval.by.%s: %s to %s; %s"):format(axis.name, axis.first, axis.last, axis.doc)
-    end
-    for _, option in ipairs(fact.options or {}) do
-      local choices = option.first and ("%d to %d (%d)"):format(option.first, option.last, option.default)
-        or table.concat(option.choices, " ")
-      lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
-    end
-  end
-  return lists.append(lines, { format_row('source = "<kind>.c"', "a task of your own: docs/own-task.md"),
+  return lists.append(lists.collect(facts.list, describe_task), {
+    format_row('source = "<kind>.c"', "a task of your own: docs/own-task.md"),
     format_row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
@@ -115,6 +123,32 @@ function M.list(project, list_name)
     return list_encodings(project)
   end
   return list_files(project, FOLDERS[list_name])
+end
+
+-- The lines of one item of a list: of a task its summary and options, of other items the text of the file. Returns nil
+-- and a message if the list has no such item.
+function M.show(project, list_name, name)
+  local folder, facts, message = FOLDERS[list_name], nil, nil
+  if list_name == "tasks" then
+    facts, message = project:read_tasks()
+  end
+  local names = folder and project:list_names(folder, ".lua")
+    or facts and lists.map(facts.list, function(fact) return fact.kind end)
+  if not names then
+    return nil, message or ("longhand list %s: prints all that there is; leave out %s"):format(list_name, name)
+  elseif not lists.has(names, name) then
+    local similar_name = similar_names.find(name, names)
+    local candidates = lists.filter(names, function(candidate)
+      return candidate == similar_name or candidate:find(name, 1, true) or name:find(candidate, 1, true)
+    end)
+    return nil, ("longhand list %s: there is no %s; %s"):format(list_name, name, candidates[1] and "similar names: "
+      .. table.concat(candidates, ", ") or ("longhand list %s prints all names"):format(list_name))
+  elseif facts then
+    return describe_task(lists.find(facts.list, function(fact) return fact.kind == name end))
+  end
+  local path = ("%s/%s.lua"):format(folder, name)
+  local head = list_name == "encodings" and { format_encoding(project, name), "" } or {}
+  return lists.append(head, { path .. ":", "", ((write.read(project:path(path))):gsub("\n$", "")) })
 end
 
 return M

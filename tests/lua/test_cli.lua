@@ -31,7 +31,8 @@ function TestParse.test_arguments_of_gen_build_and_train_are_read()
   lu.assertNil(parse("plan a --graph --json"))
   lu.assertTrue(parse("plan a --mask").mask)
   lu.assertNil(parse("plan a --graph --mask"))
-  lu.assertEquals(parse("list tasks").what, "tasks")
+  args = parse("list encodings rope")
+  lu.assertEquals({ parse("list tasks").what, args.what, args.name }, { "tasks", "encodings", "rope" })
   lu.assertEquals(parse("dev where f.c:3").place, "f.c:3")
 end
 
@@ -214,6 +215,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["bundle a --device cuda:1"] = "must be one of 'cpu', 'cuda'",
     ["bundle a --arch sm_80"] = "--arch is for the CUDA half: add --device cuda",
     ["bundle a --jit"] = "unknown option '--jit'",
+    ["plan a --target cuda"] = "The plan has the choices for CPU and GPU: leave out --target",
     ["analyze pac a"] = "Did you mean 'pca'?",
     ["tune a --lengths 4x8"] = "4x8: expected lengths, as in 20,40",
     ["analyze pca a --lengths 40"] = "expected the length to fit on",

@@ -61,4 +61,28 @@ function TestListing.test_encodings_with_a_causal_mask_are_marked()
   lu.assertEquals(#marked, 12)
 end
 
+function TestListing.test_one_item_is_shown()
+  local lines = table.concat(listing.show(project, "encodings", "fox"), "\n")
+  lu.assertStrMatches(lines, "fox +Forgetting attention .-%[causal%]\n\nspec/encodings/fox.lua:\n\n%-%- Forg.*}")
+  lu.assertStrContains(lines, '  parameters = { gate = { per = "token" } },\n}')
+  lu.assertEquals(#listing.show(project, "tasks", "even_pairs"), 1)
+  lines = table.concat(listing.show(project, "tasks", "addition"), "\n")
+  lu.assertStrContains(lines, "\n    options.base: 2 to 36 (10)")
+end
+
+function TestListing.test_an_unknown_item_gives_similar_names()
+  local cases = {
+    { "encodings", "fx", "there is no fx; similar names: fox" },
+    { "encodings", "rop", "similar names: lst_rope, rope, rope_linear, rope_nope_cycle, rope_ntk, rope_yarn" },
+    { "tasks", "adition", "there is no adition; similar names: addition" },
+    { "models", "zzz", "there is no zzz; longhand list models prints all names" },
+    { "targets", "cpu", "leave out cpu" },
+  }
+  for _, case in ipairs(cases) do
+    local lines, message = listing.show(project, case[1], case[2])
+    lu.assertNil(lines)
+    lu.assertStrContains(message, case[3])
+  end
+end
+
 support.run()
