@@ -120,7 +120,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
  * of its batch. A table by query - key starts T - 1 elements before its pointer. Their gradients, which these loops
  * sum, have the same layout. */
 typedef struct score_tables {
-    int distances; /* 2 T - 1: elements of one head by query - key or query + key */
+    int distances; /* 2 T - 1: elements of a table [query - key] or [query + key] for one head */
     reals by_distance; /* [HEADS][query - key] */
 } score_tables;
 

@@ -85,14 +85,14 @@ local function check_rate(model, additive, report)
   end
 end
 
--- Refuses tables with fewer rows than the number of positions, which is max_position + extra. positions_words: the
--- positions in words.
-local function check_rows(rows, max_position, extra, positions_words, report)
-  if max_position and rows < max_position + extra then
+-- Refuses tables with fewer rows than the number of positions. This number is max_position + extra_rows.
+-- positions_words: the positions in words.
+local function check_rows(rows, max_position, extra_rows, positions_words, report)
+  if max_position and rows < max_position + extra_rows then
     report.refuse("encoding.additive.rows", "encoding.positions.max_position", max_position, {
       what = ("%d rows are fewer than %s"):format(rows, positions_words),
       expected = ("at least encoding.positions.max_position%s = %d; every position needs a row"):format(
-        extra > 0 and " + " .. extra or "", max_position + extra),
+        extra_rows > 0 and " + " .. extra_rows or "", max_position + extra_rows),
       hint = "leave rows out: its default follows max_position" })
   end
 end
@@ -154,14 +154,14 @@ function M.describe(_, plan)
     draw and (draw.is_separate or draw.by_token) and ", at " .. positions.describe_draws(draw) or "")
 end
 
--- The kind, and the properties that decide whether a checkpoint fits.
+-- The kind alone, or a list of the kind and the other properties that decide whether a checkpoint fits.
 function M.identify(encoding)
-  local additive, words = encoding.additive, { encoding.additive.kind }
-  words[#words + 1] = additive.at
-  words[#words + 1] = additive.channels
-  words[#words + 1] = encoding.positions.kind == "grid" and "grid" or nil
-  words[#words + 1] = additive.learned == false and "frozen" or nil
-  return { additive = words[2] and words or words[1] }
+  local additive, properties = encoding.additive, { encoding.additive.kind }
+  properties[#properties + 1] = additive.at
+  properties[#properties + 1] = additive.channels
+  properties[#properties + 1] = encoding.positions.kind == "grid" and "grid" or nil
+  properties[#properties + 1] = additive.learned == false and "frozen" or nil
+  return { additive = properties[2] and properties or properties[1] }
 end
 
 return M

@@ -17,7 +17,8 @@
 --   any_corner  whether a head has a corner
 --   list        the field `list` of the spec
 --   columns     the side from which lines of direction 0 are counted, "left" or "right"
---   corner      the heads with a corner: "lines", "all" or "none"; always "none" unless the family is cross-attention
+--   corner_choice   the heads with a corner: "lines" (heads with lines), "all" or "none"; always "none" unless the
+--               family is cross-attention
 --   description   the visible keys in words
 --   causal      whether keys after a query stay hidden
 --   sees_all    true: a query for which the lines of its head make no key visible sees all keys
@@ -74,16 +75,18 @@ end
 -- stream 1 only.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
--- Warns about lines that contain no pair of the longest sequences. name: the name of the attention; streams: the number
--- of tokens of each stream.
-local function warn_beyond(view, report, name, streams)
+-- Warns about lines that contain no pair of the longest sequences. name: the name of the attention; stream_tokens: the
+-- number of tokens of each stream.
+local function warn_lines_without_pairs(view, report, name, stream_tokens)
   local encoding, sides = view.resolved.encoding, SIDES[name] or { 1, 1 }
-  local queries, keys = streams[sides[1]], streams[sides[2]]
+  local queries, keys = stream_tokens[sides[1]], stream_tokens[sides[2]]
   local is_causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
   local lines_without_pairs = lists.filter(encoding.lines.list, function(line)
-    local last_line = is_causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
-    return line.line > last_line or line.line <= (line.direction == 0 and -1 or -queries)
+    -- The lines of a direction that contain a pair have the numbers from low to high.
+    local low = line.direction == 0 and 0 or 1 - queries
+    local high = is_causal and line.direction == 1 and 0 or keys - 1
+    return line.line < low or line.line > high
   end)
   local first_line = lines_without_pairs[1]
   if first_line then
@@ -94,14 +97,14 @@ local function warn_beyond(view, report, name, streams)
   end
 end
 
--- Whether the place of a line of the spec is counted from the last key. columns: the side from which lines of direction
--- 0 are counted.
+-- Whether the number of a line of the spec is counted from the last key. columns: the side from which lines of
+-- direction 0 are counted.
 local function is_reversed(entry, columns)
   return entry.direction == -1 or entry.direction == 0 and columns == "right"
 end
 
--- Words about lines whose places are counted from the last key and so depend on the length of the sequence; nil or
--- false if there are no such lines.
+-- Words about lines that are counted from the last key, so that their keys depend on the number of keys; nil or false
+-- if there are no such lines.
 function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
   return lines and lists.any(lines.list, function(line) return is_reversed(line, lines.columns or "left") end)
@@ -113,16 +116,17 @@ function M.warn(view, report)
   if not view.resolved.encoding.lines then
     return
   end
-  local streams = report.find_longest_streams()
+  local stream_tokens = report.find_longest_streams()
   for _, name in ipairs(view.family_names) do
     crosses = crosses or name == "cross"
-    warn_beyond(view, report, name, streams)
+    warn_lines_without_pairs(view, report, name, stream_tokens)
   end
   if not crosses and report.find_place(path) then
     report.warn(("%s has no effect: only cross-attention has that corner"):format(report.get_path(path)))
   end
 end
 
+-- The fields `step`, `keys` and `first` of a line. entry: the line in the spec.
 local function place_line(entry, columns)
   local from_end = is_reversed(entry, columns)
   return { step = entry.direction, keys = from_end and 1 or 0, first = from_end and -1 - entry.line or entry.line }
@@ -138,11 +142,11 @@ end
 function M.make_mask(encoding, family, causal)
   local lines, temperature = encoding.lines, encoding.normaliser and encoding.normaliser.temperature or 1
   local columns = lines.columns or family.cross and "right" or "left"
-  local corner = family.cross and lines.zero_corner or "none"
+  local corner_choice = family.cross and lines.zero_corner or "none"
   local mask = { kind = "lines", heads = {}, flat = {}, starts = {}, any_corner = false, causal = causal,
-    sees_all = true, list = lines.list, columns = columns, corner = corner }
+    sees_all = true, list = lines.list, columns = columns, corner_choice = corner_choice }
   for h = 1, family.heads do
-    mask.heads[h] = { lines = {}, corner = corner == "all" }
+    mask.heads[h] = { lines = {}, corner = corner_choice == "all" }
   end
   for _, entry in ipairs(lines.list) do
     local line = place_line(entry, columns)
@@ -154,7 +158,7 @@ function M.make_mask(encoding, family, causal)
     end
     local head = mask.heads[entry.head + 1]
     table.insert(head.lines, line)
-    head.corner = corner ~= "none"
+    head.corner = corner_choice ~= "none"
   end
   local corners = {}
   for h, head in ipairs(mask.heads) do
@@ -185,7 +189,7 @@ end
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
 -- The mask for templates of Python:
---   rows      the field `list` of the spec
+--   rows      Python texts of the lines in the field `list` of the spec
 --   column    the expression that is constant on a line of direction 0
 --   corners   the heads that have a corner, or false
 --   causal    whether keys after a query stay hidden

@@ -11,10 +11,11 @@
 --   is_for_facets            true: only other facets read the facet
 --   off_value                the value with which a spec turns the facet off for one family
 --   is_off(value)            whether a value turns the facet off
---   decoder_kinds            the set of the kinds that hold for the decoder alone if a spec of an encoder-decoder sets
+--   decoder_kinds            the set of the kinds that apply only to the decoder if a spec of an encoder-decoder sets
 --                            them for all attentions
---   excludes_cross           true: if a spec sets the facet for all attentions, it does not hold for cross-attention
---   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
+--   excludes_cross           true: if a spec sets the facet for all attentions, it does not apply to cross-attention
+--   without_kinds            true: the facet has no kinds; kind = "none", the only value of `kind` that specs may give
+--                            it, leaves the facet out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
 --   explain_length(resolved, sides)   words that say how the facet depends on the number of tokens in a sequence that
@@ -38,17 +39,19 @@
 --     scratch                workspace of one sequence
 --     step_tables            tables that begin_step fills for all threads
 --     draws                  samples of positions
---   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
---   request_value(family)    a value that the family needs and that a learned map computes from the keys' input:
+--   hides(family, h, i, j, S)   whether the facet hides key j (of S keys) from query i in head h, in addition to the
+--                            mask; for pictures
+--   request_value(family)    describes a value that attention needs, and that a learned map computes from the input of
+--                            the keys:
 --     name                   its name in files and in C
 --     columns                the number of columns of the map
 --     bias                   whether the map has a bias
 --     comment                the comment of the parameter
 --     description            words for the width of the value
 --     init                   initial values of the map's weights; nil: the values of other products
---     cached                 whether attention caches, in decoding, the numbers that it computes from the value.
---                            family.request, which others read, has two more fields: width, which is `columns` rounded
---                            up to whole vectors; and constant, the name of this width in C
+--     cached                 whether attention caches, in decoding, the numbers that it computes from the value
+--                            The planned family has this table as family.request, with two more fields: width, which
+--                            is `columns` rounded up to whole vectors; and constant, the name of this width in C
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
@@ -60,10 +63,11 @@
 --   parts                    a list of the parts of an exported file that equal attentions share:
 --     name                   the name of the part in context.part_texts of `export`
 --     fields                 the fields of the result of `export` that decide whether attentions are equal
---     names                  the names of its functions and classes
---     rank                   its place in the file
+--     names                  the names of the functions and classes that the part defines
+--     rank                   a number: the file contains its parts in ascending order of rank
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
---   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
+--   identify_sums(plan)      names and values that describe the order of sums, if the spec alone does not determine it;
+--                            the bits of a run depend on this order
 --   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. Fields of view: resolved (the
 --                            spec with the values that hold for one family), causal (whether queries see no later
 --                            keys), formula (the parsed score, or nil), report (functions whose paths are those of the

@@ -57,8 +57,8 @@ M.fields = {
 
 local KIND = "encoding.normaliser.kind"
 
--- Refuses facets that change scores or hide pairs, since they work only before a softmax.
-local function check_alone(encoding, report)
+-- Refuses facets that change scores or hide pairs next to geometric attention.
+local function check_geometric(encoding, report)
   local function refuse(path, is_set, subject)
     if is_set then
       report.refuse(path, KIND, '"geometric"', { what = subject .. " cannot be used with geometric attention",
@@ -76,7 +76,7 @@ end
 -- Refuses geometric attention in a decoder and in cross-attention: it needs keys on both sides of each query, in the
 -- sequence of the query. view.family_names lists the names of the attention families with these facets, the encoder
 -- first.
-local function check_side(view, report)
+local function check_sides(view, report)
   local kind = view.resolved.model.kind
   if kind == "decoder" then
     report.refuse(KIND, "model.kind", '"decoder"', { what = "geometric attention cannot be used with a decoder",
@@ -90,7 +90,8 @@ local function check_side(view, report)
   end
 end
 
--- Refuses attention whose queries see later keys or do not see all earlier ones, and facets that change scores.
+-- Refuses, for stick-breaking attention, masks that show later keys or hide earlier keys, and facets that change
+-- scores.
 local function check_stick(view, report)
   local encoding = view.resolved.encoding
   local relative, mask = encoding.relative or {}, (encoding.mask or {}).kind or "full"
@@ -110,6 +111,7 @@ local function check_stick(view, report)
   refuse("encoding.score", encoding.score, "a score cannot be used with stick-breaking attention", "no score")
 end
 
+-- Words for the kinds without a softmax.
 local NAMES = { geometric = "geometric attention", stick_breaking = "stick-breaking attention" }
 
 function M.check(view, report)
@@ -125,8 +127,8 @@ function M.check(view, report)
   if kind == "stick_breaking" then
     check_stick(view, report)
   else
-    check_alone(encoding, report)
-    check_side(view, report)
+    check_geometric(encoding, report)
+    check_sides(view, report)
   end
 end
 

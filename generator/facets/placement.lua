@@ -1,4 +1,4 @@
--- Predicates of a resolved encoding that depend on several facets, such as whether any facet reads positions.
+-- Predicates of a resolved encoding that concern several facets, such as whether any facet reads positions.
 --
 -- Input: the resolved spec, or a view of it with the values that hold for one family. Defaults of fields call these
 -- predicates during resolution, when a later facet may be missing. Output: a value that counts as true or false.
@@ -17,9 +17,10 @@ local function reads_any(resolved, input)
   end)
 end
 
--- Whether the text of a score reads a field of its argument, x, whose name is in the set `names`.
-function M.mentions(formula, names)
-  return lists.any(lists.find_all(formula, "%f[%w_]x%.([%w_]+)"), function(word) return names[word] end)
+-- Whether the text of a score reads a field of the formula's argument x, such as x.distance, with a name in the set
+-- field_names.
+function M.mentions(formula_text, field_names)
+  return lists.any(lists.find_all(formula_text, "%f[%w_]x%.([%w_]+)"), function(word) return field_names[word] end)
 end
 
 local SAMPLED_INPUTS = { distance = true, query = true, key = true }
@@ -34,7 +35,7 @@ end
 
 local BY_TOKEN = { digits = true, by_task = true }
 
--- Whether positions depend on tokens.
+-- Whether the position of a token depends on the token itself, not only on its index.
 function M.is_by_token(resolved)
   return BY_TOKEN[resolved.encoding.positions.kind] or false
 end
@@ -43,7 +44,7 @@ function M.adds_vectors(resolved)
   return resolved.encoding.additive.kind ~= "none"
 end
 
--- Whether pairs have vectors that belong to distances. Vectors of counts (cope) belong to no distance.
+-- Whether the facet `relative` gives pairs vectors that depend on distance. Vectors of cope depend on counts instead.
 function M.has_distance_vectors(encoding)
   local kind = (encoding.relative or {}).kind or "none"
   return kind ~= "none" and kind ~= "cope"
@@ -69,12 +70,12 @@ function M.reads_positions_or_distances(resolved)
 end
 
 -- Whether positions are sampled. Distances that are sampled themselves need no sampled positions.
-function M.draws_positions(resolved)
+function M.samples_positions(resolved)
   return M.is_randomized(resolved) and (M.reads_positions(resolved)
     or resolved.encoding.positions.reading == "difference" and M.reads_distances(resolved))
 end
 
-function M.draws_by_sequence(resolved)
+function M.samples_by_sequence(resolved)
   return M.is_randomized(resolved) and resolved.encoding.positions.draw == "sequence"
 end
 

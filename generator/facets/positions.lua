@@ -83,7 +83,7 @@ M.fields = {
       { "index", "0, 1, 2, ..." } } },
   { path = "encoding.positions.range", is_rare = true, type = "choice", default = "zero_based",
     omitted_value = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
-    used = placement.draws_positions, doc = "the range of samples, with L = max_position",
+    used = placement.samples_positions, doc = "the range of samples, with L = max_position",
     choices = {
       { "zero_based", "positions from 0 to L - 1, distances from 1 to L - 1" },
       { "one_based", "positions and distances from 1 to L" } } },
@@ -91,7 +91,7 @@ M.fields = {
     doc = "whether sampled positions ascend in the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
-      return placement.draws_by_sequence(resolved) and placement.reads_positions_or_distances(resolved)
+      return placement.samples_by_sequence(resolved) and placement.reads_positions_or_distances(resolved)
     end,
     default = function(resolved)
       local rotation = resolved.encoding.rotation
@@ -188,9 +188,11 @@ local function check_draws(view, report)
       notes = { report.note(reader, has_vectors and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
-    local distances_alone = positions.range == "one_based" and not placement.draws_positions(view.resolved)
+    -- T tokens have T positions, but only T - 1 distances, which a range of T - 1 numbers is enough for.
+    local samples_only_distances = positions.range == "one_based" and not placement.samples_positions(view.resolved)
     report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
-      "distinct positions are sampled from that range", 'use positions of kind "index"', distances_alone and 1 or 0)
+      "distinct positions are sampled from that range", 'use positions of kind "index"',
+      samples_only_distances and 1 or 0)
   end
 end
 
@@ -205,8 +207,8 @@ function M.check(view, report)
   end
 end
 
--- Positions per token from which on a warning is given. Training worked with 16: figure 3 of Ruoss et al. has 8192
--- positions for 501 tokens.
+-- A range with more positions than this for each token of the longest sequence causes a warning. Training worked with
+-- 16 positions per token: figure 3 of Ruoss et al. has 8192 positions for 501 tokens.
 local MANY_POSITIONS = 32
 
 -- Warns about a range far above the lengths in use: training would meet most of its positions too seldom.
@@ -268,7 +270,7 @@ function M.explain_length(resolved, sides)
   if (sides.query or sides.key) and placement.is_randomized(resolved) then
     local positions = resolved.encoding.positions
     local samples_distances = positions.reading ~= "difference" and placement.reads_distances(resolved)
-    return (samples_distances or positions.sorted ~= false and placement.draws_positions(resolved))
+    return (samples_distances or positions.sorted ~= false and placement.samples_positions(resolved))
       and "samples as many random positions as a sequence has tokens"
   end
 end
@@ -426,12 +428,16 @@ end
 -- Bytes of the draws of a pass, with the workspaces in which they are sampled.
 function M.count_bytes(family)
   local positions, distance = family.positions, family.positions.distance
-  local int_bytes = 4
-  local numbers = positions.kind == "randomized" and (#family.sides + 1) * positions.draws * positions.max_position or 0
-  if distance.draws then -- one or two sides, and a workspace
-    numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
+  local int_bytes, workspaces = 4, 1
+  local int_count = 0
+  if positions.kind == "randomized" then
+    int_count = (#family.sides + workspaces) * positions.draws * positions.max_position
   end
-  return { draws = int_bytes * numbers }
+  if distance.draws then
+    local sides = distance.independent and 2 or 1
+    int_count = int_count + (sides + workspaces) * distance.draws * distance.max_position
+  end
+  return { draws = int_bytes * int_count }
 end
 
 return M

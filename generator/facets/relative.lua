@@ -1,14 +1,17 @@
 -- The module of the facet `relative`: vectors that contribute to the logit of a pair and depend on the pair's signed
 -- distance, or on a count of keys. modules.lua describes modules of facets.
 --
+-- The vector of a pair is called its row: the pairs with one distance (or count) share one row of a table.
+--
 -- Input of M.plan: the resolved encoding, the family with the field `positions`, and context.width, the model's width.
--- The vector of a pair is called its row. Output:
+-- Output:
 --   kind         "none", "transformer_xl", "shaw" or "cope"
 --   toeplitz     whether the row of a pair depends only on (key - query), so that consecutive queries have consecutive
 --                rows
 --   rotated      whether pairs have no rows, since queries are rotated by their positions instead; only for
 --                transformer_xl, if distances are differences of sampled positions
---   sets         the number of sets of distances in a step: one for each layer, or one for all layers
+--   sets         the number of sets of distances in a step: one for all layers, or one for each layer if each layer
+--                samples its own distances or positions
 --   set_of_layer C text of the index of layer l's set: "0" or "l"
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
 --                side; for other kinds the width of one head, since the heads share a row
@@ -121,7 +124,7 @@ function M.warn_unreached(view, report)
   end
 end
 
--- The plan of cope. Each query computes its own counts of keys.
+-- The plan of cope, whose queries count keys.
 local function plan_counts(relative, family)
   return { kind = "cope", counts = true, toeplitz = false, rotated = false, biases = false, has_step_tables = false,
     vectors_per_query = 2, rows = relative.rows, width = family.head_width,
@@ -141,12 +144,12 @@ function M.plan(encoding, family, context)
     return plan_counts(relative, family)
   end
   local is_toeplitz, has_biases = distance.kind ~= "difference", relative.kind == "transformer_xl"
-  local draws = not is_toeplitz and positions.draws or distance.draws or family.layers
+  local draw_count = not is_toeplitz and positions.draws or distance.draws or family.layers
   local plan = {
     kind = relative.kind,
     toeplitz = is_toeplitz,
     rotated = has_biases and not is_toeplitz,
-    sets = draws >= family.layers and family.layers or 1,
+    sets = draw_count >= family.layers and family.layers or 1,
     biases = has_biases,
     has_step_tables = is_toeplitz or has_biases,
     width = context.width,
@@ -222,7 +225,9 @@ function M.identify_sums(plan)
   return { rows_by_block = list[1] and list or nil }
 end
 
-local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" }, cope = { "rows_by_count" } }
+-- Kind -> the templates of the part `relative` of exported Python files.
+local PYTHON_TEMPLATES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" },
+  cope = { "rows_by_count" } }
 
 -- Parts of exported Python files; modules.lua describes their fields.
 M.parts = { { name = "relative", rank = 60,
@@ -233,13 +238,14 @@ function M.export(family, context)
   local kind = relative.kind ~= "none" and relative.kind
   local input_name = context.memory .. "distance"
   context.extra_inputs[input_name] = kind and not relative.counts and true or context.extra_inputs[input_name]
-  context.part_texts.relative = PAGES[kind]
+  context.part_texts.relative = PYTHON_TEMPLATES[kind]
   context.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
     relative_rows = relative.rows or false, count_factor = relative.factor or false }
 end
 
-local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
+-- The property that says how the vector of a pair is found (attention/terms.lua) -> the term's template.
+local TERM_TEMPLATES = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
 
 function M.make_terms(family)
   local relative = family.relative
@@ -251,9 +257,10 @@ function M.make_terms(family)
         sums = true, first_query = true } } }
   end
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
-  local terms = { { kind = "pair_vector", template = TERMS[form], vectors_per_query = relative.vectors_per_query,
-    rows = relative, properties = { pair_vectors = true, [form] = true, biases = relative.biases, sums = true,
-      first_query = form == "by_pair", computes_tables = relative.has_step_tables } } }
+  local terms = { { kind = "pair_vector", template = TERM_TEMPLATES[form],
+    vectors_per_query = relative.vectors_per_query, rows = relative, properties = { pair_vectors = true,
+      [form] = true, biases = relative.biases, sums = true, first_query = form == "by_pair",
+      computes_tables = relative.has_step_tables } } }
   local function add(template)
     terms[#terms + 1] = { kind = "row_source", template = template, rows = relative, properties = {} }
   end
@@ -277,7 +284,7 @@ local function count_scratch(family, sizes, T)
     + sizes.reals(groups * sizes.round_up(rows, sizes.keys(family)) * sizes.lanes)
 end
 
--- Bytes of the sums of a shard, and of the tables that begin_step fills.
+-- Bytes of the sums of a shard, and of the tables that begin_step fills; see `count_bytes` in modules.lua.
 function M.count_bytes(family, sizes, T, S)
   local relative, round_up, step_tables = family.relative, sizes.round_up, 0
   if relative.kind == "none" then
@@ -286,8 +293,8 @@ function M.count_bytes(family, sizes, T, S)
     return { scratch = count_scratch(family, sizes, T),
       sums = family.layers * sizes.reals(sizes.round_up(relative.rows + 1, sizes.keys(family)) * relative.width) }
   end
-  local function round_stride(places)
-    return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
+  local function round_stride(elements) -- to an odd number of vectors, as the strides of the tables' templates
+    return (round_up(elements, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
   local rows = relative.rotated and relative.width -- rows of the weight's gradient
     or relative.toeplitz and T + S - 1 or relative.rows

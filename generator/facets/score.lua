@@ -137,6 +137,7 @@ local function write_values(values, count)
   return table.concat(words, ", ")
 end
 
+-- The list `learned` of the output. p.from: "query" or "key" if products with these rows are values of tokens.
 local function list_learned(family, parameters)
   return lists.map(parameters, function(p)
     local heads, size = (p.from or leaves.has_head(p)) and family.heads, p.from and family.head_width or p.size
@@ -171,20 +172,20 @@ local function list_members(tables, heads, cross)
   return members
 end
 
--- Numbers of elements as members of the struct of tables. Comments of generated code name the index of a table that has
--- this number of elements for one head.
+-- Numbers of elements as members of the struct of tables. Comments of generated code name the tables, by their index,
+-- that have this number of elements for one head.
 local function list_numbers(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
     classes.make_number("int", "queries", "round_up(T, LANES)",
-      "T, padded to whole vectors: elements of one head by query" .. (cross and "" or " or key")),
-    cross and classes.make_number("int", "keys", "round_up(S, LANES)", "elements of one head by key"),
+      "T, padded to whole vectors: elements of a table [query]" .. (cross and "" or " or [key]") .. " for one head"),
+    cross and classes.make_number("int", "keys", "round_up(S, LANES)", "elements of a table [key] for one head"),
     has.distance and classes.make_number("int", "distances", ("round_up(%s - 1, LANES) + s->queries + LANES"):format(S),
-      "elements of one head by query - key"),
+      "elements of a table [query - key] for one head"),
     has.sum and classes.make_number("int", "sums", cross and "s->queries + s->keys + LANES" or "2 * s->queries + LANES",
-      "by query + key"),
+      "elements of a table [query + key] for one head"),
     has.pair and classes.make_number("size_t", "pairs", ("(size_t)%s * (size_t)s->queries"):format(S),
-      ("[%s][queries]"):format(S)),
+      ("elements of a table [%s][queries] for one head"):format(S)),
   }, function(number) return number or nil end)
 end
 
@@ -195,6 +196,7 @@ local function find_uses(list)
     distance = words.drawn or false }
 end
 
+-- The classes of tables whose gradients the loop over pairs can add up in variables for a group of queries.
 local GATHERED_CLASSES = { uniform = true, query = true, distance = true, sum = true }
 
 -- The tables whose gradients the loop over pairs gathers. The loop adds the gradients of other tables to memory, pair
@@ -251,7 +253,7 @@ local function start_build(source, family, precision)
   return build
 end
 
-local function describe_sets(out, family)
+local function add_sets(out, family)
   out.per_layer = lists.any(out.tables, function(t) return t.per_layer end)
   out.trains = lists.any(out.tables, function(t) return t.learned end)
   out.has = lists.merge({ distance = false, sum = false, pair = false },
@@ -275,17 +277,17 @@ function M.derive(source, family, precision)
   local out = { kind = "expression", formula = ir.format(source.root), pair_formula = lowered.score,
     tables = lowered.tables, constants = build.constants, learned = list_learned(family, source.parameters),
     members = list_members(lowered.tables, build.heads, family.cross) }
-  describe_sets(out, family)
+  add_sets(out, family)
   out.numbers = list_numbers(out.has, family.cross)
   out.filling_nests, out.gradient_nests = make_nests(build, out.tables)
   out.running = nests.make_running(build, lowered.running) or false
   out.pair = nests.make_pair(build, lowered.score)
   out.row = nests.make_row(build, lowered.score)
-  local differs
-  out.pair_gradient, out.recomputes_logit, differs = cpu.derive_pair(build, lowered.score)
+  local gradients_differ -- whether the logit's gradient differs from the score's
+  out.pair_gradient, out.recomputes_logit, gradients_differ = cpu.derive_pair(build, lowered.score)
   local sums = lists.map(lowered.running, function(sum) return sum.query end)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
-  out.changes_gradient = out.trains or out.running ~= false or differs
+  out.changes_gradient = out.trains or out.running ~= false or gradients_differ
   if out.running then
     out.running.is_recomputed = nests.collect_words(out.pair_gradient).r or false
   end
@@ -332,8 +334,8 @@ function M.describe_details(family)
   return family.score_text and "score = " .. family.score_text
 end
 
-local PLACES = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]", sum = "[query + key]",
-  pair = "[key][query]" }
+local INDICES_BY_CLASS = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]",
+  sum = "[query + key]", pair = "[key][query]" }
 
 -- The names of the learned parameters and tables that a table's value reads, to which its gradient is propagated, in
 -- the order of reading.
@@ -353,7 +355,7 @@ function M.add_choices(plan, families, add)
   for _, t in ipairs(score.tables or {}) do
     local by_layer = score.per_layer and plan.layers > 1 and ", for each layer" or ""
     local gradient = t.learned and "; its gradient goes to " .. list_destinations(t.value) or ""
-    local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
+    local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. INDICES_BY_CLASS[t.class]
     add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(by_layer,
       expression_text.format(t.value), gradient))
   end
@@ -383,14 +385,14 @@ function M.identify(encoding)
   return { score = encoding.score, parameters = identify_parameters(encoding.parameters) }
 end
 
--- The values of tokens, from a learned map of the block's input: the values of all heads of one parameter lie side by
--- side.
+-- Requests the values of tokens. One learned map of the block's input computes the values of all parameters; the values
+-- of one parameter for all heads lie side by side.
 function M.request_value(family)
   local running = family.score.running
   local maps = running and running.maps or {}
   local first_parameter = maps[1] and maps[1].parameter
-  for _, value in ipairs(maps) do
-    local p = value.parameter
+  for _, map in ipairs(maps) do
+    local p = map.parameter
     if canonical.format(p.init) ~= canonical.format(first_parameter.init) then
       error({ problem = true, field = "encoding.parameters." .. p.name,
         what = ("the initial values differ from the initial values of x.%s"):format(first_parameter.name),
@@ -398,8 +400,8 @@ function M.request_value(family)
     end
   end
   return first_parameter and { name = "values", columns = #maps * family.heads, bias = true, cached = true,
-    init = first_parameter.init, comment = "of every head: " .. table.concat(lists.map(maps, function(value)
-      return value.parameter.name
+    init = first_parameter.init, comment = "of every head: " .. table.concat(lists.map(maps, function(map)
+      return map.parameter.name
     end), ", "), description = "values of every head" } or nil
 end
 
@@ -431,12 +433,12 @@ end
 -- their gradients.
 function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
-  local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
-    distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
+  local counts_by_class = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes,
+    pair = S * queries, distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
   local bytes = (family.score.sets or 0) * lists.sum(family.score.tables or {}, function(t)
     local padding = (t.class == "query" or t.class == "pair") and sizes.lanes or 0
-    return sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + padding)
-      + (t.row and sizes.reals(counts[t.class]) or 0)
+    return sizes.reals(counts_by_class[t.class] * (t.per_head and family.heads or 1) + padding)
+      + (t.row and sizes.reals(counts_by_class[t.class]) or 0)
   end)
   local running = family.score.running
   local sums = running and #running.sums * family.heads * (queries + sizes.lanes) or 0

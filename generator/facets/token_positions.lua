@@ -16,7 +16,7 @@ local M = {}
 
 local KIND = "encoding.positions.kind"
 
--- Refuses facets that would need the positions of tokens as numbers on a line.
+-- Refuses facets that compute with positions, such as a rotation, unless these facets read positions by index instead.
 local function check_readers(view, report)
   local encoding, name = view.resolved.encoding, ('"%s"'):format(view.resolved.encoding.positions.kind)
   local hint = 'positions.elsewhere = "index" gives positions by index to rotation, relative and scores'
@@ -35,7 +35,8 @@ local function check_readers(view, report)
   end
 end
 
--- Whether each line of the task's files has the positions of its tokens.
+-- Whether the task reads files of examples in which every line gives the positions of its tokens. facts: the facts of
+-- the task (spec/task/tasks.lua).
 function M.has_positions_of_lines(facts)
   return facts.data ~= nil and not facts.data.is_generated
 end
@@ -90,10 +91,10 @@ function M.check(view, report)
   if positions.offset and positions.max_position and positions.offset >= positions.max_position then
     report.refuse("encoding.positions.offset", "encoding.positions.max_position", positions.max_position, {
       what = ("%d leaves no position for digits"):format(positions.offset),
-      expected = "below encoding.positions.max_position, which the sum of a position and the offset does not exceed" })
+      expected = "a number below encoding.positions.max_position, the limit for the sum of a position and the offset" })
   elseif positions.offset then
     report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
-      "a number may fill the sequence, and training adds up to encoding.positions.offset to its positions",
+      "a number may fill the sequence, and training adds an offset of at most encoding.positions.offset to its digits",
       "lower encoding.positions.offset", -positions.offset)
   end
 end

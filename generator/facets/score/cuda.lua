@@ -17,9 +17,9 @@
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
 --   gathers             [class] -> list of the tables whose gradients the loop over pairs gathers (adds up in
 --                       variables); running sums have the classes query_token and key_token. An item of a list is
---                       { name, target, index (from 0) }. The list has further fields: its class, its count, the names
---                       of its tables in one text, the statements that compute the gradients, and needs_logit, whether
---                       these statements read the logit
+--                       { name, target, index (from 0) }. The list has further fields: `class`; `count`, the number of
+--                       items; `names`, the names of the tables in one text; `statements`, which compute the gradients;
+--                       and needs_logit, whether these statements read the logit
 --   lists               the lists of `gathers` in a fixed order
 --   running             false, or a description of terms of tokens and their running sums: the fields of the result of
 --                       nests.make_running, and
@@ -29,19 +29,20 @@
 --       name, unit, start     fields of nests.make_running
 --       vector                the name of the parameter
 --       by_norm               C text that divides by the norm of the parameter, such as " / slope_divisor"; or ""
---       place                 C text of the index of element e's gradient in the array of gradients of products, such
+--       index_text            C text of the index of element e's gradient in the array of gradients of products, such
 --                             as "count + e"
---       from                  C text to add to the array's name: the offset of this product's gradients, such as
---                             " + count", or ""
+--       offset_text           C text to append to the array's name, for the address of this product's gradients, such
+--                             as " + count"; or ""
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
 --                           pairs of a query, or of a key; a query stores 0 for numbers that no pair reads
 --   uniform_count       the number of gathered tables of class uniform
 --   stages              lists of loop nests that fill tables, with barriers between the lists
 --   stage_count         the number of these lists
 --   gradient_nests      loop nests that propagate gradients to parameters
---   work                arrays that gradient_nests need, members of the struct score_work
+--   work                temporary arrays of gradient_nests: the members of the struct score_work
 --   uniform_work        the arrays of score_work that start with zeros, sums for tables of class uniform
---   filling             record of the function that fills tables: { uses }, the set of the names that it declares
+--   filling             record of the function that fills tables: { uses }, the set of the names that the function
+--                       reads and so has to declare
 --   ending              record of the function that ends a step: { uses, scratch_words }, where scratch_words are the
 --                       words of a comment for the memory that the function needs
 
@@ -71,18 +72,18 @@ end
 
 -- The numbers of elements that a struct with these members needs, { type, name, value, comment }; at least one, since C
 -- has no empty struct. Sets members.has_distance_tables. has_full_comments: true for the struct score_tables, to which
--- the comments of other structs refer. The comment "T: elements of one head by query" means that a head's table with an
--- element for each query has T elements.
+-- the comments of other structs refer.
 local function list_numbers(build, members, has_full_comments)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(is_needed, type, name, value, comment)
     list[#list + 1] = is_needed and classes.make_number(type, name, value, comment) or nil
   end
   add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
-    not has_full_comments and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
-  add(has.key and cross, "int", "keys", "S", has_full_comments and "S: elements of one head by key")
+    not has_full_comments and "as in score_tables"
+      or ("T: elements of a table [query]%s for one head"):format(cross and "" or " or [key]"))
+  add(has.key and cross, "int", "keys", "S", has_full_comments and "S: elements of a table [key] for one head")
   add(has.distance or has.sum, "int", "distances", cross and "T + S - 1" or "2 * T - 1", has_full_comments
-    and ("%s - 1: elements of one head by query - key or query + key"):format(cross and "T + S" or "2 T"))
+    and ("%s - 1: elements of a table [query - key] or [query + key] for one head"):format(cross and "T + S" or "2 T"))
   add(has.pair, "size_t", "pairs", ("(size_t)T * (size_t)%s"):format(cross and "S" or "T"),
     has_full_comments and (cross and "T S" or "T^2"))
   members.has_distance_tables = has.distance or false
@@ -128,7 +129,8 @@ local function merge_uses(build, list)
   return set
 end
 
-local RESULTS = { assign = true, add = true, add_element = true }
+-- The kinds of statements that store a result of a nest.
+local RESULT_KINDS = { assign = true, add = true, add_element = true }
 
 local function has_kind(statements, kinds)
   return lists.any(statements, function(statement) return kinds[statement.kind] end)
@@ -142,7 +144,7 @@ end
 -- may_share_heads: whether threads may divide the heads among them.
 local function describe_nest(build, nest, may_share_heads)
   nest.on_one_thread = nest.class == "uniform"
-    and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
+    and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULT_KINDS))
   nest.long_heads = has_kind(nest.head, { loop = true })
   nest.uses = find_uses(build, nest)
   return nest
@@ -168,8 +170,8 @@ local function make_filling(build, tables)
 end
 
 -- The loop nests that propagate gradients from tables to parameters, and the record of the function that contains them.
--- Nests of pairs come first, since they add to gradients of other tables. Barriers keep the reads of a thread apart
--- from the writes of other threads, and separate nests that add to the same sums.
+-- Nests of pairs come first, since they add to gradients of other tables. A barrier separates writes of some threads
+-- from later reads by other threads, and separates nests that add to the same sums.
 local function make_gradients(build, tables)
   local list, may_share_heads = {}, false
   for i = #classes, 1, -1 do
@@ -207,12 +209,12 @@ local function describe_pair(out, build, score)
   out.uniform_count = gathered_tables.uniform and #gathered_tables.uniform or 0
 end
 
--- A product of rows and a learned vector. number: its place among all products.
-local function describe_product(value, number)
-  local p, offset = value.parameter, number > 2 and ("%d * count"):format(number - 1) or "count"
+-- A product of rows and a learned vector. index: the index of the product in the list of all products, from 1.
+local function describe_product(value, index)
+  local p, offset = value.parameter, index > 2 and ("%d * count"):format(index - 1) or "count"
   return { name = value.name, vector = p.name, unit = p.unit or false, start = value.start,
     by_norm = p.unit and (" / %s_divisor"):format(p.name) or "",
-    place = number > 1 and offset .. " + e" or "e", from = number > 1 and " + " .. offset or "" }
+    index_text = index > 1 and offset .. " + e" or "e", offset_text = index > 1 and " + " .. offset or "" }
 end
 
 -- The field `running` of the output.
@@ -224,6 +226,7 @@ local function describe_running(build, sums, gathered_tables)
   running.words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
   running.rows = lists.map(sums, function(sum) return sum.is_sum and (sum.query.head_row or "h") or nil end)
   running.products = lists.map(running.products, describe_product)
+  -- C text of the variable in which a query's or a key's loop over pairs sums the gradient of t; nil without gradient.
   local function find_sum(class, t)
     local entry = lists.find(gathered_tables[cuda.TOKEN_CLASSES[class]] or {}, function(g) return g.table == t end)
     return entry and ("%s_sums[%d]"):format(class, entry.index) or nil

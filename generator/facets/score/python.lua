@@ -11,7 +11,7 @@
 -- the index of the layer.
 
 local lists = require("base.lists")
-local shapes = require("expression.leaves")
+local leaves = require("expression.leaves")
 local text = require("expression.text")
 local torch = require("expression.torch")
 local wording = require("base.wording")
@@ -19,7 +19,7 @@ local wording = require("base.wording")
 local M = {}
 
 local function write_shape(p)
-  local heads, size = shapes.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
+  local heads, size = leaves.has_head(p) and "HEADS", p.size and ("%d"):format(p.size)
   return heads and size and heads .. ", " .. size or heads or size or "1"
 end
 
@@ -39,9 +39,9 @@ local function add_parameters(facts, parameters)
       table.insert(facts.maps, p.name)
     elseif not p.learned then
       table.insert(facts.constants, { name = p.name, lines = wrap_values(p.values),
-        view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
+        view = leaves.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
     else
-      table.insert(shapes.has_layer(p) and facts.own or facts.shared, { name = p.name,
+      table.insert(leaves.has_layer(p) and facts.own or facts.shared, { name = p.name,
         text = ("nn.Parameter(torch.empty(%s))"):format(write_shape(p)) })
     end
   end
@@ -51,10 +51,17 @@ end
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" }, { "values", "values" } }
 
--- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters by kind
--- (own: each layer has its own; shared: all layers share them; maps: values of tokens; products: values from queries
--- and keys). The field `queries` is the index of the dimension of queries in a tensor of values by query, counted from
--- the end as in PyTorch: -2 or -1.
+-- The formula as a Python function. memory: the prefix of the names of the keys' stream. Fields of the result:
+--   lines       the lines of the function
+--   arguments   the text of its arguments after the first; passed_arguments: the text of the values that calls pass
+--   constants   values of parameters that are not learned
+--   own, shared   learned parameters: each layer has its own, or all layers share them
+--   maps        the names of the parameters that are values of tokens; value_width: the number of these values for a
+--               token, as text; value_names: the names as text
+--   products    parameters whose products with queries or keys are values of tokens
+--   queries     the dimension of queries in a tensor of values by query, counted from the end as in PyTorch: -2 or -1
+--   text        the texts that decide whether two scores are equal
+-- and for each name that the function may read, such as `length`, whether it reads the name.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.passed_arguments, score.constants = "", "", {}

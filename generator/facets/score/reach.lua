@@ -47,8 +47,8 @@ local function compute_value(node, i, j)
     return node.row[1] * i + node.row[2] * j + node.row[3]
   elseif node.op == "bucket" then
     local value, count = compute_value(node[1], i, j), 0
-    for number, edge in ipairs(value and node.edges or {}) do
-      count = edge <= value and number or count
+    for index, edge in ipairs(value and node.edges or {}) do
+      count = edge <= value and index or count
     end
     return value and count
   elseif node.op == "select" then
@@ -79,10 +79,10 @@ local function sees(view, i, j)
 end
 
 -- Calls visit(i, j) for the pairs to test: all pairs of TOKENS tokens, or, if the index depends only on the distance,
--- one query with keys on both sides.
-local function visit_pairs(index, visit)
+-- query 0 with keys up to FARTHEST on both sides. index_node: the node that computes the index of a lookup.
+local function visit_pairs(index_node, visit)
   local depends_on_distance_alone, only_reached = true, false
-  visit_nodes(index, only_reached, function(node)
+  visit_nodes(index_node, only_reached, function(node)
     depends_on_distance_alone = depends_on_distance_alone and (not node.row or node.row[1] == -node.row[2])
   end)
   for i = 0, depends_on_distance_alone and 0 or TOKENS - 1 do
@@ -93,23 +93,23 @@ local function visit_pairs(index, visit)
 end
 
 -- Adds the indices, from 0, that a lookup reads to the set `read` for visible pairs, and to `hidden` for hidden pairs.
-local function add_indices(view, node, read, hidden)
-  local index, size = node[1], node.parameter.size
-  if compute_value(index, 0, 0) == nil then
-    for number = math.max(0, index.low), math.min(size - 1, index.high) do
-      read[number] = true
+local function add_indices(view, lookup, read, hidden)
+  local index_node, size = lookup[1], lookup.parameter.size
+  if compute_value(index_node, 0, 0) == nil then
+    for index = math.max(0, index_node.low), math.min(size - 1, index_node.high) do
+      read[index] = true
     end
     return
   end
-  visit_pairs(index, function(i, j)
-    local number = math.tointeger(compute_value(index, i, j))
+  visit_pairs(index_node, function(i, j)
+    local index = math.tointeger(compute_value(index_node, i, j))
     local set = sees(view, i, j) and read or hidden
-    if number then
-      set[number] = true
+    if index then
+      set[index] = true
     end
   end)
-  for number = 0, size - 1 do -- untested pairs may read all other indices in the index's range
-    read[number] = read[number] or not hidden[number] and number >= index.low and number <= index.high or nil
+  for index = 0, size - 1 do -- untested pairs may read all other indices from index_node.low to index_node.high
+    read[index] = read[index] or not hidden[index] and index >= index_node.low and index <= index_node.high or nil
   end
 end
 
@@ -130,10 +130,10 @@ local function warn_table(view, report, p, lookups)
   for _, node in ipairs(lookups) do
     add_indices(view, node, read, hidden)
   end
-  for number = 0, p.size - 1 do
-    if not read[number] then
-      unreached[#unreached + 1] = number + p.first
-      is_masked = is_masked or hidden[number] ~= nil
+  for index = 0, p.size - 1 do
+    if not read[index] then
+      unreached[#unreached + 1] = index + p.first
+      is_masked = is_masked or hidden[index] ~= nil
     end
   end
   if unreached[1] then
@@ -143,7 +143,7 @@ local function warn_table(view, report, p, lookups)
   end
 end
 
--- Symbols that differ between the keys of a query.
+-- Symbols whose values differ between the keys of a query.
 local DIFFERING = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
 
 -- Whether a node's value differs between the keys of a query. cache: node -> the result of an earlier call.
@@ -174,9 +174,10 @@ local function find_linear_parts(node, cache)
   end
 end
 
--- Returns two values. The first is the set of parameters that get a gradient through a softmax: terms with one value
--- for all keys of a query cancel in a softmax, so their parameters get none. The second is whether the score is a sum
--- of the logit and other terms; the logit may have a factor with one value for all keys.
+-- Returns two values. The first is the set of the parameters that get a gradient through a softmax. A term that has one
+-- value for all keys of a query cancels in a softmax, so parameters that only such terms read get no gradient. The
+-- second is whether the score is a sum of the logit and other terms; the logit may have a factor with one value for all
+-- keys.
 function M.find_reached(root)
   local cache, is_visited, reached, is_summand = {}, {}, {}, true
   local only_reached = true

@@ -8,6 +8,7 @@ local M = { "uniform", "query", "key", "distance", "sum", "pair" }
 local SHAPES = { uniform = "", query = "[queries]", key = "[keys]", distance = "[query - key]", sum = "[query + key]",
   pair = "[keys][queries]" }
 
+-- The comment of a table's declaration in C. per_head: whether the table has elements for each head.
 function M.describe_shape(t, per_head)
   local shape = (per_head and "[HEADS]" or "") .. SHAPES[t.class]
   return shape ~= "" and (" /* %s */"):format(shape) or ""
@@ -19,6 +20,7 @@ function M.write_count(t, head_count, heads)
   return "(size_t)" .. (not heads and head_count or t.class == "uniform" and heads or heads .. " * " .. head_count)
 end
 
+-- A member of a generated struct that is a number of elements. value: C text.
 function M.make_number(type, name, value, comment)
   return { type = type, name = name, value = value, comment = comment and (" /* %s */"):format(comment) or "" }
 end

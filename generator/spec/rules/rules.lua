@@ -235,7 +235,7 @@ local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
   local function add_reader(streams, path, view)
-    for _, stream in ipairs(placement.draws_by_sequence(view) and streams or {}) do
+    for _, stream in ipairs(placement.samples_by_sequence(view) and streams or {}) do
       table.insert(by_stream[stream], { path = path, positions = view.encoding.positions })
     end
   end

@@ -24,14 +24,14 @@ INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
         dvalues[${value.column}] = d${value.name}; % for _, value in ipairs(maps)
         for (int c = ${used_columns} + h; c < ${row_width}; c += ${PREFIX}HEADS) dvalues[c] = 0; /* unused columns */ % if has_unused_columns
 % for _, product in ipairs(products) do
-        w->${prefix}dproducts[${product.place}] = d${product.name};
+        w->${prefix}dproducts[${product.index_text}] = d${product.name};
         add_row_grad(${PREFIX}HEAD_WIDTH, d${product.name}${product.by_norm}, ${product.vector}, w->${attends.dq}${product.start} + (size_t)token * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH);
 % end
     }
     __syncthreads();
 % for _, product in ipairs(products) do
 % local vector = prefix .. "score_" .. product.vector
-    content_bias_grad(${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE, sequences * T, s->${attends.q}${product.start}, w->${prefix}dproducts${product.from}, 1, g->${vector});
+    content_bias_grad(${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE, sequences * T, s->${attends.q}${product.start}, w->${prefix}dproducts${product.offset_text}, 1, g->${vector});
     divide_by_norms_grad(${PREFIX}HEADS, ${PREFIX}HEAD_WIDTH, v->p->${attends.block}[l].${vector}, g->${vector}); % if product.unit
 % end
     __syncthreads(); % if products[1]
