@@ -2,16 +2,17 @@
 --
 -- Output: an exit code, and a message or nil. Input: the arguments of a verb, with fields that main.lua adds:
 --   project   the project; project:find(SPEC, sets) returns a planned spec, also for a cell of a study (STUDY:CELL), or
---             nil and a message
+--             nil and a message. sets, here and below: a list of FIELD=VALUE (--set), or nil
 --   say(line)   prints a line
 --   open()    returns the verb's planned spec with the choices that were tuned on this machine; or prints a message and
 --             returns nil and an exit code
---   provide(SPEC, sets)   builds a trainer and returns its folder, nil, and the flags that name the spec's data files;
---             or prints a message and returns nil and an exit code
+--   provide(SPEC, sets)   builds a trainer and returns three values: its folder, nil, and the flags that name the
+--             spec's data files; or prints a message and returns nil and an exit code
 
 local stop = require("lab.stop")
 
--- Makes a verb from the function `run` of the module that load(arguments) returns. prefix: put before messages, or nil.
+-- Makes a verb from the function `run` of the module that load(arguments) returns. prefix: the text before messages, or
+-- nil.
 local function make_verb(load, prefix)
   return function(arguments)
     local code, message = stop.catch(load(arguments).run, arguments)

@@ -72,6 +72,7 @@ local function read_difference(word, earlier)
   return number and number > (earlier[#earlier] or 0) and number <= MAX_NUMBER and number + 0.0 or nil
 end
 
+-- A row describes an option: its name, its help and further fields (cli/options.lua).
 local function make_seed_row(noun)
   return { "--seed S", "seed of the " .. noun, default = "1", convert = read_positive }
 end

@@ -16,7 +16,7 @@ local read_positive = converters.read_positive
 
 local PICTURES = { svg = true, pdf = true, png = true }
 
--- Checks the ending of a picture's file, and returns its name unchanged.
+-- Returns the name of a picture's file unchanged, if its ending is one of PICTURES.
 local function read_picture(text)
   return PICTURES[text:match("%.(%l+)$")] and text or nil,
     ("%s: expected a name that ends in .svg, .pdf or .png"):format(text)

@@ -1,7 +1,7 @@
 -- The command line of `runs`.
 --
 -- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle returns a message if words cannot be used
--- together, nil if they can, and replaces the words in the parser's result by these fields:
+-- together, nil if they can. It derives these fields from the words, the field `words` of the parser's result:
 --   action   list, show, remove or rename
 --   paths    folders of runs
 --   name     the new name, for rename
@@ -49,8 +49,8 @@ local function find_conflict(result)
   elseif action == "show" and #result.paths ~= 1 then
     return "show needs the folder of one run"
   end
-  local is_empty = action == "remove" and #result.paths == 0
-  return is_empty and "remove needs the folders of runs, or a folder with --where" or nil
+  local lacks_folder = action == "remove" and #result.paths == 0
+  return lacks_folder and "remove needs the folders of runs, or a folder with --where" or nil
 end
 
 function M.settle(result)

@@ -28,8 +28,8 @@ local function read_span(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)
 end
 
--- Adds the words that name a study and choose its cells. grid_folder: words for the folder that gets the study file of
--- a grid from flags, for the help.
+-- Adds the words that name a study and choose its cells. grid_folder: a text for the help, the folder in which a grid
+-- from flags is saved as a study file.
 local function add_study(command, grid_folder)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
     .. "of its cells; with --axis, --seeds or --learning-rate a spec"):target("words"):args("1+")

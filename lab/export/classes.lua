@@ -4,14 +4,14 @@
 -- Input: an unfused network (network/graph/builder.lua), and further facts, which M.derive documents. Output, a table:
 --   list            the classes, without the network's, in the order in which Python must read them
 --   network         the class of the network
---   renamed         attributes that do not have their names in checkpoints (python_names.lua)
---   variables       names of the variables that the network's forward pass reads, by stream: { place (positions),
---                   distance, memory_distance }
+--   renamed         attributes whose names in checkpoints are others (python_names.lua)
+--   variables       { place, distance, memory_distance }: for positions, distances, and distances to keys of the other
+--                   stream, the names of the variables that the network's forward pass reads, by stream
 -- A class:
 --   name            its name
 --   template        the template that writes the class
 --   docstring       the text of its docstring, or false
---   layer           whether its constructor takes the index of its layer
+--   takes_layer     whether its constructor takes the index of its layer
 --   modules         its attributes: { name, text }, or { name, type, entries }, with entries { name, text }
 --   arguments       the text of the arguments of its forward pass
 --   lines           the lines of its forward pass
@@ -40,17 +40,17 @@ local INPUT = 1
 --   dictionaries    attributes that are dictionaries of modules, by the folder of their tensors
 --   expressions     the Python expressions of its modules, by the key with which each module was added
 --   is_block        whether it is the class of a block
---   attends         whether it contains an attention or adds an encoding of positions
+--   uses_positions  whether it contains an attention or adds an encoding of positions
 --   folder          the folder of a composite's tensors, or nil
---   rates           the number of its different dropout rates
+--   rate_count      the number of its different dropout rates
 -- In methods, p is a parameter of the network (network/graph/builder.lua).
 local Class = {}
 Class.__index = Class
 
 local function new_class(state, docstring)
-  return setmetatable({ state = state, docstring = docstring or false, layer = false, modules = {}, extra_inputs = {},
-    template = "python/class.tpl", attributes = names_module.new_attributes(), dictionaries = {}, expressions = {},
-    is_block = docstring ~= nil }, Class)
+  return setmetatable({ state = state, docstring = docstring or false, takes_layer = false, modules = {},
+    extra_inputs = {}, template = "python/class.tpl", attributes = names_module.new_attributes(), dictionaries = {},
+    expressions = {}, is_block = docstring ~= nil }, Class)
 end
 
 -- Adds a module, { text } or { type, entries }, as an attribute and returns the attribute's expression. word: its name
@@ -87,7 +87,8 @@ local function format_bias(p)
   return p.bias and "" or ", bias=False"
 end
 
--- Returns the expressions of the linear modules of a matrix product; in a composite their names lack the folder.
+-- Returns the expressions of the linear modules of a matrix product. In a composite, a module's name is the tensor's
+-- name without the composite's folder.
 function Class:add_linears(p)
   return lists.map(p.tensors, function(path)
     return self:add_module(path, self.folder and path:sub(#self.folder + 2) or path, ("nn.Linear(%s, %s%s)"):format(
@@ -117,7 +118,7 @@ end
 function Class:add_dropout(dropout)
   local rate = dropout.rate
   if not self.expressions[rate] then
-    local name = names_module.add_variable(self.attributes, self.rates > 1 and dropout.name:lower() .. "_dropout"
+    local name = names_module.add_variable(self.attributes, self.rate_count > 1 and dropout.name:lower() .. "_dropout"
       or "dropout")
     self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(rate) }
     self.expressions[rate] = "self." .. name
@@ -143,7 +144,7 @@ local function name_variable(state, quantity, stream)
 end
 
 -- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
--- of a tensor of the result's type.
+-- of a tensor whose type the result gets.
 function Class:add_position(encoding, rows, stream, like)
   if encoding.draw and encoding.draw.by_token then
     local place = encoding.draw.by_token.max_position and M.name_positions(self.state.net, stream)
@@ -162,14 +163,14 @@ end
 -- named after the first of the words (...) that names no other class, or after the last word if all do.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
-  if not class.is_block and state.same[key] then
-    return state.same[key]
+  if not class.is_block and state.class_by_text[key] then
+    return state.class_by_text[key]
   end
   local words = { ... }
   class.name = state.names:add_class(lists.find(words, function(word)
     return not state.names.classes[names_module.to_camel(word)]
   end) or words[#words])
-  state.same[key] = class
+  state.class_by_text[key] = class
   state.list[#state.list + 1] = class
   return class
 end
@@ -177,7 +178,7 @@ end
 -- Counts the different dropout rates of a class's operations; does not count operations of composites, the keys of
 -- composite_by_op.
 local function count_rates(class, ops, composite_by_op)
-  class.rates = #lists.drop_repeats(lists.map(ops, function(op)
+  class.rate_count = #lists.drop_repeats(lists.map(ops, function(op)
     return op.dropout and not composite_by_op[op] and op.dropout.rate or nil
   end))
 end
@@ -216,7 +217,7 @@ end
 
 local function add_extra_inputs(class, inner_class)
   lists.update(class.extra_inputs, inner_class.extra_inputs)
-  class.layer = class.layer or inner_class.layer
+  class.takes_layer = class.takes_layer or inner_class.takes_layer
 end
 
 local function add_terms(terms, texts)
@@ -250,13 +251,14 @@ end
 local function make_attention_class(state, group)
   local op, class = group.attention, new_class(state)
   local facts = state.facets[op]
-  class.extra_inputs, class.layer, class.template = facts.extra_inputs, facts.layer, "attention/python/attention.tpl"
+  class.extra_inputs, class.takes_layer = facts.extra_inputs, facts.takes_layer
+  class.template = "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
   class.arguments = table.concat(lists.append(arguments, list_extra_inputs(class)), ", ")
   class.attention = lists.merge(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
     memory_positions = class.extra_inputs.memory_positions and "memory_positions" or "positions",
     distance = class.extra_inputs.memory_distance and "memory_distance" or "distance",
-    layer_argument = class.layer and ", layer" or "", query_bias = format_bias(op.q.op.p),
+    layer_argument = class.takes_layer and ", layer" or "", query_bias = format_bias(op.q.op.p),
     memory_bias = format_bias(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
       and format_bias(group.last.p) })
   local unique_class = add_class(state, class, group.path, op.family.name .. "_" .. group.path)
@@ -272,11 +274,11 @@ local function make_group_item(state, class, group, scope)
     or make_composite_class(state, group, scope.name)
   local is_outside_blocks = scope == state.net
   add_extra_inputs(class, inner_class)
-  if is_outside_blocks and inner_class.layer then
+  if is_outside_blocks and inner_class.takes_layer then
     stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
   local module = class:add_attribute(group.path, { text = ("%s(%s)"):format(inner_class.name,
-    inner_class.layer and "layer" or "") })
+    inner_class.takes_layer and "layer" or "") })
   local variables = is_outside_blocks and list_passed_variables(state, inner_class, group.out.stream)
     or list_extra_inputs(inner_class)
   return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(operand)
@@ -292,7 +294,7 @@ local function get_times(scope)
   return scope.by_length and "passes" or scope.loops
 end
 
--- The item of a group: its own items, which run `times` times.
+-- Makes the item of a group. `items` in it are the group's own items, which run `times` times.
 local function make_loop_of_items(state, class, op)
   local group = op.block
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, group = { name = group.name, scope = group,
@@ -301,13 +303,13 @@ end
 
 local function make_loop_item(state, class, op)
   local block, inner_class = op.block, make_block_class(state, op.block)
-  local lines = inner_class.attends and state.in_layers or {}
+  local lines = inner_class.uses_positions and state.in_layers or {}
   if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, ("samples for each layer in %s, which runs several times"):format(block.title))
   end
   add_extra_inputs(class, inner_class)
-  class.layer = false
-  local text = inner_class.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
+  class.takes_layer = false
+  local text = inner_class.takes_layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList(%s)"):format(text:format(inner_class.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name,
@@ -321,13 +323,13 @@ local function list_layer_blocks(op)
   return lists.map(list, function(inner) return inner.block.number and inner.block end)
 end
 
--- The encoding by layer that a block's attention has, by its name in the spec.
+-- Returns the name that the encoding of a block's attention has in the spec's list of encodings by layer.
 local function find_entry(block)
   return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
 end
 
--- The item of layers with different encodings, from their operations: one loop over modules of several classes. Each
--- class takes every argument that any of the classes needs, since the loop has one call.
+-- Makes the item of layers with different encodings from their operations: one loop over modules of several classes.
+-- Each class takes every argument that any of the classes needs, since the loop has one call.
 local function make_layers_item(state, class, layer_ops)
   local blocks, extra_inputs, words, classes = lists.collect(layer_ops, list_layer_blocks), {}, {}, {}
   for _, block in ipairs(blocks) do
@@ -339,8 +341,8 @@ local function make_layers_item(state, class, layer_ops)
     end
   end
   for _, inner_class in ipairs(classes) do
-    if inner_class.layer or extra_inputs.shared and inner_class.extra_inputs.shared then
-      stop.exit(INPUT, inner_class.layer and "the layer index of layers with different encodings"
+    if inner_class.takes_layer or extra_inputs.shared and inner_class.extra_inputs.shared then
+      stop.exit(INPUT, inner_class.takes_layer and "the layer index of layers with different encodings"
         or "layers with different encodings, of which several share the numbers of their scores")
     end
     lists.update(extra_inputs, inner_class.extra_inputs)
@@ -350,7 +352,7 @@ local function make_layers_item(state, class, layer_ops)
     inner_class.arguments = table.concat(lists.join({ "h" }, list_extra_inputs(inner_class)), ", ")
   end
   add_extra_inputs(class, classes[1])
-  local lines = lists.any(classes, function(inner_class) return inner_class.attends end) and state.in_layers or {}
+  local lines = lists.any(classes, function(inner) return inner.uses_positions end) and state.in_layers or {}
   if blocks[1].loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, "samples for each layer in layers that run several times")
   end
@@ -363,16 +365,16 @@ local function make_layers_item(state, class, layer_ops)
 end
 
 function list_items(state, class, scope)
-  local items, owner = {}, groups.find_groups(scope)
-  local by_layer = lists.filter(scope.ops, function(op) return list_layer_blocks(op)[1] end)
-  if not scope.is_group then -- it has no dropout of its own
-    count_rates(class, scope.ops, owner)
+  local items, group_by_op = {}, groups.find_groups(scope)
+  local layer_ops = lists.filter(scope.ops, function(op) return list_layer_blocks(op)[1] end)
+  if not scope.is_group then -- a group is a part of an outer class, whose rates are counted already
+    count_rates(class, scope.ops, group_by_op)
   end
   for _, op in ipairs(operations.list_own(scope.ops)) do
-    local group = owner[op]
-    class.attends = class.attends or op.kind == "attention" or op.kind == "place"
-    if lists.has(by_layer, op) then
-      items[#items + 1] = op == by_layer[1] and make_layers_item(state, class, by_layer) or nil
+    local group = group_by_op[op]
+    class.uses_positions = class.uses_positions or op.kind == "attention" or op.kind == "place"
+    if lists.has(layer_ops, op) then
+      items[#items + 1] = op == layer_ops[1] and make_layers_item(state, class, layer_ops) or nil
     elseif group and group.last == op then
       items[#items + 1] = make_group_item(state, class, group, scope)
     elseif op.kind == "block" and op.block.is_group then
@@ -435,15 +437,14 @@ end
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
 function M.derive(net, facts)
-  -- same: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
+  -- class_by_text: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
-    shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, same = {}, list = {},
-    parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
+    shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, class_by_text = {},
+    list = {}, parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:add_class(facts.name)
   local network = make_network_class(state)
   network.name = name
-  return { list = state.list, network = network, renamed = state.names.renamed,
-    variables = state.variables }
+  return { list = state.list, network = network, renamed = state.names.renamed, variables = state.variables }
 end
 
 return M

@@ -54,8 +54,8 @@ end
 
 local GROUPED_KINDS = { product = true, activation = true, gate = true }
 
--- Groups operations number `from` to `to` of a scope; nil unless they read a single value from other operations, and
--- other operations read only the last result.
+-- Returns the group of the operations with indices `from` to `to` of a scope. Returns nil unless these read only one
+-- value from other operations, and other operations read only the last result.
 local function find_group(scope, path, from, to, readers)
   local group = { path = path, ops = {}, list = {}, out = scope.ops[to].out, last = scope.ops[to] }
   local results = {}
@@ -83,7 +83,7 @@ local function find_group(scope, path, from, to, readers)
 end
 
 function M.find_groups(scope)
-  local readers, group_by_op, first, last, paths = find_readers(scope), {}, {}, {}, {}
+  local readers, group_by_op, first_index, last_index, paths = find_readers(scope), {}, {}, {}, {}
   local function add(group)
     for op in next, group and group.ops or {} do
       group_by_op[op] = group
@@ -97,12 +97,12 @@ function M.find_groups(scope)
   for i, op in ipairs(scope.ops) do
     local path = not group_by_op[op] and find_folder(op)
     if path then
-      paths[#paths + 1] = not first[path] and path or nil
-      first[path], last[path] = first[path] or i, i
+      paths[#paths + 1] = not first_index[path] and path or nil
+      first_index[path], last_index[path] = first_index[path] or i, i
     end
   end
   for _, path in ipairs(paths) do
-    add(find_group(scope, path, first[path], last[path], readers))
+    add(find_group(scope, path, first_index[path], last_index[path], readers))
   end
   return group_by_op
 end

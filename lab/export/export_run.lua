@@ -42,8 +42,8 @@ local function spread_distances(count, range)
   return list
 end
 
--- Returns `count` positions of a line's tokens: 0, 7, 14 and so on, counted modulo max_position + 1.
-local function give_positions(count, max_position)
+-- Returns positions for the `count` tokens of an example: 0, 7, 14 and so on, counted modulo max_position + 1.
+local function make_positions(count, max_position)
   local list = {}
   for t = 0, count - 1 do
     list[t + 1] = 7 * t % (max_position + 1)
@@ -52,13 +52,14 @@ local function give_positions(count, max_position)
 end
 
 -- Returns the task lengths of examples for the comparison, each once: the shortest and the longest of training, and
--- twice the longest unless the task gives positions (by_task), which might then exceed max_position.
-function M.choose_lengths(resolved, by_task)
+-- twice the longest. Positions that the task gives (has_task_positions) might exceed max_position at the last of these,
+-- which is then left out.
+function M.choose_lengths(resolved, has_task_positions)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
   local last = lengths.list and lengths.list[#lengths.list] or lengths.last
   local chosen_lengths = { first }
-  for _, length in ipairs({ last, not by_task and 2 * last or nil }) do
+  for _, length in ipairs({ last, not has_task_positions and 2 * last or nil }) do
     chosen_lengths[#chosen_lengths + 1] = length > chosen_lengths[#chosen_lengths] and length or nil
   end
   return chosen_lengths
@@ -76,7 +77,7 @@ function M.make_request(plan, symbols, outputs)
   return {
     input = symbols,
     outputs = plan.task.data and outputs or nil,
-    positions = by_line and give_positions(#symbols + outputs, plan.token_positions.max_position)
+    positions = by_line and make_positions(#symbols + outputs, plan.token_positions.max_position)
       or stream.position_range > 0 and spread_positions(count, stream.first_position, stream.position_range) or nil,
     distances = stream.distance_range > 0 and spread_distances(count, stream.distance_range) or nil,
   }
@@ -129,13 +130,13 @@ end
 -- a task that makes a set of examples and gives positions only to these.
 local function make_inputs(spec, trainer)
   local data, positions = spec.plan.task.data, spec.plan.token_positions
-  local by_task = positions and not positions.digits
-  if data and data.is_generated and by_task then
+  local has_task_positions = positions and not positions.digits
+  if data and data.is_generated and has_task_positions then
     return sample_inputs(trainer)
   elseif data then
     return M.make_data_inputs(spec.plan)
   end
-  return lists.collect(M.choose_lengths(spec.resolved, by_task), function(length)
+  return lists.collect(M.choose_lengths(spec.resolved, has_task_positions), function(length)
     return sample_inputs(trainer, "--length", length)
   end)
 end
@@ -144,7 +145,7 @@ end
 -- determines them, the trainer's logits and, for a decoder, its answer as `output`.
 local function compute_lines(spec, run, trainer)
   local requests, outputs, loops = {}, {}, spec.resolved.model.loops
-  local pass_axis = spec.plan.task.pass_axis > 0 and loops.times -- the key with the number of passes
+  local pass_axis = spec.plan.task.pass_axis > 0 and loops.times -- the axis whose value is the number of passes
   for _, example in ipairs(make_inputs(spec, trainer)) do
     local request = M.make_request(spec.plan, example.input, example.outputs)
     if request then

@@ -15,13 +15,15 @@ local M = {}
 local MAX_LINE = 112 -- characters, without the indentation of a method
 
 -- One attempt to write the lines. Fields:
---   inlined     the items of inlined values, by value
---   last        the number of the last statement that reads a value, by value
---   names       the names of variables, by value
---   width       the width of the stream
---   stream      the value that the variable `h` has after the statements written so far, or nil
---   variables   the set of taken names
---   keeps_h     whether the result is assigned to another variable than `h`; then no value gets the name `h`
+--   inlined      the items of inlined values, by value
+--   last_reads   the index of the last statement that reads a value, by value
+--   names        the names of variables, by value
+--   width        the width of the stream
+--   stream       the value that the variable `h` has after the statements written so far, or nil
+--   variables    the set of taken names
+--   variable     the variable to which the result is assigned; nil: the forward pass returns the result
+--   result_text  the beginning of the statement that assigns or returns the result
+--   keeps_h      whether the result is assigned to another variable than `h`; then no value gets the name `h`
 local Pass = {}
 Pass.__index = Pass
 
@@ -62,22 +64,22 @@ function Pass:find_longest_inlined(item)
   return longest_value
 end
 
--- Records that statement number i reads the variables of an item and of the values that are inlined into it.
+-- Records that the statement with index i reads the variables of an item and of the values that are inlined into it.
 function Pass:note_reads(item, i)
   for _, value in ipairs(item.reads) do
     if self.inlined[value] then
       self:note_reads(self.inlined[value], i)
     else
-      self.last[value] = i
+      self.last_reads[value] = i
     end
   end
 end
 
 -- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and no
--- statement after number i reads the variable `h`; if not, a name that begins with `word`.
+-- statement after the one with index i reads the variable `h`; if not, a name that begins with `word`.
 function Pass:choose_name(value, i, word)
-  local is_free = not self.keeps_h and (not self.stream or (self.last[self.stream] or 0) <= i)
-  if is_free and value.width.count == self.width and not value.is_external then
+  local is_h_free = not self.keeps_h and (not self.stream or (self.last_reads[self.stream] or 0) <= i)
+  if is_h_free and value.width.count == self.width and not value.is_external then
     self.stream = value
     return "h"
   end
@@ -108,7 +110,7 @@ end
 function Pass:name_loop(item, i, lines, loop_name)
   local x = item.reads[1]
   local other_reads = { table.unpack(item.reads, 2) }
-  local name, is_needed = self.names[x], self.last[x] > i or lists.has(other_reads, x)
+  local name, is_needed = self.names[x], self.last_reads[x] > i or lists.has(other_reads, x)
   if is_needed then
     local word = loop_name .. "_output"
     local result_name = self.stream == x and names.add_variable(self.variables, word)
@@ -174,7 +176,7 @@ function Pass:write(items, result)
       local text = self:format_item(item)
       local name = item.out ~= result and self:choose_name(item.out, i, item.out.name)
       self.names[item.out] = name or nil
-      text = (name and name .. " = " or self.last_text) .. text
+      text = (name and name .. " = " or self.result_text) .. text
       local value = #text > MAX_LINE and self:find_longest_inlined(item)
       if value then
         return nil, value
@@ -184,7 +186,7 @@ function Pass:write(items, result)
   end
   local name = self.names[result]
   if name and name ~= self.variable then
-    lines[#lines + 1] = self.last_text .. name
+    lines[#lines + 1] = self.result_text .. name
   end
   return lines
 end
@@ -195,10 +197,10 @@ end
 function M.write(request)
   local inlined_items = find_inlined(request.items, request.result)
   while true do
-    local pass = setmetatable({ inlined = inlined_items, last = {}, names = lists.merge(request.names),
+    local pass = setmetatable({ inlined = inlined_items, last_reads = {}, names = lists.merge(request.names),
       width = request.width, stream = request.stream,
       variables = names.new_variables({ "h", table.unpack(request.arguments) }),
-      variable = request.variable, last_text = request.variable and request.variable .. " = " or "return ",
+      variable = request.variable, result_text = request.variable and request.variable .. " = " or "return ",
       keeps_h = request.variable ~= nil and request.variable ~= "h" }, Pass)
     local lines, value = pass:write(request.items, request.result)
     if lines then

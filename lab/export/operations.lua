@@ -77,7 +77,7 @@ local function apply_dropout(module, text)
   return module and ("%s(%s)"):format(module, text) or text
 end
 
--- Returns the expression of one-hot tokens through a linear map; blank tokens, which have the first numbers, are zero.
+-- Returns the expression of a linear map of one-hot tokens. Blank tokens, which have the lowest numbers, become zeros.
 local function map_tokens(op, class, module)
   local blanks = class.state.net.tokens.count - op.p.rows.count
   return ("%s(F.one_hot(%s, SYMBOLS)%s.to(%s.weight))"):format(module, class:get_tokens(op.stream),
@@ -173,7 +173,7 @@ end
 function items.add(op, class)
   local module = op.dropout and class:add_dropout(op.dropout)
   return { reads = { op.residual, op.branch }, rank = SUM, text = function(operand)
-    return ("%s + %s"):format(operand(1, SUM), apply_dropout(module, operand(2, module and 0 or PRODUCT)))
+    return ("%s + %s"):format(operand(1, SUM), apply_dropout(module, operand(2, module and ANY or PRODUCT)))
   end }
 end
 

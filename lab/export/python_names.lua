@@ -27,7 +27,7 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
 -- Classes of the file's fixed part, names that the file imports, and words of Python.
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
--- Returns `word`, with `ending` appended as often as needed to be no used name, and adds the result to used_names.
+-- Returns `word`, to which `ending` is appended until no used name equals it, and adds the result to used_names.
 local function take_free(used_names, word, ending)
   while used_names[word] do
     word = word .. ending

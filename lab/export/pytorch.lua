@@ -21,12 +21,12 @@ local INPUT = 1
 
 -- Returns the facets of an attention as facts for its Python class. formula: the formula of its score, or nil. Result:
 --   extra_inputs  values that the attention reads, by name: positions, distance, shared, and for keys of another
---                 stream memory_positions, memory_distance, memory_shared; each true, or for parameters that all
---                 layers share the folder of their tensors
---   calls   the set of the functions of the file that its text calls
---   layer   whether the class needs its layer index
---   text    variables of the template, among them `part_texts`: for each part of a facet (facets/modules.lua) the files
---           of templates/attention/python/terms that write it
+--                 stream memory_positions, memory_distance, memory_shared. The values of this table are true, but for
+--                 shared and memory_shared the folder of the tensors, parameters that all layers share
+--   calls         the set of the functions of the file that the class calls
+--   takes_layer   whether the class needs its layer index
+--   text          variables of the template, among them `part_texts`: for each part of a facet (facets/modules.lua) the
+--                 files of templates/attention/python/terms that write it
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local context = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
@@ -34,7 +34,7 @@ local function collect_facets(op, formula)
   local variables = { heads = family.heads, crosses = crosses, part_texts = context.part_texts,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
   local facet_variables = facet_modules.collect("export", family, context) -- also sets fields of `context`
-  return { extra_inputs = context.extra_inputs, calls = context.calls, layer = context.layer or false,
+  return { extra_inputs = context.extra_inputs, calls = context.calls, takes_layer = context.layer or false,
     text = lists.merge(variables, table.unpack(facet_variables)) }
 end
 
@@ -198,8 +198,8 @@ local function reads_places(extra_inputs)
     or extra_inputs.memory_distance or false
 end
 
--- Returns the first attention that samples positions or distances and reads them, or else the first attention. Ends the
--- export if attentions differ in the number of heads, or in the samples that they read.
+-- Returns the first attention that samples positions or distances and reads them; if there is none, the first
+-- attention. Ends the export if attentions differ in the number of heads, or in the samples that they read.
 local function check_equal(attentions, facets)
   local sampling_attentions = lists.filter(attentions, function(op)
     return describe_samples(op.family) and reads_places(facets[op].extra_inputs)
@@ -356,7 +356,7 @@ local function derive_file_facts(spec, run)
   }
 end
 
--- first: the attention whose samples of positions all attentions read, or nil
+-- Adds facts about the network. first: the attention whose samples of positions all attentions read, or nil.
 local function add_network(facts, spec, net, attentions, facets, first)
   local block_encoding, has_two_streams = find_block_encoding(net), net.streams[2] ~= nil
   local is_additive = lists.any(net.ops, function(op)

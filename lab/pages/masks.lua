@@ -19,8 +19,8 @@ local is_visible = {
   end,
 }
 
--- Returns the largest value of a head's lines through query i and key j, 0 in an open corner; false if there is
--- neither. head: an item of mask.heads (facets/lines.lua).
+-- Returns the largest value of those lines of a head that contain query i and key j; 0 for the first query and the last
+-- key if the head leaves this corner visible; otherwise false. head: an item of mask.heads (facets/lines.lua).
 local function find_line_value(mask, head, i, j, S)
   local value = false
   if mask.causal and j > i then
@@ -44,8 +44,11 @@ local function make_row(mask, i, S, get_value)
     row[j + 1] = get_value(j)
     sees_key = sees_key or row[j + 1] ~= false
   end
-  for j = 0, sees_key and -1 or S - 1 do
-    row[j + 1] = not (mask.kind == "lines" and mask.causal and j > i) and 0
+  if not sees_key then
+    for j = 0, S - 1 do
+      local is_later_key = mask.kind == "lines" and mask.causal and j > i
+      row[j + 1] = not is_later_key and 0
+    end
   end
   return row
 end

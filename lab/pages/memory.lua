@@ -83,7 +83,7 @@ local function count_weights(family, sizes, keys)
 end
 
 -- Whether the backward pass recomputes a family's weights in sequences of so many tokens.
-local function recomputes(family, tokens)
+local function recomputes_weights(family, tokens)
   return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
 
@@ -95,7 +95,7 @@ local function count_kept(family, sizes, queries, keys, sequences)
     return 2 * weights + (family.terms.normalised and sums or 0)
   end
   local has_sums = family.terms.normalised or family.normaliser.own_value
-  return (recomputes(family, keys) and 0 or weights) + (has_sums and sums or 0)
+  return (recomputes_weights(family, keys) and 0 or weights) + (has_sums and sums or 0)
 end
 
 -- Returns the number of bytes of a family's scratch memory, without sums.
@@ -104,7 +104,7 @@ local function count_scratch(family, sizes, queries, keys)
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
   local padding = family.paired and not terms.pair_vectors and lanes or 0
   local rows = sizes.reals(queries * terms.vectors_per_query * width + padding)
-  if recomputes(family, keys) then
+  if recomputes_weights(family, keys) then
     groups = family.recomputed.queries // lanes
     rows = rows + sizes.reals(groups * group_weights)
   end
@@ -126,15 +126,16 @@ local function count_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + rotated_bytes + keep
 end
 
--- Returns the number of bytes of a family's facets for T queries and S keys. use, the purpose of the bytes: "sums"
--- (sums.tpl), "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
-local function count_facets(family, sizes, use, T, S)
-  local list = facet_modules.collect("count_bytes", family, sizes, T, S)
-  return lists.sum(list, function(facet_bytes) return facet_bytes[use]
-    or 0 end)
+-- Returns the number of bytes of a family's facets for T queries and S keys that have one purpose: "sums" (sums.tpl),
+-- "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
+local function count_facets(family, sizes, purpose, T, S)
+  return lists.sum(facet_modules.collect("count_bytes", family, sizes, T, S), function(bytes_by_purpose)
+    return bytes_by_purpose[purpose] or 0
+  end)
 end
 
--- Numbers in a row of a buffer. A stack also has two empty cells: count_stack_numbers of kernels/cpu/memory.h.
+-- Returns how many numbers a row of a buffer has. A stack also has two empty cells: count_stack_numbers of
+-- kernels/cpu/memory.h.
 local function count_channels(buffer, tokens)
   return buffer.max_cells and (math.min(tokens // 2, buffer.max_cells) + 2) * buffer.channels or buffer.channels
 end
@@ -214,8 +215,9 @@ local function find_max_stored_length(plan, max_length)
   end)
 end
 
--- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among sizes with the
--- same number of sequences, the longest has the largest workspace, unless long ones recompute their weights.
+-- Returns the largest workspace over all sizes of training, { bytes, size, sequences }. sizes: a list in ascending
+-- order. Among sizes with the same number of sequences, the longest has the largest workspace, unless attention
+-- recomputes its weights in long sequences.
 function M.find_largest_workspace(plan, sizes, level)
   local best, max_length = { bytes = 0 }, 0
   local function compare_size(size, sequences)
@@ -277,11 +279,11 @@ local function round_allocation(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end
 
--- The most memory that a process takes in training with a number of threads, once the plan has vector_bytes,
--- shared_bytes, tables_bytes and workspace_bytes. The sum of: parameters, the optimiser's state, the sum of all
--- threads' gradients, memory that threads share, a gradient and a workspace for each thread, and the bytes of a
--- checkpoint, which is read before the next checkpoint replaces it and when a run resumes. The task's examples are not
--- counted, nor are activations of evaluations, which are stored in addition to the activations of training.
+-- Returns the largest number of bytes that a process takes in training with this number of threads. bytes: a table of
+-- vector_bytes, shared_bytes, tables_bytes and workspace_bytes. The result is the sum of: parameters, the optimiser's
+-- state, the sum of all threads' gradients, memory that threads share, a gradient and a workspace for each thread, and
+-- the bytes of a checkpoint: a process reads the previous checkpoint before it replaces it, and when a run resumes. The
+-- result counts neither the task's examples nor the activations of evaluations.
 function M.count_process(plan, bytes, threads)
   local states = #plan.optimizer.states
   local vector, checkpoint = round_allocation(bytes.vector_bytes),
@@ -290,7 +292,7 @@ function M.count_process(plan, bytes, threads)
     + round_allocation(bytes.tables_bytes) + threads * (vector + round_allocation(bytes.workspace_bytes)) + checkpoint
 end
 
--- Returns the sizes of training sequences; for dataset files one size for each number of tokens up to the most.
+-- Returns the sizes of training sequences; for dataset files one size for each number of tokens up to the largest.
 local function list_sizes(plan)
   local max_size = plan.training_sizes[1]
   if not plan.task.data then

@@ -13,8 +13,8 @@ local M = {}
 
 local MAX_LENGTHS = 4 -- in the line of the page
 
--- Returns how many keys to the left and to the right of its own token i a query sees: keys i - left to i + right; nil
--- for other masks than the head of this file allows.
+-- Returns two numbers, left and right: query i sees keys i - left to i + right. Returns nil for a mask that the head of
+-- this file excludes.
 local function find_window(plan)
   local mask = plan.resolved.encoding.mask or { kind = "full" }
   local is_causal = plan.resolved.model.kind == "decoder" or mask.kind == "causal"

@@ -23,10 +23,12 @@ end
 
 -- Removes the folders of runs, ROOT/<id>/<digest>/<run>, and then the folders <digest> and <id> that are empty.
 function M.remove(root, rows)
-  local message = find_running(rows)
-  for _, row in ipairs(not message and rows or {}) do
-    local is_removed
-    is_removed, message = inside.remove(root, row.path)
+  local refusal = find_running(rows)
+  if refusal then
+    return nil, refusal
+  end
+  for _, row in ipairs(rows) do
+    local is_removed, message = inside.remove(root, row.path)
     if not is_removed then
       return nil, ("%s: %s"):format(row.path, message or "cannot be removed")
     end
@@ -34,7 +36,7 @@ function M.remove(root, rows)
     inside.remove_empty(root, digest_folder)
     inside.remove_empty(root, (digest_folder:match("^(.*)/")))
   end
-  return not message or nil, message
+  return true
 end
 
 -- Returns the name of a study that was swept into the folder `root` with a cell of this id; nil if there is none.

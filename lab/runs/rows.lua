@@ -30,7 +30,7 @@ local M = {}
 --   exit                 the trainer's exit code
 --   started, ended       times in UTC, such as 2026-11-27T08:00:00Z
 --   bytes                the size of the files in the run's folder, without the files in its subfolders
--- Without a score, metric, split, score, best_step and best_score are nil.
+-- If a run has no score yet, then metric, split, score, best_step and best_score are nil.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
   "seed_init", "seed_data", "seed_draws", "learning_rate", "steps", "metric", "split", "score", "best_step",
   "best_score", "state", "exit", "device", "machine", "started", "ended", "bytes" }
@@ -52,12 +52,12 @@ end
 -- "<id>/<digest>" of a run.
 local function make_row(study, cell, run, metric, locks, encodings)
   local facts = run.facts
-  local is_held = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
+  local is_locked = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
   local id, digest = run.id or cell.id, run.digest or cell.digest
   local row = lists.merge({ path = run.dir, id = id, digest = digest, task = cell.key.task,
     encoding = encodings[id .. "/" .. digest] or cell.key.encoding, parameters = facts.parameters, seed = run.seed,
-    learning_rate = run.learning_rate, steps = facts.step, state = is_held and "running" or run.state, exit = run.exit,
-    device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
+    learning_rate = run.learning_rate, steps = facts.step, state = is_locked and "running" or run.state,
+    exit = run.exit, device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
     bytes = count_bytes(run.dir), run = run }, runs.get_size(run), seeds.list_columns(run))
   row.score = runs.get_score(run, study.scored.split, metric)
   if row.score then

@@ -44,34 +44,34 @@ local function format_score(metric, score)
   return ("%s %.4g%s"):format(measure.title, score, measure.unit == "percent" and "%" or "")
 end
 
--- The columns of the list: { title, get_text, right }. get_text(row) returns a cell's text, or nil; right: whether the
--- cells are aligned to the right.
+-- The columns of the list: { title, get_value, is_right_aligned }. get_value(row) returns a cell's text or number, or
+-- nil.
 local COLUMNS = {
   { "task", function(row) return row.task end },
   { "encoding", function(row) return row.encoding end },
   { "layers x width", function(row)
     return row.layers and row.width and ("%d x %d"):format(row.layers, row.width)
-  end, right = true },
-  { "seed", function(row) return row.seed and seeds.format(row.run) end, right = true },
-  { "steps", function(row) return row.steps end, right = true },
+  end, is_right_aligned = true },
+  { "seed", function(row) return row.seed and seeds.format(row.run) end, is_right_aligned = true },
+  { "steps", function(row) return row.steps end, is_right_aligned = true },
   { "score", function(row) return row.score and format_score(row.metric, row.score) end },
   { "state", function(row) return row.state end },
   { "started", function(row) return row.started and row.started:sub(1, 16):gsub("T", " ") end },
-  { "size", function(row) return format_size(row.bytes) end, right = true },
+  { "size", function(row) return format_size(row.bytes) end, is_right_aligned = true },
   { "run", function(row) return row.path end },
 }
 
 local function print_table(options, selected_rows)
   local lines = {}
   for _, column in ipairs(COLUMNS) do
-    local title, format_cell = table.unpack(column)
+    local title, get_value = table.unpack(column)
     local texts = lists.join({ title }, lists.map(selected_rows, function(row)
-      return escape.plain((format_cell(row)) or "-")
+      return escape.plain((get_value(row)) or "-")
     end))
     local width = lists.max(texts, function(text) return utf8.len(text) end)
     for i, text in ipairs(texts) do
       local gap = (" "):rep(width - utf8.len(text))
-      lines[i] = (lines[i] and lines[i] .. "  " or "") .. (column.right and gap .. text or text .. gap)
+      lines[i] = (lines[i] and lines[i] .. "  " or "") .. (column.is_right_aligned and gap .. text or text .. gap)
     end
   end
   for _, line in ipairs(lines) do
@@ -107,8 +107,9 @@ local function list_runs(options, all_runs, selected_rows)
   end
 end
 
--- Returns the last evaluation of each split of a run, and the evaluations of its best checkpoint: { split, step,
--- examples, lengths } and, under the name of each measured metric, its mean in its unit.
+-- Returns a summary of the last evaluation of each split, and of each evaluation of the run's best checkpoint:
+-- { split, step, examples, lengths } and, under the name of each measured metric, its mean in its unit. A run has each
+-- of its last evaluations under the name of the split; so has run.best.
 local function summarise_evaluations(run)
   local distinct_evaluations = lists.drop_repeats(lists.collect({ run, run.best }, function(by_split)
     return lists.map(evaluations.SPLITS, function(split) return by_split[split] end)

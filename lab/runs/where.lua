@@ -65,19 +65,19 @@ local function parse_condition(text)
     return nil, ("%s: runs have no such field; %s"):format(field, suggestion and ("did you mean %s?"):format(suggestion)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
   end
-  local holds, message = make_test(field, sign, value)
-  return holds and function(row) return holds(get_value(row, field)) end, message
+  local meets_condition, message = make_test(field, sign, value)
+  return meets_condition and function(row) return meets_condition(get_value(row, field)) end, message
 end
 
 -- Returns the rows of a list that meet all conditions of a text (nil: none).
 function M.select(list, text)
   for condition in ((text or "") .. ","):gmatch("([^,]*),") do
     if condition:find("%S") or text and text ~= "" then
-      local holds, message = parse_condition(condition)
-      if not holds then
+      local meets_condition, message = parse_condition(condition)
+      if not meets_condition then
         return nil, "--where " .. message
       end
-      list = lists.filter(list, holds)
+      list = lists.filter(list, meets_condition)
     end
   end
   return list

@@ -142,10 +142,10 @@ end
 local function describe_failure(loss, accuracy, task, classes)
   local text = ("Beyond %d tokens, plain sinusoids give the model positions that never occurred in training."):format(
     TRAINED_TO)
-  local even = math.log(classes)
-  if loss > even then
+  local uniform_loss = math.log(classes)
+  if loss > uniform_loss then
     text = ("%s It is overconfident there:\nits loss is %.2f nats per token, although equal probabilities of all %d "
-      .. "symbols would give ln %d = %.2f."):format(text, loss, classes, classes, even)
+      .. "symbols would give ln %d = %.2f."):format(text, loss, classes, classes, uniform_loss)
   end
   if accuracy < task.chance then
     text = ("%s Its accuracy, %.1f%%, is below chance (%.0f%%)."):format(text, 100 * accuracy, 100 * task.chance)
@@ -179,6 +179,7 @@ local function make_csv()
   end))
 end
 
+-- Makes a figure, whose fields curves.lua describes.
 local function make_figure(task)
   local last = RUNS[1].points[#RUNS[1].points][1]
   local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },

@@ -3,7 +3,7 @@ class ${name}(nn.Module):
     """${docstring}"""
 
 % end
-    def __init__(self${layer and ", layer" or ""}):
+    def __init__(self${takes_layer and ", layer" or ""}):
         super().__init__()
         % include("python/attributes.tpl")
 

@@ -236,7 +236,7 @@ function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_release
   local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local result = assert(lines.find(head, assert(fields.read("usual", {})).cross))
   lu.assertEquals(#result.kept_lines, 0)
-  lu.assertTrue(result.directions[2].equal)
+  lu.assertTrue(result.directions[2].is_flat)
   result = assert(lines.find(head, assert(fields.read("code", {})).cross))
   lu.assertEquals({ list_selected(result), result.kept_lines[1].value }, { "0", 6 })
   result = assert(lines.find(head, assert(fields.read("usual", { "over=all" })).cross))

@@ -104,15 +104,17 @@ end
 function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   local pair = compare_two("flat", { 97, 97, 97 }, { 50, 50, 50 })
   local a, b = pair.a, pair.b
-  lu.assertEquals({ pair.test.p, pair.method, a.generalise, a.judged, b.generalise, a.is_clustered },
+  lu.assertEquals({ pair.test.p, pair.method, a.generalising_count, a.judged_count, b.generalising_count,
+    a.is_clustered },
     { nil, "permutation", 3, 3, 0, false })
-  for name, p in pairs({ raw = pair.raw, permutation = pair.permutation, fisher = pair.fisher, min_p = pair.min_p }) do
+  for name, p in pairs({ raw_p = pair.raw_p, permutation = pair.permutation, fisher = pair.fisher,
+    min_p = pair.min_p }) do
     lu.assertAlmostEquals(p, 0.1, 1e-12, name) -- 2 of the 20 ways to choose 3 of 6
   end
   lu.assertAlmostEquals(pair.a.share_low, 0.025 ^ (1 / 3), 1e-9)
   lu.assertEquals(pair.a.share_high, 1)
   pair = compare_two("two_clusters", { 97, 96, 20 }, { 98, 97, 97 })
-  lu.assertEquals({ pair.method, pair.a.is_clustered, pair.b.is_clustered, pair.a.generalise },
+  lu.assertEquals({ pair.method, pair.a.is_clustered, pair.b.is_clustered, pair.a.generalising_count },
     { "permutation", true, false, 2 })
   lu.assertAlmostEquals(pair.fisher, 1, 1e-12)
   lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
@@ -122,7 +124,7 @@ end
 function TestComparisons.test_one_cluster_is_tested_by_welch()
   for _, scores in ipairs({ { 91, 88, 90 }, { 20, 60, 95 }, { 89, 91, 89.5 } }) do
     local pair = compare_two("one_cluster", scores, { 98, 97, 96 })
-    lu.assertEquals({ pair.method, pair.a.is_clustered, pair.raw }, { "Welch", false, pair.test.p })
+    lu.assertEquals({ pair.method, pair.a.is_clustered, pair.raw_p }, { "Welch", false, pair.test.p })
   end
 end
 
@@ -136,7 +138,7 @@ function TestComparisons.test_the_correction_may_make_a_finding_impossible()
   local result = assert(comparisons.compare(study, make_options()))
   for _, pair in ipairs(result.pairs) do
     lu.assertAlmostEquals(pair.min_p, 2 / 70, 1e-12)
-    lu.assertAlmostEquals(pair.reachable, 4 / 70, 1e-12)
+    lu.assertAlmostEquals(pair.corrected_min_p, 4 / 70, 1e-12)
     lu.assertEquals(pair.verdict, "too few seeds")
   end
 end
@@ -152,7 +154,8 @@ function TestComparisons.test_another_metric()
     { 25, 25, 25 }, "no spread" })
   lu.assertEquals(result.criterion, { metric = "exact_match", above = 99 })
   result = assert(compare_by_metric("accuracy", 53))
-  lu.assertEquals({ result.criterion, result.pairs[1].a.generalise }, { { metric = "accuracy", above = 53 }, 1 })
+  lu.assertEquals({ result.criterion, result.pairs[1].a.generalising_count },
+    { { metric = "accuracy", above = 53 }, 1 })
   lu.assertEquals(assert(compare_by_metric("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
   local refused, message = compare_by_metric("loss", 53)
   lu.assertEquals({ refused, message }, { nil, "--above 53: a loss is not a share\n  expected: --metric exact_match or "

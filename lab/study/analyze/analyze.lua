@@ -4,12 +4,12 @@
 -- from the command line (lab/cli/analyses.lua) and lab/verbs.lua. runs is a folder of runs, or, for analyses of traces,
 -- a list of the folders or checkpoints of runs. Output: an exit code and a message; files in the folder `out`.
 --
--- An analysis is a module with run(opened, options). opened: a list of sources (source.lua), or a study with its cells
--- read (cells.lua). options also have `folder`, for temporary files, and, if a study is opened, `study`. The result is
--- a list of files { path, text }, which also has these fields:
+-- An analysis is a module with run(opened, options). opened: a list of sources (source.lua), a study with its cells
+-- read (cells.lua), or a paper's numbers (published.lua). options also have `folder`, for temporary files, and, if a
+-- study is opened, `study`. The result is a list of files { path, text }, which also has these fields:
 --   picture   a picture of panels (panels.lua) without name, or a script of gnuplot
---   tables    nil, or a list of models of tables (sheets.lua) and of texts: all are shown and written as text, the
---             models also as LaTeX
+--   tables    nil, or a list whose items are models of tables (sheets.lua) or texts. All items are printed and written
+--             as text; the models are also written as LaTeX
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
@@ -36,8 +36,8 @@ local analyses = {
   similarity = require("lab.study.analyze.analyze_similarity"), tables = require("lab.study.analyze.analyze_tables"),
 }
 
--- Opens the runs, the study (then sets options.study and options.damage, a message on damaged runs or nil) or a paper's
--- numbers. Returns them, and the default parent and name of the output folder.
+-- Returns what the analysis opens: sources, a study or a paper's numbers; and the default parent and name of the output
+-- folder. With a study, sets options.study and options.damage, a message on damaged runs or nil.
 local function open(options)
   if options.published then
     must(INPUT, not options.study and not options.metric and options.split == "test",

@@ -1,9 +1,10 @@
 -- Attention maps of a layer, as the maximum over its heads (figure 6 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: sources (source.lua), and lengths, sequence (number of the sequence, from 1), crop (the most queries and keys,
--- or nil), say. Output: the files attention.csv (a weight per line), attention.safetensors (the matrices of the
--- picture); the picture. A matrix is the element-wise maximum over the heads of one attention, query by key, of one
--- sequence; attentions are in the order of the trace. Layers are numbered from 0 in files, from 1 in the picture.
+-- Input: sources (source.lua), and lengths, sequence (index of the sequence, from 1), crop (the number of queries and
+-- of keys to show; nil: all), say. Output: the files attention.csv (a weight per line), attention.safetensors (the
+-- matrices of the picture); the picture. A matrix has a row for each query and a column for each key of one sequence:
+-- the element-wise maximum over the heads of one attention. Attentions are in the order of the trace. Layers are
+-- numbered from 0 in files, from 1 in the picture.
 
 local heat = require("lab.study.report.figures.heat")
 local lists = require("base.lists")
@@ -30,14 +31,14 @@ local function analyze(source, length, options)
   end)
 end
 
--- Adds the matrix of a layer to the lines of attention.csv and to the matrices. run: the number of the run, from 1;
--- number: the number of the layer, from 0.
-local function add_matrix(lines, matrices, run, source, length, layer, number)
+-- Adds the matrix of a layer to the lines of attention.csv and to the matrices. run_index: counted from 1; layer_index:
+-- counted from 0.
+local function add_matrix(lines, matrices, run_index, source, length, layer, layer_index)
   lists.append(lines, lists.map(layer.values, function(value, i)
-    return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,
+    return { run = source.label, length = length, layer = layer_index, query = (i - 1) // layer.columns,
       key = (i - 1) % layer.columns, weight = ("%.5g"):format(value) }
   end))
-  matrices[#matrices + 1] = { name = ("run%d.n%d.%s"):format(run, length, layer.site),
+  matrices[#matrices + 1] = { name = ("run%d.n%d.%s"):format(run_index, length, layer.site),
     shape = { layer.rows, layer.columns }, values = layer.values }
 end
 

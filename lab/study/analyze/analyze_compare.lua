@@ -22,7 +22,7 @@ local wording = require("base.wording")
 local M = {}
 
 local INPUT = 1 -- exit code
-local number = sheets.format_number
+local format_number = sheets.format_number
 
 local MAX_NAMED = 12 -- cells in a message
 local MIN_GAP = 0.05 -- between two clusters of seeds, as a share of the metric's full scale
@@ -38,22 +38,23 @@ local function has_two_clusters(group, generalises_by_run)
   local good_low, good_high = find_range(true)
   local bad_low, bad_high = find_range(false)
   local gap = math.max(good_low - bad_high, bad_low - good_high)
-  return group.judged == #group.scores and gap < math.huge and gap > math.max(good_high - good_low, bad_high - bad_low)
+  return group.judged_count == #group.scores and gap < math.huge
+    and gap > math.max(good_high - good_low, bad_high - bad_low)
     and gap >= MIN_GAP * metrics.by_name[group.metric].factor
 end
 
--- Adds to a group the fields judged, generalise, share_low, share_high and is_clustered (M.compare).
+-- Adds to a group the fields judged_count, generalising_count, share_low, share_high and is_clustered (M.compare).
 local function count_generalising(group, split)
   local generalises_by_run, count = {}, 0
-  group.judged = 0
+  group.judged_count = 0
   for i, run in ipairs(group.runs) do
     generalises_by_run[i] = metrics.generalises(runs.get_score(run, split, group.criterion.metric), group.criterion)
-    group.judged = group.judged + (generalises_by_run[i] ~= nil and 1 or 0)
+    group.judged_count = group.judged_count + (generalises_by_run[i] ~= nil and 1 or 0)
     count = count + (generalises_by_run[i] and 1 or 0)
   end
-  group.generalise, group.is_clustered = count, has_two_clusters(group, generalises_by_run)
-  if group.judged > 0 then
-    group.share_low, group.share_high = exact.compute_interval(count, group.judged, inference.ERROR)
+  group.generalising_count, group.is_clustered = count, has_two_clusters(group, generalises_by_run)
+  if group.judged_count > 0 then
+    group.share_low, group.share_high = exact.compute_interval(count, group.judged_count, inference.ERROR)
   end
 end
 
@@ -81,19 +82,20 @@ local function test_pair(a, b)
 end
 
 -- Adds the tests without an assumption on the distribution of scores, and the name of the deciding test: Welch's test
--- if the scores of both groups vary and form one cluster. The permutation test has its own random sequence.
+-- if in each group the scores vary and form one cluster, otherwise the permutation test. The permutation test has its
+-- own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation, pair.splits, pair.min_p = exact.test_permutation(a.scores, b.scores, options.resamples,
     inference.make_random(options.seed))
-  pair.fisher = a.judged > 0 and b.judged > 0 and exact.test_fisher(a.generalise, a.judged, b.generalise, b.judged)
-    or nil
+  pair.fisher = a.judged_count > 0 and b.judged_count > 0 and exact.test_fisher(a.generalising_count, a.judged_count,
+    b.generalising_count, b.judged_count) or nil
   local is_welch = inference.varies(a.scores) and inference.varies(b.scores)
     and not (a.is_clustered or b.is_clustered)
   local all_equal = not pair.test.p and pair.permutation == 1
-  pair.raw = is_welch and pair.test.p or not all_equal and pair.permutation or nil
-  pair.method = pair.raw and (is_welch and "Welch" or "permutation")
-  pair.lowest = pair.raw and (is_welch and 0.0 or pair.min_p)
+  pair.raw_p = is_welch and pair.test.p or not all_equal and pair.permutation or nil
+  pair.method = pair.raw_p and (is_welch and "Welch" or "permutation")
+  pair.raw_min_p = pair.raw_p and (is_welch and 0.0 or pair.min_p)
 end
 
 -- Returns all pairs of groups within each set, if both groups have two scores or more. reference: the value of the axis
@@ -115,14 +117,14 @@ end
 
 -- Returns the verdict on a pair. Only the test of equivalence can show that two means are nearly equal.
 local function choose_verdict(pair)
-  if not pair.raw then
+  if not pair.raw_p then
     return "no spread"
   end
   local is_equal = pair.equivalence and pair.equivalence < inference.ERROR
   if pair.p < inference.ERROR then
     return (pair.test.difference > 0 and "higher" or "lower") .. (is_equal and ", within margin" or "")
   end
-  return is_equal and "equivalent" or pair.reachable >= inference.ERROR and "too few seeds" or "undecided"
+  return is_equal and "equivalent" or pair.corrected_min_p >= inference.ERROR and "too few seeds" or "undecided"
 end
 
 -- Adds exact tests, corrected p and verdicts to all pairs.
@@ -132,7 +134,8 @@ local function complete_pairs(all_pairs, options)
     pair.margin = options.margin
     pair.p_equivalence = options.margin and inference.test_equivalence(pair.test, options.margin)
   end
-  for key, raw_key in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
+  for key, raw_key in pairs({ p = "raw_p", fisher_p = "fisher", equivalence = "p_equivalence",
+    corrected_min_p = "raw_min_p" }) do
     local tested = lists.filter(all_pairs, function(pair) return pair[raw_key] end)
     for i, corrected_p in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[raw_key] end))) do
       tested[i][key] = corrected_p
@@ -154,21 +157,28 @@ local function stop_without_pairs(groups, split)
       and ("%s; and %d more"):format(names, remaining_count) or names))
 end
 
--- Returns { axis, metric, criterion, sets, groups (of all sets), pairs, grid, answers, notes }. grid describes the
--- conditions of most scores (runs.lua), answers the decoding (captions.lua). Each group of cell_groups.lua also has
--- metric, criterion, means (of resamples) and
+-- Returns the comparison:
+--   axis, metric, criterion   the axis along which cells differ, the metric of the scores, and the criterion of seeds
+--                           that generalise
+--   sets, groups            the sets of cell_groups.lua, and the groups of all sets
+--   pairs                   the compared pairs of groups
+--   grid                    describes the conditions of most scores (runs.lua)
+--   answers                 describes the decoding (captions.lua)
+--   notes                   texts below the tables
+-- A group of cell_groups.lua gets metric, criterion, means (of resamples) and
 --   mean, sd, error         of the scores; error: the standard error of the mean
---   low, high               the bootstrap's interval of the mean; like error, nil without two scores
---   judged, generalise      the number of seeds with a score of the criterion's metric, and how many of them generalise
+--   low, high               the bootstrap's interval of the mean; like error, nil for fewer than two scores
+--   judged_count            the number of seeds with a score of the criterion's metric
+--   generalising_count      the number of these seeds that generalise
 --   share_low, share_high   the exact interval of the share that generalises
 --   is_clustered            the result of has_two_clusters
--- A pair, of groups a and b of one set with two scores each, has a, b, margin (of the options), verdict and
+-- A pair of groups a and b of one set, with at least two scores each, has a, b, margin (of the options), verdict and
 --   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
 --   permutation, splits     p and number of splits of the permutation test; min_p: its least possible p
 --   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
---   method, raw, p          the deciding test, "Welch" or "permutation", and its p before and after correction
---   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction.
---                           method to reachable are nil if all seeds of both groups have the same score
+--   method, raw_p, p        the deciding test, "Welch" or "permutation", and its p before and after correction
+--   raw_min_p, corrected_min_p   the least possible p of the deciding test, 0 for Welch's, before and after correction
+--                           These five fields are nil if all seeds of both groups have the same score.
 --   p_equivalence, equivalence   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)
@@ -221,7 +231,7 @@ local function name_unit(result)
 end
 
 local function format_share(group)
-  return group.judged > 0 and ("%d of %d"):format(group.generalise, group.judged) or sheets.MISSING
+  return group.judged_count > 0 and ("%d of %d"):format(group.generalising_count, group.judged_count) or sheets.MISSING
 end
 
 local function tabulate_groups(result, options)
@@ -236,9 +246,10 @@ local function tabulate_groups(result, options)
     .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
     metrics.format_criterion(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
     "generalise", "exact interval", "learning rate" }, rows = lists.map(result.groups, function(group)
-      return { format_titled(group, group.name), ("%d of %d"):format(#group.scores, group.requested), number(form,
-        group.mean), number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low,
-        group.high), format_share(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
+      return { format_titled(group, group.name), ("%d of %d"):format(#group.scores, group.requested),
+        format_number(form, group.mean), format_number(form, group.sd), format_number(form, group.error),
+        format_number(form .. " to " .. form, group.low, group.high), format_share(group),
+        group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
           100 * group.share_high) or sheets.MISSING, ("%g"):format(group.rate) }
     end), notes = lists.append(cluster_notes, result.notes) })
 end
@@ -255,8 +266,8 @@ local function tabulate_pairs(result, options)
       local test = pair.test
       return { format_pair(pair), ("%+.2f"):format(test.difference), pair.verdict,
         pair.method or sheets.MISSING, format_p(pair.p), format_p(pair.equivalence),
-        number("%.2f to %.2f", test.low, test.high), ("%.2f to %.2f"):format(pair.low, pair.high),
-        number("%.3f", test.t), number("%.1f", test.freedom) }
+        format_number("%.2f to %.2f", test.low, test.high), ("%.2f to %.2f"):format(pair.low, pair.high),
+        format_number("%.3f", test.t), format_number("%.1f", test.freedom) }
     end) })
 end
 
@@ -294,14 +305,15 @@ end
 -- Columns of groups.csv and compare.csv, as words that sheets.to_csv reads.
 local GROUP = "set=set.name group=name learning_rate=rate asked=requested seeds=count:scores mean sd error low high "
   .. "metric "
-  .. "criterion=criterion.metric above=criterion.above judged generalise share_low share_high"
+  .. "criterion=criterion.metric above=criterion.above judged=judged_count generalise=generalising_count share_low "
+  .. "share_high"
 
 local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=count:b.scores "
-  .. "difference=test.difference error=test.error t=test.t df=test.freedom p=raw p_holm=p low=test.low high=test.high "
-  .. "bootstrap_low=low bootstrap_high=high margin p_equivalence p_equivalence_holm=equivalence verdict "
-  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation splits least_p=min_p least_p_holm=reachable "
-  .. "generalise_a=a.generalise judged_a=a.judged generalise_b=b.generalise judged_b=b.judged p_fisher=fisher "
-  .. "p_fisher_holm=fisher_p"
+  .. "difference=test.difference error=test.error t=test.t df=test.freedom p=raw_p p_holm=p low=test.low "
+  .. "high=test.high bootstrap_low=low bootstrap_high=high margin p_equivalence p_equivalence_holm=equivalence verdict "
+  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation splits least_p=min_p "
+  .. "least_p_holm=corrected_min_p generalise_a=a.generalising_count judged_a=a.judged_count "
+  .. "generalise_b=b.generalising_count judged_b=b.judged_count p_fisher=fisher p_fisher_holm=fisher_p"
 
 function M.run(study, options)
   local result = M.compare(study, options)

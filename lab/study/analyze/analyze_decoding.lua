@@ -1,8 +1,9 @@
 -- Attention weights of every head while a model answers an input, and the bias on scores (after Duan and Shi 2024).
 --
--- Input: sources (source.lua), and text (a list of inputs), frame (places of a number, or nil), layers (indices from 0;
--- nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the files decoding.csv (a line for
--- each symbol of an answer), trace-N.safetensors (numbered through the texts of each run in turn); the picture.
+-- Input: sources (source.lua), and text (a list of inputs), frame (the number of places to which numbers are padded, or
+-- nil), layers (indices from 0; nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the
+-- files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (one for each text of the first run,
+-- then for each text of the second, and so on); the picture.
 
 local heat = require("lab.study.report.figures.heat")
 local input = require("base.input")
@@ -25,19 +26,19 @@ local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- Returns an answer: a list of symbols { text, wrong, right }. wrong: whether the symbol is wrong; right: the text of
--- the right symbol. The list also has these fields:
---   is_known   whether the right tokens, targets, are known
---   count      the number of requested tokens
---   wrong      the number of requested tokens that are wrong or missing
+-- Returns an answer: a list of symbols { text, is_wrong, right }; right: the text of the right symbol. The list also
+-- has these fields:
+--   is_known      whether the right tokens, targets, are known
+--   count         the number of requested tokens
+--   wrong_count   the number of requested tokens that are wrong or missing
 local function make_answer(answers, targets, names)
   local texts, right_texts = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
-  local answer = { is_known = targets ~= nil, wrong = 0, count = #texts }
+  local answer = { is_known = targets ~= nil, wrong_count = 0, count = #texts }
   for i, text in ipairs(texts) do
     local is_wrong = right_texts[i] and right_texts[i] ~= text or false
-    answer.wrong = answer.wrong + (is_wrong and 1 or 0)
+    answer.wrong_count = answer.wrong_count + (is_wrong and 1 or 0)
     if text then
-      answer[#answer + 1] = { text = text, wrong = is_wrong, right = right_texts[i] or nil }
+      answer[#answer + 1] = { text = text, is_wrong = is_wrong, right = right_texts[i] or nil }
     end
   end
   return answer
@@ -80,7 +81,8 @@ local function read_streams(source, trace, prefix)
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys, by its site; the other stream if the shape requires that.
+-- Returns the streams of an attention's queries and keys. The site names each stream; if the number of this stream's
+-- tokens does not fit the shape, it is the other stream.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)
@@ -125,11 +127,18 @@ end
 
 local function describe_answer(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
-  return text, not answer.is_known and "right answer unknown" or answer.wrong == 0 and "right"
-    or ("%d of %d wrong"):format(answer.wrong, answer.count)
+  return text, not answer.is_known and "right answer unknown" or answer.wrong_count == 0 and "right"
+    or ("%d of %d wrong"):format(answer.wrong_count, answer.count)
 end
 
--- Traces a model's answer to an input, and prints the answer. Returns the facts that M.run and the picture need.
+-- Traces a model's answer to an input, and prints the answer. Returns a result:
+--   source      the source
+--   text        the input
+--   answer      from make_answer
+--   words       input, answer and verdict as a text
+--   bytes       the bytes of the trace's file
+--   attentions  from list_attentions
+--   streams     from read_streams
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
   local prefix -- prefix of all names of tensors: the length, and the number of outputs if it can differ
@@ -189,7 +198,7 @@ local function make_picture(results)
   local size = math.max(MIN_PANEL, math.min(CELL * max_symbols, MAX_PANEL))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / max_symbols)))
   return { title = "Attention of every head while decoding", panel_height = size,
-    note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
+    note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a hidden key",
     rows = lists.collect(results, function(result)
       return lists.join(lists.map(result.attentions, function(attention, a)
         return draw_attention(result, attention, font, a == 1 and "; " .. result.words or "")
@@ -201,7 +210,8 @@ local function make_csv(results)
   return sheets.to_csv("decoding.csv", "run=result.source.label text=result.text place answer=symbol.text "
     .. "right=symbol.right wrong", lists.collect(results, function(result)
       return lists.map(result.answer, function(symbol, i)
-        return { result = result, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
+        return { result = result, place = i - 1, symbol = symbol,
+          wrong = symbol.right and (symbol.is_wrong and 1 or 0) }
       end)
     end))
 end

@@ -19,7 +19,7 @@ local wording = require("base.wording")
 local M = {}
 
 local INPUT = 1 -- exit code
-local number, must = sheets.format_number, require("lab.stop").must
+local format_number, must = sheets.format_number, require("lab.stop").must
 
 local PEOPLE, PERFECT = "people", "always right"
 local PANELS_PER_ROW = 5 -- panels in a row of the picture
@@ -186,9 +186,9 @@ end
 
 local function tabulate_similarity(result, options)
   local rows = lists.map(result.compared, function(item)
-    return lists.join({ item.name, number("%d", item.count) }, lists.collect(MEASURES, function(measure)
+    return lists.join({ item.name, format_number("%d", item.count) }, lists.collect(MEASURES, function(measure)
       local entry = item.similarity[measure]
-      return { number("%.4f", entry.value), number("%.3f to %.3f", entry.low, entry.high) }
+      return { format_number("%.4f", entry.value), format_number("%.3f to %.3f", entry.low, entry.high) }
     end))
   end)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
@@ -198,7 +198,7 @@ local function tabulate_similarity(result, options)
     "cosine",
     "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says little: it "
     .. "is %s for a model that is always right, and similar for all models that have learned the task. Compare the "
-    .. "rank correlations."):format(number("%.4f", result.perfect.similarity.cosine.value)) } })
+    .. "rank correlations."):format(format_number("%.4f", result.perfect.similarity.cosine.value)) } })
 end
 
 local function tabulate_vectors(result)
@@ -228,7 +228,7 @@ local function draw_puzzles(result, group)
     local rated_puzzles = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
     return { x = lists.map(rated_puzzles, function(puzzle) return result.human[puzzle] end),
       y = lists.map(rated_puzzles, function(puzzle) return group.accuracy[puzzle] end) }
-  end), ("%s, ranks %s"):format(group.name, number("%.2f", group.similarity.spearman.value)), { x = SHARES,
+  end), ("%s, ranks %s"):format(group.name, format_number("%.2f", group.similarity.spearman.value)), { x = SHARES,
     y = SHARES })
 end
 

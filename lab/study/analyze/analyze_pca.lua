@@ -134,7 +134,8 @@ local function tabulate(summary, options)
     end) })
 end
 
--- Returns a block of data, "x y position", of at most `max_points` points at equal distances. result: of one length.
+-- Returns a block of data, lines "x y position", of at most `max_points` points, evenly chosen. result: an entry of
+-- site.lengths.
 local function make_block(result, max_points)
   local lines = {}
   for i = 1, #result.x, math.max(1, (#result.x + max_points - 1) // max_points) do

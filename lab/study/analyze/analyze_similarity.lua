@@ -21,15 +21,15 @@ local write = require("base.write")
 local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4 -- exit codes
-local number, mean = sheets.format_number, statistics.mean
+local format_number, mean = sheets.format_number, statistics.mean
 
 local ALL_LAYERS = -1 -- the layer that stands for all layers together
 local FULL = "full" -- attention without a mask
 local MAX_DIVERGENCE = math.log(2) -- limit of Jensen and Shannon's divergence
 local CELL, MIN_PANEL = 18, 220 -- sides of a group in the picture and of a panel, in pixels
 
--- Types of elements in traces: bytes, and the format of string.pack.
-local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
+-- Types of elements in traces: their bytes, and their format in string.pack.
+local ELEMENT_TYPES = { F32 = { bytes = 4, format = "=f" }, F64 = { bytes = 8, format = "=d" } }
 
 -- Returns the name of a spec's mask, and how many keys to the left and to the right of its own token a query sees. Only
 -- windows and causal masks are described; others count as full.
@@ -50,14 +50,14 @@ local function open_group(group, options)
 end
 
 -- Returns the attention maps in a trace as { path, offsets (of each layer, in bytes of the file), examples, heads,
--- queries, keys, kind (of the elements, a key of WIDTHS) }. file: the opened trace of the source `traced`.
+-- queries, keys, element_type (a key of ELEMENT_TYPES) }. file: the opened trace of the source `traced`.
 local function find_maps(traced, file, length)
   local maps = { path = file.path, offsets = {} }
   for i, site in ipairs(traced:list_sites(file, length, "attention")) do
     local entry = file.entries[("n%d.%s.attention"):format(length, site)]
     local shape = traced:get_shape(file, length, site .. ".attention", 1)
     maps.offsets[i] = file.data_start + entry.begin
-    maps.kind = maps.kind or entry.dtype
+    maps.element_type = maps.element_type or entry.dtype
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]
       if maps[name] ~= shape[k] then
@@ -91,16 +91,17 @@ local function trace_runs(group, opened, step, options, models)
   end
 end
 
--- Writes a file with uniform attention under a mask, one layer for all. model: maps that have the shape and the kind;
--- left, right: results of describe_mask. Returns maps, { path, offsets }.
+-- Writes a file with the maps of one layer of uniform attention under a mask. model: maps with the shape and the type
+-- of elements; left, right: results of describe_mask. Returns maps { path, offsets }, in which all layers are this
+-- layer.
 local function write_uniform(model, left, right, path)
-  local width, rows = WIDTHS[model.kind], {}
+  local format, rows = ELEMENT_TYPES[model.element_type].format, {}
   for query = 0, model.queries - 1 do
     local first, last = math.max(0, query - left), math.min(model.keys - 1, query + right)
     local row = {}
     for key = 0, model.keys - 1 do
       local is_allowed = key >= first and key <= last
-      row[key + 1] = string.pack("=" .. width[2], is_allowed and 1 / (last - first + 1) or 0.0)
+      row[key + 1] = string.pack(format, is_allowed and 1 / (last - first + 1) or 0.0)
     end
     rows[query + 1] = table.concat(row)
   end
@@ -108,7 +109,8 @@ local function write_uniform(model, left, right, path)
   return { path = path, offsets = lists.map(model.offsets, function() return 0 end) }
 end
 
--- Adds a model of uniform attention for each mask of the groups; returns these models by mask.
+-- Adds a model of uniform attention for each mask of the groups. Returns these models by mask, the floors: the lowest
+-- similarities that are expected.
 local function add_floors(groups, models, folder)
   local floors = {}
   for _, group in ipairs(groups) do
@@ -126,7 +128,7 @@ end
 local function write_list(models, path)
   local first = models[1]
   local lines = { ("%d %d %d %d %d"):format(#models, #first.offsets, first.examples * first.heads * first.queries,
-    first.keys, WIDTHS[first.kind][1]) }
+    first.keys, ELEMENT_TYPES[first.element_type].bytes) }
   for _, model in ipairs(models) do
     lists.append(lines, { model.path, table.concat(model.offsets, " ") })
   end
@@ -137,7 +139,7 @@ end
 -- different runs. Without b, returns the similarities of the runs of `a` to uniform attention under their mask. step:
 -- an item of the result of compare_steps.
 local function find_similarities(step, a, b, layer)
-  local first, second = a.number, b and b.number or 0
+  local first, second = a.index, b and b.index or 0 -- 0: uniform attention
   local key = ("%d %d %d"):format(math.min(first, second), math.max(first, second), layer)
   step.similarities[key] = step.similarities[key] or { cosine = {}, divergence = {} }
   return step.similarities[key]
@@ -199,7 +201,7 @@ local function tabulate_matrix(groups, step, measure, title)
   return sheets.tabulate_pairs({ name = measure .. "-" .. step.step, title = ("%s of attention, %s"):format(title,
     sheets.STEPS[step.step]), caption = step.shape .. " each, all layers; mean over all pairs of seeds, on the "
     .. "diagonal of different seeds; *: masked attention" }, groups, name_group, function(a, b)
-      return number("%.3f", mean(find_similarities(step, a, b, ALL_LAYERS)[measure]))
+      return format_number("%.3f", mean(find_similarities(step, a, b, ALL_LAYERS)[measure]))
     end)
 end
 
@@ -273,9 +275,10 @@ local function describe_reference(groups, step, reference)
     end) }
   end))
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
-    .. "means of %s"):format(escape.plain(reference.name), sheets.STEPS[step.step], number("%.3f", over_runs.pearson),
-    number("%.3f", over_runs.spearman), wording.count(over_runs.points, "run"), number("%.3f", over_means.pearson),
-    number("%.3f", over_means.spearman), wording.count(over_means.points, "cell")), sheets.WIDTH)
+    .. "means of %s"):format(escape.plain(reference.name), sheets.STEPS[step.step],
+    format_number("%.3f", over_runs.pearson), format_number("%.3f", over_runs.spearman),
+    wording.count(over_runs.points, "run"), format_number("%.3f", over_means.pearson),
+    format_number("%.3f", over_means.spearman), wording.count(over_means.points, "cell")), sheets.WIDTH)
 end
 
 function M.run(study, options)
@@ -283,7 +286,7 @@ function M.run(study, options)
   local groups = sets[1].groups
   cell_groups.check_reference(groups, options.reference, "name")
   for i, group in ipairs(groups) do
-    group.number = i
+    group.index = i
   end
   local reference = lists.find(groups, function(group) return group.name == options.reference end)
   local steps = compare_steps(groups, options)

@@ -21,7 +21,7 @@ local table_text = require("lab.study.report.tables.table_text")
 local M = {}
 
 local INPUT = 1 -- exit code
-local must, number = stop.must, sheets.format_number
+local must, format_number = stop.must, sheets.format_number
 
 local STEPS = { "start", "trained" }
 local MEASURES = { "norm", "distance", "unit" } -- measures of procrustes.lua
@@ -42,8 +42,8 @@ local function read_series(group, i, step, options)
   return list[1] and lists.update(list, { group = group, run = run, accuracy = group.scores[i], step = step }) or nil
 end
 
--- Reads the runs of the groups. Returns the groups with tables, and all series. Sets in each group `learned`, whether
--- training changes the group's tables, and `count`, the number of its runs with tables. Adds texts to notes.
+-- Reads the runs of the groups. Returns the groups with tables, and all series. Sets in each group `is_learned`,
+-- whether training changes the group's tables, and `count`, the number of its runs with tables. Adds texts to notes.
 local function read(groups, options, notes)
   local all_series = {}
   local list = lists.filter(groups, function(group)
@@ -52,7 +52,7 @@ local function read(groups, options, notes)
     for i, run in ipairs(group.runs) do
       local series = lists.map(STEPS, function(step) return read_series(group, i, step, options) end)
       if #series > 0 and series[#series].step == "trained" then
-        group.count, group.learned = group.count + 1, position_tables.are_learned(run.facts.spec)
+        group.count, group.is_learned = group.count + 1, position_tables.are_learned(run.facts.spec)
         missing_count = missing_count + #STEPS - #series
         lists.append(all_series, series)
       end
@@ -68,7 +68,8 @@ local function read(groups, options, notes)
   return list, all_series
 end
 
--- Returns the distances of tables from the reference (procrustes.lua). with_rotated: also the rotated tables.
+-- Returns the distances of tables from the reference (procrustes.lua). with_rotated: whether to return the rotated
+-- tables, too.
 local function measure_distances(result, tables, options, with_rotated)
   return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
     result.reference, lists.map(tables, function(position_table) return position_table.values end), with_rotated)
@@ -110,8 +111,8 @@ local function filter_series(result, group, step)
   return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
 end
 
--- Returns two lists over a group's runs that have the measure, { x, y }: its values at a step, and the accuracies.
--- block: the number of a table in its series, or "mean", the mean over the series.
+-- Returns two lists { x, y } over the runs of a group that have the measure: x, the measure's values at a step; y, the
+-- accuracies. block: the index of a table in its series, or "mean", the mean over the series.
 local function list_values(result, group, step, measure, block)
   local measured_series = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
@@ -122,7 +123,7 @@ end
 
 -- Returns the correlations for a choice { step, measure, block }, a part of the list that correlate_all returns.
 local function correlate(result, choice)
-  local learned_groups = lists.filter(result.groups, function(group) return group.learned end)
+  local learned_groups = lists.filter(result.groups, function(group) return group.is_learned end)
   local samples = lists.map(learned_groups, function(group)
     return list_values(result, group, choice.step, choice.measure, choice.block)
   end)
@@ -178,36 +179,36 @@ local function compare_groups(result)
   end)
 end
 
-local REFERENCE = { grid = "2-D sinusoid", line = "1-D sinusoid" }
-local MEASURE = { norm = "norm", distance = "distance", unit = "distance at unit norm" }
+local REFERENCE_TITLES = { grid = "2-D sinusoid", line = "1-D sinusoid" }
+local MEASURE_TITLES = { norm = "norm", distance = "distance", unit = "distance at unit norm" }
 local PANELS_PER_ROW = 6 -- panels in a row of the picture
 
 local function tabulate_distances(result, options)
   local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
-    return ("%s, %s"):format(MEASURE[column.measure], sheets.STEPS[column.step])
+    return ("%s, %s"):format(MEASURE_TITLES[column.measure], sheets.STEPS[column.step])
   end))
   local rows = lists.map(result.groups, function(group)
-    local row = { group.name, ("%d"):format(group.count), number("%.2f", statistics.mean(group.scores)) }
+    local row = { group.name, ("%d"):format(group.count), format_number("%.2f", statistics.mean(group.scores)) }
     return lists.append(row, lists.map(COLUMNS, function(column)
       return sheets.format_mean(column.measure == "unit" and "%.4f" or "%.2f", list_values(result, group,
         column.step, column.measure, "mean").x)
     end))
   end)
   return sheets.tabulate({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
-    :format(REFERENCE[options.reference]), caption = ("min |A Q - B| over orthogonal Q, of the first %d positions; "
-    .. "means over blocks, then mean ± sd (n - 1) over seeds; accuracy in percent, split %s"):format(options.rows,
-    options.split), heads = heads, rows = rows, notes = result.notes })
+    :format(REFERENCE_TITLES[options.reference]), caption = ("min |A Q - B| over orthogonal Q, of the first %d "
+    .. "positions; means over blocks, then mean ± sd (n - 1) over seeds; accuracy in percent, split %s"):format(
+    options.rows, options.split), heads = heads, rows = rows, notes = result.notes })
 end
 
 local function tabulate_correlations(list)
   local means, heads = lists.filter(list, function(item) return item.block == "mean" end), { "over", "points" }
   for _, measure in ipairs(MEASURES) do
-    lists.append(heads, { MEASURE[measure], "(ranks)" })
+    lists.append(heads, { MEASURE_TITLES[measure], "(ranks)" })
   end
   local rows = lists.map(lists.group(means, function(item) return item.over .. "\n" .. item.step end), function(items)
     local row = { ("%s, %s"):format(items[1].over, sheets.STEPS[items[1].step]), ("%d"):format(items[1].points) }
     for _, item in ipairs(items) do
-      lists.append(row, { number("%.3f", item.pearson), number("%.3f", item.spearman) })
+      lists.append(row, { format_number("%.3f", item.pearson), format_number("%.3f", item.spearman) })
     end
     return row
   end)
@@ -232,8 +233,8 @@ local function warn_of_norm(pearson)
   local text = pearson.startdistance and ("Before training, the distance correlates with the final accuracy at %.2f, "
     .. "and the norm alone at %s: the distance depends on the norm, which the initial values set. An effect "
     .. "of training must appear at unit norm (%s at step 0, %s trained), or over the seeds of a cell."):format(pearson
-    .startdistance, number("%.2f", pearson.startnorm), number("%.2f", pearson.startunit),
-      number("%.2f", pearson.trainedunit))
+    .startdistance, format_number("%.2f", pearson.startnorm), format_number("%.2f", pearson.startunit),
+      format_number("%.2f", pearson.trainedunit))
   return table_text.wrap(text or "No run has a checkpoint of step 0 for comparison.", sheets.WIDTH) .. "\n"
 end
 
@@ -242,7 +243,7 @@ local function tabulate_similarity(result, list, step)
     local pair = lists.find(list, function(item)
       return item.step == step and (item.a == a and item.b == b or item.a == b and item.b == a)
     end)
-    return number("%.4f", statistics.mean(pair.values))
+    return format_number("%.4f", statistics.mean(pair.values))
   end
   return sheets.tabulate_pairs({ name = "similarity-" .. step, title = "Cosine between tables, " .. sheets.STEPS[step],
     caption = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different "
@@ -253,7 +254,7 @@ end
 local function draw_points(result, step, measure, pearson)
   return scatter.draw(lists.map(result.groups, function(group)
     return list_values(result, group, step, measure, "mean")
-  end), ("%s, r = %s"):format(MEASURE[measure], number("%.2f", pearson)))
+  end), ("%s, r = %s"):format(MEASURE_TITLES[measure], format_number("%.2f", pearson)))
 end
 
 local function make_picture(result, correlations, options)
@@ -263,7 +264,7 @@ local function make_picture(result, correlations, options)
   local table_panels = lists.map(measure_distances(result, first_tables, options, true), function(measures, i)
     return heat.draw(measures.rotated, options.rows, result.groups[i].name)
   end)
-  table.insert(table_panels, 1, heat.draw(result.reference, options.rows, REFERENCE[options.reference]))
+  table.insert(table_panels, 1, heat.draw(result.reference, options.rows, REFERENCE_TITLES[options.reference]))
   local rows = panels.arrange(table_panels, PANELS_PER_ROW,
     "Trained tables (first seed, first block), rotated towards the first panel: positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
@@ -272,7 +273,7 @@ local function make_picture(result, correlations, options)
         return draw_points(result, step, measure, correlations[step .. measure])
       end))
   end))
-  return { title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
+  return { title = ("Position tables and the %s"):format(REFERENCE_TITLES[options.reference]),
     note = "colours of tables: from minus to plus the panel's largest; points: cells in the same order, dark to light; "
       .. "r: Pearson's, of learned tables", panel_height = 190, rows = rows }
 end

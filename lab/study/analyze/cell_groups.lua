@@ -57,8 +57,8 @@ end
 -- Returns the sets along an axis, with scores of this split in the study's metric. Without an axis: one set of all
 -- cells; a group's name is its values on all axes with several values, and scores are token accuracies.
 function M.list_sets(study, axis, split)
-  local by_name = lists.group(study.cells, function(cell) return axis and name_set(study, cell, axis) or "" end)
-  return lists.map(by_name, function(cells)
+  local cells_by_set = lists.group(study.cells, function(cell) return axis and name_set(study, cell, axis) or "" end)
+  return lists.map(cells_by_set, function(cells)
     local set = { name = cells.key }
     set.groups = lists.map(cells, function(cell)
       return make_group(study, set, cell, axis, split, axis and study.scored.metric or "accuracy")
@@ -139,7 +139,9 @@ local function note_rates(groups, split)
   end)
 end
 
--- Returns notes for a table of groups: missing seeds, other grids, differing, earlier and in-distribution runs, rates.
+-- Returns notes for a table of groups: seeds without a score; groups whose scores have another grid (conditions of
+-- evaluation) than most; cells whose runs differ or are of an earlier version; runs that were evaluated only at
+-- training lengths; and the chosen learning rates.
 function M.list_notes(study, groups, split)
   local notes, trained_length_count, usual_grid = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do

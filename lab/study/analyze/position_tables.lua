@@ -13,31 +13,31 @@ local M = {}
 local INPUT = 1 -- exit code
 
 -- Stores the waves of a position in `width` channels from values[first] on: sines in channels 0, 2, ... and cosines in
--- channels 1, 3, ...; with `halves`, sines in the first half and cosines in the second.
-local function put_wave(values, first, width, position, halves)
+-- channels 1, 3, ...; if in_halves, sines in the first half and cosines in the second.
+local function put_wave(values, first, width, position, in_halves)
   for k = 0, width // 2 - 1 do
     local angle = position * 10000.0 ^ (-2.0 * k / width)
-    values[first + (halves and k or 2 * k)] = math.sin(angle)
-    values[first + (halves and width // 2 + k or 2 * k + 1)] = math.cos(angle)
+    values[first + (in_halves and k or 2 * k)] = math.sin(angle)
+    values[first + (in_halves and width // 2 + k or 2 * k + 1)] = math.cos(angle)
   end
 end
 
 -- Returns the sinusoids of positions 0 to rows - 1.
-function M.compute_line(rows, width, halves)
+function M.compute_line(rows, width, in_halves)
   local values = {}
   for position = 0, rows - 1 do
-    put_wave(values, position * width + 1, width, position, halves)
+    put_wave(values, position * width + 1, width, position, in_halves)
   end
   return values
 end
 
 -- Returns the vectors of the first `rows` cells of a grid, row by row, with `columns` cells in a row of the grid: the
 -- sinusoid of a cell's column in the first half of the channels, the sinusoid of its row in the second half.
-function M.compute_grid(rows, columns, width, halves)
+function M.compute_grid(rows, columns, width, in_halves)
   local values, half = {}, width // 2
   for cell = 0, rows - 1 do
-    put_wave(values, cell * width + 1, half, cell % columns, halves)
-    put_wave(values, cell * width + half + 1, half, cell // columns, halves)
+    put_wave(values, cell * width + 1, half, cell % columns, in_halves)
+    put_wave(values, cell * width + half + 1, half, cell // columns, in_halves)
   end
   return values
 end
@@ -70,9 +70,9 @@ end
 local function compute_table(spec, rows, columns)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
-  local halves = additive.channels ~= "interleaved"
-  local values = positions.kind == "grid" and M.compute_grid(rows, columns, width, halves)
-    or positions.kind == "index" and M.compute_line(rows, width, halves)
+  local in_halves = additive.channels ~= "interleaved"
+  local values = positions.kind == "grid" and M.compute_grid(rows, columns, width, in_halves)
+    or positions.kind == "index" and M.compute_line(rows, width, in_halves)
   if additive.kind ~= "sinusoid" or not values then
     return {}
   end

@@ -44,8 +44,8 @@ function Source:call(verb, words)
   return write.read(log)
 end
 
--- Returns the numbers of input and output tokens of an example; `tokens` is their sum. For dataset files, `length` is
--- the number of input tokens.
+-- Returns the number of input tokens and the number of output tokens of an example. tokens: the sum of both numbers;
+-- length: the task length, for dataset files the number of input tokens.
 function Source:count_parts(length, tokens)
   if self.run.info.data then
     local readout = self.run.info.spec.model.readout

@@ -4,8 +4,8 @@
 -- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, flag_study, out
 -- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is
 -- written under another name and renamed; the trainers are also in the folder of builds. Trainers for processors are
--- linked statically. Trainers for GPUs cannot be, since they load the driver's library; their only other library is
--- libc.
+-- linked statically. Trainers for GPUs are linked with libc alone: they load the driver's library when they run, which
+-- a static program cannot.
 
 local grid = require("lab.study.grid.grid")
 local waiting_cells = require("lab.study.run.waiting_cells")
@@ -35,7 +35,7 @@ local say = overview.print
 
 local GLIBC = "glibc: GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc"
 local MUSL = "musl: MIT License, https://musl.libc.org"
--- The software and the licence of static libraries, by file name; libc.a may be of glibc or of musl.
+-- The name and the licence of the software in static libraries, by file name; libc.a may be of glibc or of musl.
 local LIBRARIES = {
   ["libgcc.a"] = "libgcc: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
   ["libgomp.a"] = "libgomp: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
@@ -123,7 +123,8 @@ local function must_succeed(...)
   return stop.must(ENVIRONMENT, ...)
 end
 
--- Runs lines of shell in a folder, with further arguments as $1, $2, ...; ends the command if the lines fail.
+-- Runs lines of shell in a folder, with the arguments after `script` as $1, $2, ...; ends the command if the lines
+-- fail.
 local function run_in(folder, script, ...)
   local output, code = shell.capture_all({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder,
     ... })
@@ -161,8 +162,7 @@ local function count_cells(study, cells)
   return overview.format_cell_count({ cells = cells, ids = study.ids })
 end
 
--- Returns the text files that describe a bundle { name (of its folder), requirements } and run it, and the number of
--- runs.
+-- Returns the text files of a bundle, and the number of runs. bundle: { name (of its folder), requirements (a text) }.
 local function make_texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
@@ -230,8 +230,8 @@ local function find_lost_file(cells)
   end)
 end
 
--- Makes the specs of waiting cells whose source runs are done here. Returns the study, and the cells with a spec; nil
--- if a signal stopped this.
+-- Makes the specs of waiting cells whose source runs are done here. Returns the study, and the cells with a spec;
+-- returns nil if a signal interrupts the work.
 local function find_cells(options)
   local study, worst_code = overview.must(INPUT, waiting_cells.expand(options))
   if worst_code == AGAIN then

@@ -2,10 +2,11 @@
 # Trains and evaluates the missing runs of the study in this folder: sh run.sh [--threads N] [CELL...]
 #
 # Each line of cells.txt describes one process of a trainer: the cell, the digest of the cell's plan, the names of runs
-# with commas between them, and the trainer's flags. All processes have the same number of threads: the most runs of a
-# line, or N if that is less or a GPU trains (default: the number of processors). The runs of a process train side by
-# side, one thread each; a single run has all threads of its process. As many processes train at a time as N threads
-# allow. A trainer's output is appended to runs/CELL/DIGEST/log.txt, whose last line is shown from time to time.
+# with commas between them, and the trainer's flags. N is the number of processors, or the number after --threads. All
+# processes have the same number of threads: the largest number of runs in a line, but at most N; with a GPU, N. The
+# runs of a process train side by side, one thread each; a single run has all threads of its process. As many processes
+# train at a time as N threads allow. A trainer's output is appended to runs/CELL/DIGEST/log.txt, whose last line is
+# shown from time to time.
 # Finished runs are not changed, so the same command continues after any interruption. Exit codes: 0 done, 1 a run
 # failed, 2 usage, 4 the machine, 75 stopped, or another process is training some of the runs.
 set -u
@@ -42,8 +43,8 @@ is_among() {
     case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
 }
 
-torn=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
-    fail 4 "run.sh: files differ from the archive; unpack it again. sha256sum reports:" "$torn"
+damage=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
+    fail 4 "run.sh: files differ from the archive; unpack it again. sha256sum reports:" "$damage"
 # Checks that every file has a checksum: a file without one is not part of the bundle, or the file's line was lost.
 listed=$(cut -c 67- SHA256SUMS)
 for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
@@ -64,30 +65,31 @@ problem=$("trainers/${cells%% *}" info 2>&1 >/dev/null) ||
     fail 4 "run.sh: the trainers do not start here:" "$problem" "  needed: $(cat needs.txt)" \
         "  found: $(uname -sm), $(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'an unknown libc')"
 
-# signal: empty; yes after a signal to this script; heard after read_event has returned because of the signal.
+# signal: empty until this script gets a signal; then yes; heard after read_event has returned because of the signal.
+# runner: the process id of runner.sh.
 signal='' runner=''
 trap 'signal=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
 temporary=$(mktemp -d) || exit 4
 trap 'rm -rf "$temporary"' EXIT
 
-# Writes each selected line of cells.txt to a file, and finds the largest number of runs in a line. Trainers for a GPU
-# get the threads of all processors, so that one process trains at a time.
-count=0 most=1
+# Writes each selected line of cells.txt to the file $temporary/NUMBER, and finds max_runs, the largest number of runs
+# in a line. Trainers for a GPU get the threads of all processors, so that one process trains at a time.
+count=0 max_runs=1
 while read -r cell digest runs flags; do
     [ $# -eq 0 ] || is_among "$cell" "$*" || continue
     count=$((count + 1))
     echo "$cell $digest $runs $flags" >"$temporary/$count"
     run_count=$(echo "$runs" | tr , '\n' | wc -l)
     ! is_among "--device cuda" "$flags" || run_count=$processors
-    [ "$run_count" -le "$most" ] || most=$run_count
+    [ "$run_count" -le "$max_runs" ] || max_runs=$run_count
 done <cells.txt
-threads=$((most < processors ? most : processors))
+threads=$((max_runs < processors ? max_runs : processors))
 at_once=$((processors / threads < count ? processors / threads : count))
 
-at=0
-while [ $at -lt $count ]; do
-    at=$((at + 1))
-    read -r cell digest runs flags <"$temporary/$at"
+line=0
+while [ $line -lt $count ]; do
+    line=$((line + 1))
+    read -r cell digest runs flags <"$temporary/$line"
     folder=runs/$cell/$digest
     mkdir -p "$folder" || exit 4
     echo "trainers/$cell train --missing --out runs --threads $threads $flags >>$folder/log.txt 2>&1"
@@ -102,7 +104,7 @@ count_done() {
     done
 }
 
-# Reports that the trainer of line $1 of the file `lines` ended with exit code $2, and counts the line's runs.
+# Reports that the trainer of line $1 of the file `lines` ended with exit code $2, and counts this line's runs.
 conclude() {
     read -r cell digest runs flags <"$temporary/$1"
     folder=runs/$cell/$digest

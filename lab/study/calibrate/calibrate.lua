@@ -4,9 +4,14 @@
 -- Input: the options { project, run, spec, trainer, samples, seed, length, reading, set, positions, init, control, out,
 -- tables, force, say, provide }, from the command line (lab/cli/command_lines.lua) and lab/verbs.lua. Output: an exit
 -- code and, if it is not 0, a message. Writes the student's spec, the teacher's spec if no file has it, and a folder of
--- tables and pictures. A job: { run (trained_run.lua), resolved (the teacher's resolved spec), options, choices
--- (fields.lua), source (of analyze/source.lua), kind (of traced values: "attention" or "scores"), length (task length
--- of the examples) }.
+-- tables and pictures. A job:
+--   run        the teacher's run (trained_run.lua)
+--   resolved   the teacher's resolved spec
+--   options    the options
+--   choices    from fields.lua
+--   source     the teacher's run as a source of traces (analyze/source.lua)
+--   kind       the kind of traced values: "attention" or "scores"
+--   length     the task length of the examples
 
 local choices_module = require("lab.study.calibrate.fields")
 local controls = require("lab.study.calibrate.controls")
@@ -50,7 +55,7 @@ local function trace_average(job)
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Returns a section (found_lines.lua) with the found lines of a family, and `matrices`, the mean attention of each
+-- Returns a section (found_lines.lua): the found lines of a family. Its field `matrices` has the mean attention of each
 -- head.
 local function find_section(job, trace, family)
   local model, choices = job.resolved.model, job.choices
@@ -79,7 +84,7 @@ local function find_section(job, trace, family)
   return section
 end
 
--- Whether the file `path` exists; a file whose spec has another digest than the run ends the command.
+-- Whether the file `path` exists. If it exists and its spec is not the run's (has another digest), the command ends.
 local function is_teacher(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})
@@ -90,21 +95,21 @@ local function is_teacher(run, options, path)
   return mode ~= nil
 end
 
--- Returns the paths of specs. path: a file with the teacher's spec; is_users: whether --spec names this file, or it is
--- in spec/runs.
+-- Returns the paths of specs. path: a file with the teacher's spec; is_user_file: whether --spec names this file, or it
+-- is in spec/runs. Result:
 --   out       the student's file
 --   base      the teacher's file, relative to the student's file
 --   teacher   { path, text } of the teacher's file if it must be written, or nil
-local function choose_paths(run, options, path, is_users)
+local function choose_paths(run, options, path, is_user_file)
   local id = run.info.id
-  local folder = is_users and paths.get_folder(path) or run.dir
+  local folder = is_user_file and paths.get_folder(path) or run.dir
   local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
   local name = out:match("([^/]*)%.lua$")
   if not name or not load_module.is_id(name) then
     stop(INPUT, ("--out %s: not a name of a spec\n  expected: NAME.lua with NAME = %s"):format(out,
       load_module.ID_TEXT))
   end
-  local teachers = is_users and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
+  local teachers = is_user_file and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
   if paths.resolve(out) == paths.resolve(teachers) then
     stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
   end
@@ -112,7 +117,7 @@ local function choose_paths(run, options, path, is_users)
     stop(INPUT, out .. ": exists already\n  expected: --out FILE with another name, or --force to overwrite it")
   end
   local base = paths.make_relative(paths.resolve(teachers), paths.resolve(paths.get_folder(out)))
-  local exists = is_users or is_teacher(run, options, teachers)
+  local exists = is_user_file or is_teacher(run, options, teachers)
   return { out = out, base = base, teacher = not exists and { path = teachers, text = write.read(path) } or nil }
 end
 
@@ -236,8 +241,8 @@ local function open_job(run, spec, options, folder)
 end
 
 local function calibrate(run, spec, options, folder)
-  local is_users = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
-  local files = choose_paths(run, options, spec.path, is_users)
+  local is_user_file = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
+  local files = choose_paths(run, options, spec.path, is_user_file)
   local job = open_job(run, spec, options, folder)
   local trace = trace_average(job)
   report_samples(job, trace)

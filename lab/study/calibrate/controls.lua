@@ -4,11 +4,11 @@
 -- the teacher's matrix { rows, columns }, the family's name, and random(n), which returns a random integer from 1 to n
 -- (inference.lua). Output: the lines of the control, in the same form.
 --   values    the same lines with the value 0: only the mask remains
---   heads     each head's lines at another head, shifted by the same number of heads. Heads of one attention are
---             equivalent before training, so a difference from the calibrated bias is chance; a single head keeps
---             its own lines
---   shifted   every line one key to the left; where columns are counted from the right, and in anti-diagonals, the
---             last key is number 0
+--   heads     each head gets the lines of another head, a fixed number of heads away; a single head keeps its own
+--             lines. Heads of one attention are equivalent before training, so this control differs from the calibrated
+--             bias only by chance
+--   shifted   every line one key to the left. The numbers of lines grow from left to right, except for anti-diagonals
+--             and for columns that are counted from the right, where the last key is number 0
 --   random    the same number of lines in every head and direction, with the same values, sampled from all lines of the
 --             matrix
 
@@ -19,15 +19,15 @@ local M = {}
 -- Returns a copy of the list in which each line has the fields that change(line) returns. Lines that become equal are
 -- merged and get the largest value.
 local function change_lines(lines, change)
-  local changed_lines, by_key = {}, {}
+  local changed_lines, line_by_key = {}, {}
   for _, line in ipairs(lines) do
     local copy = lists.merge(line, change(line))
     local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
-    if not by_key[key] then
-      by_key[key] = copy
+    if not line_by_key[key] then
+      line_by_key[key] = copy
       changed_lines[#changed_lines + 1] = copy
     end
-    by_key[key].value = math.max(by_key[key].value, copy.value)
+    line_by_key[key].value = math.max(line_by_key[key].value, copy.value)
   end
   return changed_lines
 end
@@ -56,7 +56,7 @@ local function choose_random_lines(lines, matrix, family, random)
   end)
 end
 
--- Returns the control of this name; nil: the lines themselves. heads: their number.
+-- Returns the control of this name; if the name is nil, the lines themselves. heads: the number of heads.
 function M.make(name, family_lines, matrix, family, heads, random)
   local list = family_lines.list
   if name == "values" then

@@ -50,8 +50,9 @@ local DIRECTIONS = {
 
 local NO_LIMIT = {} -- the value of the word "all"; in choices nil
 
--- A field: { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self
--- or .cross concerns one attention family. A choice on which all three values agree has no field.
+-- A field: { name, type, default, value in the released code, value in the equations, doc }, values as texts. A name
+-- that ends in .self or .cross concerns one attention family. A choice on which all three values agree has no field.
+local NAME, TYPE, DEFAULT, CODE, EQUATIONS = 1, 2, 3, 4, 5
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
     "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
@@ -84,25 +85,25 @@ M.FIELDS = {
 -- Stores the value of a word "FIELD=VALUE" in `texts`, by field; returns an error message, or nil.
 local function read_word(texts, word)
   local name, value = word:match("^([%w_.]+)=(.*)$")
-  local field = lists.find(M.FIELDS, function(entry) return entry[1] == name end)
+  local field = lists.find(M.FIELDS, function(entry) return entry[NAME] == name end)
   if not name then
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
-    local names = lists.map(M.FIELDS, function(entry) return entry[1] end)
+    local names = lists.map(M.FIELDS, function(entry) return entry[NAME] end)
     local suggestion = similar_names.find(name, names)
     return ("--set %s: no such field\n  expected: %s"):format(name, suggestion and suggestion .. "?"
       or table.concat(names, ", "))
-  elseif field[2].read(value) == nil then
-    return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[2].expected)
+  elseif field[TYPE].read(value) == nil then
+    return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[TYPE].expected)
   end
   texts[name] = value
 end
 
 -- Returns the choices as texts by name: the values of the reading, replaced by the values of --set.
 local function list_texts(reading, words)
-  local texts, column = {}, reading == "code" and 4 or reading == "equations" and 5 or 3
+  local texts, column = {}, reading == "code" and CODE or reading == "equations" and EQUATIONS or DEFAULT
   for _, field in ipairs(M.FIELDS) do
-    texts[field[1]] = field[column]
+    texts[field[NAME]] = field[column]
   end
   for _, word in ipairs(words) do
     local problem = read_word(texts, word)
@@ -118,9 +119,9 @@ end
 local function read_family(texts, family)
   local choices = {}
   for _, field in ipairs(M.FIELDS) do
-    local name, family_of_field = field[1]:match("^([^.]+)%.?(.*)$")
+    local name, family_of_field = field[NAME]:match("^([^.]+)%.?(.*)$")
     if name ~= "scores" and (family_of_field == "" or family_of_field == family) then
-      local value = field[2].read(texts[field[1]])
+      local value = field[TYPE].read(texts[field[NAME]])
       choices[name] = value ~= NO_LIMIT and value or nil
     end
   end

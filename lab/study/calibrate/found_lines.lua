@@ -31,7 +31,7 @@ end
 
 -- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Rows are added from 0 on.
 local function sum_lines(matrix, direction, choices)
-  local by_line, list = {}, {}
+  local entry_by_line, list = {}, {}
   local form = choices.precision == "float32" and "f" or "d"
   local function round(value)
     return (form:unpack(form:pack(value)))
@@ -42,10 +42,10 @@ local function sum_lines(matrix, direction, choices)
       local value = matrix.values[row * matrix.columns + column + 1]
       if value > -math.huge and value < math.huge then
         local line = number_line(direction, row, column, matrix.columns, choices.align)
-        local entry = by_line[line]
+        local entry = entry_by_line[line]
         if not entry then
           entry = { line = line, sum = 0.0, cells = 0 }
-          by_line[line], list[#list + 1] = entry, entry
+          entry_by_line[line], list[#list + 1] = entry, entry
         end
         entry.sum, entry.cells = round(entry.sum + round(value)), entry.cells + 1
       end
@@ -72,15 +72,16 @@ local function list_counted(lines, choices)
   return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
--- Searches one direction of one head. Sets z of lines: their deviations above the mean. Returns
+-- Searches one direction of one head. Sets the field z of each line: the number of standard deviations by which its
+-- value exceeds the mean. Returns
 --   direction    the direction
 --   lines        from M.list_lines
---   count        the number of counted values
---   kept_lines   { line, value (the bias), raw (the line's value), z }
+--   count        the number of counted values (list_counted)
+--   kept_lines   { line, value (the bias), raw_value (the line's value), z }
 -- and, unless count is 0,
 --   mean, deviation, threshold   of the counted values
 --   max_value    the largest value of a line
---   equal        whether all lines have one value, so that none can stand out
+--   is_flat      whether all lines have one value, so that none can stand out
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)
@@ -96,28 +97,29 @@ function M.search_direction(matrix, direction, choices)
   local deviation = math.sqrt(lists.sum(values, function(value) return (value - mean) ^ 2 end) / #values)
   result.mean, result.deviation, result.max_value = mean, deviation, max_value
   result.threshold = mean + choices.threshold * deviation
-  result.equal = deviation < choices.spread * size
+  result.is_flat = deviation < choices.spread * size
   for _, line in ipairs(lines) do
     local value = line.value
     line.z = deviation > 0 and (value - mean) / deviation or nil
     local passes = value > result.threshold or choices.keep == "at_least" and value == result.threshold
-    if passes and not result.equal then
-      table.insert(result.kept_lines, { line = line.line, raw = value, z = line.z,
+    if passes and not result.is_flat then
+      table.insert(result.kept_lines, { line = line.line, raw_value = value, z = line.z,
         value = choices.value == "relative" and value - max_value or value })
     end
   end
   return result
 end
 
--- Whether no line can exceed the threshold (in deviations): the largest z-score among K = count values is sqrt(K - 1).
+-- Whether no line can exceed the threshold (a number of standard deviations): no z among K = count values can exceed
+-- sqrt(K - 1).
 function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
 -- Searches one head. Returns nil and a message if the matrix has too few rows, or
---   directions   the results of M.search_direction for all directions, each with `searched`, whether the choices name
---                the direction
---   kept_lines   the kept lines of named directions, { direction, line, value, raw, z }
+--   directions   the results of M.search_direction for all directions, each with the field is_searched: whether the
+--                choices name the direction
+--   kept_lines   the kept lines of these named directions, { direction, line, value, raw_value, z }
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
@@ -126,7 +128,7 @@ function M.find(matrix, choices)
   local head = { directions = {}, kept_lines = {} }
   for i, direction in ipairs(DIRECTIONS) do
     local result, is_searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
-    head.directions[i], result.searched = result, is_searched
+    head.directions[i], result.is_searched = result, is_searched
     for _, line in ipairs(is_searched and result.kept_lines or {}) do
       line.direction = direction
       table.insert(head.kept_lines, line)
@@ -135,9 +137,9 @@ function M.find(matrix, choices)
   return head
 end
 
--- Returns the bias of a matrix with these numbers of rows and columns: row-major, -inf (closed) where no kept line
--- runs, the largest value where several meet, 0 in the corner that choices.corner opens. In a row without open cells,
--- all cells are 0, except for keys after the query if causal. causal: keys after a query are closed.
+-- Returns the bias of a matrix with these numbers of rows and columns, row-major. A cell has the largest value of the
+-- kept lines that contain it; without a line it is closed, -inf. The corner that choices.corner opens is 0. In a row
+-- without open cells, all cells are 0. If causal, cells of keys after the query are closed in all cases.
 function M.extend(kept_lines, rows, columns, choices, causal)
   local biases, values = { [1] = {}, [-1] = {}, [0] = {} }, {} -- biases: by direction and line
   local corner = choices.corner == "all" or choices.corner == "lines" and #kept_lines > 0
@@ -158,8 +160,10 @@ function M.extend(kept_lines, rows, columns, choices, causal)
       has_open_cell = has_open_cell or max_value > -math.huge
       values[row * columns + column + 1] = max_value
     end
-    for column = 0, has_open_cell and -1 or visible_count - 1 do
-      values[row * columns + column + 1] = 0.0
+    if not has_open_cell then
+      for column = 0, visible_count - 1 do
+        values[row * columns + column + 1] = 0.0
+      end
     end
   end
   return { rows = rows, columns = columns, values = values }
@@ -189,7 +193,7 @@ local function describe_reason(result, choices)
   local best = find_greatest_line(result)
   if result.count == 0 then
     return #result.lines == 0 and "no line has enough cells" or "all lines have the value 0"
-  elseif result.equal then
+  elseif result.is_flat then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
   elseif M.is_out_of_reach(result.count, choices.threshold) then
     return ("%s are too few: z is at most %.2f; r strong lines need K > r (k^2 + 1) = %.4g r lines"):format(
@@ -201,13 +205,13 @@ end
 
 local function format_kept(result)
   return table.concat(lists.map(result.kept_lines, function(line)
-    return ("%d (%s, %s)"):format(line.line, format_number(line.raw), format_z(line))
+    return ("%d (%s, %s)"):format(line.line, format_number(line.raw_value), format_z(line))
   end), ", ")
 end
 
 local function format_direction(result, choices)
   local name = NAMES[result.direction]
-  if not result.searched then
+  if not result.is_searched then
     local best = find_greatest_line(result)
     return best and ("%-14s not searched; the greatest is %d (%s, %s)"):format(name, best.line,
       format_number(best.value), format_z(best)) or nil

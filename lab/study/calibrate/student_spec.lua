@@ -32,7 +32,7 @@ local function disable_facets(encoding, indentation)
   end)
 end
 
--- Returns the fields of the spec's table `lines` that differ from their defaults, without `list`. name: the family.
+-- Returns the fields of the spec's table `lines` that differ from their defaults, other than `list`. name: the family.
 local function list_settings(name, family_lines)
   local out, columns = {}, lists.find(family_lines.list, function(line) return line.direction == 0 end)
   if name == "cross" and family_lines.choices.corner ~= "lines" then

@@ -1,8 +1,9 @@
 -- Selection of cells of a study: STUDY:CELL,CELL and --only AXIS=VALUE.
 --
 -- Input: words of the command line; the axes of a study as study.lua reads them; d, the diagnostics that get errors.
--- Output: a choice, { cells = a list of ids, only = { { axis, names, word (the text after --only) } } }, each nil if
--- the command line has none; or nil and a message. Pure.
+-- Output: a choice, or nil and a message. Pure. A choice:
+--   cells   a list of ids; nil if no word names cells
+--   only    a list of filters { axis, names (of values), word (the text after --only) }; nil without --only
 
 local lists = require("base.lists")
 local similar_names = require("base.similar_names")
@@ -62,15 +63,17 @@ local function refuse_unknown(d, filter, name, kind, legal)
     hint = similar_names.make_hint(name, legal, "%s") })
 end
 
--- Returns the selected values of each axis: { <axis> = { <value> = true } }. Filters of one axis add up.
+-- Returns the selected values of each axis: { <axis> = { <value> = true } }, for several filters of an axis the values
+-- of all of them.
 local function select_values(filters, axes, d)
-  local by_name, selected_values = {}, {}
+  local names_by_axis, selected_values = {}, {}
   for _, axis in ipairs(axes) do
-    by_name[axis.name] = lists.get_names(axis.values)
+    names_by_axis[axis.name] = lists.get_names(axis.values)
   end
   for _, filter in ipairs(filters) do
-    local axis = by_name[filter.axis] and filter.axis or filter.axis:match("[^.]*$") -- the field of a grid from flags
-    local legal = by_name[axis]
+    -- A filter of a grid from flags may name the axis by its whole field, such as model.width.
+    local axis = names_by_axis[filter.axis] and filter.axis or filter.axis:match("[^.]*$")
+    local legal = names_by_axis[axis]
     if not legal then
       refuse_unknown(d, filter, filter.axis, "axis of this study", lists.get_names(axes))
     end
@@ -86,7 +89,7 @@ local function select_values(filters, axes, d)
   return selected_values
 end
 
--- Returns a function of a point of the grid and the id of its cell that returns whether the cell is selected.
+-- Returns a function is_chosen(point, id): whether the cell at a point of the grid, with this id, is selected.
 function M.make_filter(choice, axes, d)
   local selected_values = select_values(choice.only or {}, axes, d)
   return function(point, id)

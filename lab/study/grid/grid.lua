@@ -3,7 +3,7 @@
 -- Input: a project, the name of a file in spec/studies or a path, and options:
 --   scale, set      the name of a scale, and words of --set, or nil
 --   out             the folder of all runs
---   reading         true if no run will be trained
+--   reading         true if the study is only read, and no run will be trained
 --   choice          the selected cells (chosen_cells.lua), nil: all cells
 --   flag_study      { text, origin } of a study from flags (requested_study.lua), or nil
 -- Output: nil and the errors as text; or { name, title, path, scale, set, report, scored, labels, axes = { { name,
@@ -19,7 +19,7 @@
 --   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which
 --                   the verb makes from `run`, the folder of the only run of another cell (id, cell); run and file are
 --                   nil while that cell waits
---   lost            if `reading`, a text on a missing initial checkpoint, for which the cell waits
+--   lost_text       if `reading`, a text on a missing initial checkpoint, for which the cell waits
 -- Reads files, writes none.
 
 local canonical = require("base.canonical")
@@ -45,7 +45,8 @@ local M = {}
 
 local MAX_CELLS = 4096 -- points of a study's grid, including excluded ones
 
--- Returns the shortest text that reads back as the same number, for run folders; equals lh_write_shortest's text.
+-- Returns the shortest text that reads back as the same number, for names of run folders. lh_write_shortest of the
+-- runtime gives the same text.
 function M.format_shortest(x)
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)
@@ -95,7 +96,7 @@ local function find_file(project, argument, out, d)
       project:list_names("spec/studies", ".lua"), "%s") })
 end
 
--- Whether each value of a point of the grid allows the point's other values: `with` (study.lua).
+-- Whether each value of a point of the grid allows the point's other values, by its field `with` (study.lua).
 local function is_combination(axes, point)
   return not lists.any(point, function(value) return not nodes.has_values(axes, point, value.with or {}) end)
 end
@@ -152,8 +153,8 @@ local function make_runs(work, cell)
   return runs
 end
 
--- Returns the fragments of a cell's spec, each of which overrides those before it; the last, an empty fragment, is for
--- --set. made_spec: the spec that a verb has made from another cell's run, or nil.
+-- Returns the fragments of a cell's spec; each overrides the fragments before it. The last is empty, and --set fills
+-- it. made_spec: the spec that a verb has made from another cell's run, or nil.
 local function list_fragments(study, point, made_spec)
   local list = lists.append({ made_spec and { source = made_spec, tree = made_spec.tree } }, study.base_fragments)
   lists.append(list, lists.collect(point, function(value) return value.fragments end))
@@ -166,7 +167,7 @@ local function describe_point(axes, point)
   return table.concat(words, ", ")
 end
 
--- Returns the stage of a point, or nil; and whether another stage contains it, too, which is an error.
+-- Returns the stage of a point, or nil; and whether there is an error, since another stage contains the point, too.
 local function find_stage(work, point)
   local stage, conflict = stages.find_stage(work.study.stages, work.study.axes, point)
   if conflict then
@@ -216,8 +217,8 @@ local function find_lost_init(loaded)
   return checkpoint and not is_file(checkpoint.real) and checkpoint.shown or nil
 end
 
--- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and the text `lost` of the
--- cell, if its initial checkpoint is missing.
+-- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and the cell's lost_text, if
+-- its initial checkpoint is missing.
 local function plan_spec(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -283,7 +284,7 @@ function make_cell(work, point)
   local cell = { key = key, id = id, spec = spec, data = find_data(spec),
     seeds = stage and stage.seeds or get_last_setting(point, "seeds") or study.seeds,
     learning_rates = get_last_setting(point, "learning_rates") or rates,
-    stage = stage and stage.name, source = source, lost = lost_text }
+    stage = stage and stage.name, source = source, lost_text = lost_text }
   cell.runs = make_runs(work, cell)
   work.cells_by_key[cell_key] = cell
   return cell
@@ -311,7 +312,7 @@ local function make_cells(work)
   return cells
 end
 
--- Adds a warning to work.warnings if some cells have separate seeds of draws but draw nothing.
+-- Adds a warning to work.warnings if some cells have separate seeds of draws but sample neither positions nor dropout.
 local function warn_of_seeds(work, cells)
   local without_draws = lists.filter(cells, function(cell)
     return cell.spec and not cell.spec.plan.has_draws and lists.get(cell.seeds, "part_seeds.draws")

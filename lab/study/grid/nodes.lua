@@ -1,8 +1,8 @@
 -- Reads nodes of a study's file (tables, lists, names of values, seeds) and reports invalid nodes.
 --
--- Input: a context { diagnostics }, a node (spec/reading/tree.lua), and `path`, the place of the node in the file, such
--- as axes[1].name. `expected`: words for messages. Output: the contents of the node; after an error, which is added to
--- the diagnostics, a value with which the caller can continue.
+-- Input: a context { diagnostics }; a node (spec/reading/tree.lua); path, the place of the node in the file, such as
+-- axes[1].name; expected, words for messages; legal, a list of allowed words. Output: the contents of the node. After
+-- an error, which is added to the diagnostics, the output is a value with which the caller can continue.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

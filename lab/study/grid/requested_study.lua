@@ -1,11 +1,14 @@
 -- Arguments of `sweep` and `bundle`: a study at a scale, some cells, or a grid from flags, such as --axis FIELD=VALUES.
 --
 -- Input: the options of the verb, with project, grid_flag (lab/cli/sweeps.lua) and `out`, the folder of all runs.
--- Output: none; errors end the command. Sets options.study, scale and choice. A grid from flags becomes a study file in
--- the folder of runs: options.study is the file's path; options.flag_study, { text, origin (make_origin) } for
--- grid.expand; options.set, the words of --set with paths relative to the folder of runs. Equal flags give equal texts;
--- the digest of the text without labels is part of the file's name, so a command with other labels only changes these.
--- Reads files, writes none: overview.lua writes the text.
+-- Output: none; errors end the command. Sets fields of the options:
+--   study        the study; for a grid from flags, the path of a study file in the folder of runs
+--   scale        the scale, or nil
+--   choice       the selected cells (chosen_cells.lua)
+--   flag_study   for a grid from flags: { text (of the study file), origin (make_origin) }
+--   set          for a grid from flags: the words of --set, with paths relative to the folder of runs
+-- Equal flags give equal texts. The file's name contains the digest of the text without labels, so a command that
+-- differs only in labels changes the labels of the same file. Reads files, writes none: overview.lua writes the text.
 
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
@@ -85,8 +88,8 @@ local function parse_range(text)
   return list
 end
 
--- Returns the name of a value in the study: a preset's or file's name, a number, or, for other values, the letters and
--- digits of the text that the user wrote.
+-- Returns the name of a value in the study: a number, the name of a preset or file, or, for other values, the letters
+-- and digits of the text that the user wrote.
 local function make_name(value, text)
   if type(value) == "number" then
     return value
@@ -294,7 +297,7 @@ local function write_study(work, id, spec, prefix)
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
 
--- Makes a function that returns the flag, for messages, that gave the value at a path in the study's text.
+-- Makes a function for messages: it returns the flag that gave the value at a path in the study's text.
 local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]

@@ -128,8 +128,8 @@ function M.find_stage(stages, axes, point)
   return not matches[2] and matches[1] or nil, matches[2] and matches
 end
 
--- Returns the value that a cell with `value` on an axis needs there in the earlier stage `from`: the same value, or the
--- only value of `from`; nil if there is no single such value.
+-- A cell has `value` on an axis and uses a run of the earlier stage `from`. Returns the value of that run's cell on the
+-- axis: the same value if `from` has it, otherwise the only value of `from`; nil if `from` has several others.
 local function find_value(from, axis, value)
   local values = from.cells[axis.name]
   if not values or values[value.name] then
@@ -139,8 +139,8 @@ local function find_value(from, axis, value)
   return #candidates == 1 and candidates[1] or nil
 end
 
--- Returns the point of the stage `from` whose run a point of `stage` uses: both have equal values on every axis on
--- which `from` allows that. Returns nil and the name of an axis if no point or several points fit.
+-- Returns the point of the stage `from` whose run a point of `stage` uses: the points have the same value on each axis
+-- on which `from` has this value. Returns nil and the name of an axis if no point or several points fit.
 function M.find_source(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do

@@ -7,8 +7,9 @@
 --   prefix           the first part of all cells' names, or nil
 --   scales           the names of all scales
 --   axes             { name, values = { { name, fragments, learning_rates, seeds, with, path } } }: learning_rates and
---                    seeds of the value's cells, or nil; with, from read_partners, or nil; path, in the file
---   base_fragments   the fragments that values override: the base, and the one of the scale
+--                    seeds are for the value's cells, or nil; with: the values of other axes that occur with this
+--                    value, { <axis> = { <value> = true } }, or nil; path: the value's place in the file
+--   base_fragments   the fragments that values override: the fragment `base` of the study, and that of the scale
 --   seeds, learning_rates   lists; the latter is nil if the file sets none
 --   stages           from stages.lua
 --   report           the items of the report as plain data; nil: the default items
@@ -58,10 +59,10 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.MAX_ID_LENGTH
 end
 
--- Makes a reader of a text for which fits(text) is true. words: a noun for such a text in messages.
-local function make_name_reader(fits, words, expected)
+-- Makes a reader of a text for which is_valid(text) is true. words: a noun for such a text in messages.
+local function make_name_reader(is_valid, words, expected)
   return function(context, node, path)
-    if fits(node.value) then
+    if is_valid(node.value) then
       return node.value
     end
     nodes.report(context, node, path, ("%s is not a %s"):format(nodes.show(node), words), expected)
@@ -193,8 +194,8 @@ local function read_axis(context, node, path)
   return name and { name = name, values = values }
 end
 
--- Replaces the node `with` of each value, which restricts the cells of the value to some values of other axes, by these
--- values: { <axis> = { <value> = true } }.
+-- Replaces the node `with` of each value by its content, the values of other axes that occur with this value:
+-- { <axis> = { <value> = true } }.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
     local other_axes = lists.filter(axes, function(partner) return partner ~= axis end)
@@ -223,14 +224,14 @@ local function read_axes(context, node)
   return axes
 end
 
--- Sets axis.narrowed of each axis that a scale narrows: the selected values.
+-- Sets axis.narrowed_values of each axis that a scale narrows: the selected values.
 local function narrow_axes(context, study, node, path)
   if not nodes.is_table(context, node, path, "{ <axis> = { names of its values } }", lists.get_names(study.axes)) then
     return
   end
   for _, axis in ipairs(study.axes) do
     if node.fields[axis.name] and #axis.values > 0 then
-      axis.narrowed = nodes.pick(context, axis.values, node.fields[axis.name], locate.join(path, axis.name))
+      axis.narrowed_values = nodes.pick(context, axis.values, node.fields[axis.name], locate.join(path, axis.name))
     end
   end
 end
@@ -271,10 +272,10 @@ local function read_scale(context, study, node, name)
     narrow_axes(context, study, fields.axes, path .. ".axes")
   end
   for _, axis in ipairs(study.axes) do
-    if name == context.scale and axis.narrowed then
-      axis.values = axis.narrowed
+    if name == context.scale and axis.narrowed_values then
+      axis.values = axis.narrowed_values
     end
-    axis.narrowed = nil
+    axis.narrowed_values = nil
   end
   if name == context.scale then
     study.base_fragments[#study.base_fragments + 1] = base
@@ -391,8 +392,12 @@ local function read_fields(context)
   return study
 end
 
--- options: root (of the repository), diagnostics, scale (a name or nil), names(folder, ending), which returns the base
--- names of files, and replacement, for the file's text (load.lua) or nil.
+-- Reads the study in the file `path`: see the head of this file. options:
+--   root         the folder of the repository
+--   diagnostics  the diagnostics
+--   scale        the name of a scale, or nil
+--   names        names(folder, ending), a function that returns the base names of files
+--   replacement  a text that is read instead of the file's text (load.lua), or nil
 function M.read(path, options)
   local d = options.diagnostics
   local error_count = d:count()

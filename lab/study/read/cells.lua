@@ -13,7 +13,7 @@
 --   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
 --     its cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
 --   summary: from summarise, with other_grid: true if the scores have another grid than the study's
---   lost: a text on a missing initial checkpoint (grid.lua), or nil
+--   lost_text: a text on a missing initial checkpoint (grid.lua), or nil
 --   changes: if the runs are of an earlier version (earlier_results.lua), a text on its differences from `spec`
 --   task_spec: the resolved spec of a run, if the cell has no spec
 --   joined: true for a cell that M.merge_axis made of several
@@ -320,7 +320,8 @@ function M.read_study(study, root, metric)
   for _, cell in ipairs(lists.join(study.cells, lost_cells)) do
     local list, is_earlier, changes = earlier_results.choose(root, study, cell, read_runs(cell, root), left_out)
     if #list > 0 then -- a cell that the study no longer has may have no runs
-      cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
+      cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec,
+        lost_text = not is_earlier and cell.lost_text or nil,
         runs = list, changes = changes, task_spec = not cell.spec and find_spec(list) or nil }
     end
   end

@@ -124,8 +124,8 @@ end
 -- number of further differences.
 function M.describe(study, cell, version)
   local texts = {}
-  if not cell.spec then -- cell.lost: a text on a missing initial checkpoint, or nil
-    return { cell.lost or cell.source and ("the cell waits for %s now"):format(cell.source.id)
+  if not cell.spec then -- cell.lost_text: a text on a missing initial checkpoint, or nil
+    return { cell.lost_text or cell.source and ("the cell waits for %s now"):format(cell.source.id)
       or "the study has no such cell now" }
   elseif version.digest ~= cell.spec.plan.digest then
     compare_specs(texts, version.facts.spec, cell.spec.resolved)

@@ -168,7 +168,7 @@ end
 function M.list_problems(study)
   local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do
-    list[#list + 1] = cell.lost and ("%s: %s"):format(cell.id, cell.lost) or nil
+    list[#list + 1] = cell.lost_text and ("%s: %s"):format(cell.id, cell.lost_text) or nil
     for _, run in ipairs(cell.runs) do
       for _, note in ipairs(run.notes) do
         list[#list + 1] = ("%s/%s"):format(run.dir, note)

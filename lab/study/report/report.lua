@@ -186,7 +186,7 @@ local function make_command_formatter(options, study)
   local sweep = not study.is_from_folder and shell.join(make_sweep_words(options, study))
   return function(cell)
     if sweep then
-      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
+      return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost_text
         or "waits for another cell's run")
     end
     local source = cell.runs[1].facts.spec and cell.runs[1].facts.spec.source or cell.id

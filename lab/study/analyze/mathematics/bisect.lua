@@ -1,6 +1,7 @@
--- Bisection: where a predicate of a number, true at `low` and false at `high`, changes.
+-- Bisection: the number at which a predicate stops being true.
 --
--- Input: low and high, numbers from 0 on; the predicate. Output: the number between low and high, to the last bit.
+-- Input: low and high, numbers from 0 on; is_below, a predicate that is true at low and false at high. Output: the
+-- number between low and high at which it changes, exact to the last bit.
 
 return function(low, high, is_below)
   while true do

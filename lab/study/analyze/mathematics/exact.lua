@@ -112,19 +112,19 @@ function M.test_permutation(a, b, samples, random)
     total, max_size = total + value, math.max(max_size, math.abs(value))
   end
   local observed_difference = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * max_size
-  local splits, as_extreme, min_p = 0, 0, M.compute_min_p(#a, #b)
+  local splits, extreme_count, min_p = 0, 0, M.compute_min_p(#a, #b)
   local function count_split(sum)
     local distance = math.abs(sum / #a - (total - sum) / #b)
-    splits, as_extreme = splits + 1, as_extreme + (distance >= observed_difference and 1 or 0)
+    splits, extreme_count = splits + 1, extreme_count + (distance >= observed_difference and 1 or 0)
   end
   if count_choices(#values, #a) <= MAX_ENUMERATED_SPLITS then
     visit_choices(values, #a, count_split)
-    return as_extreme / splits, splits, min_p
+    return extreme_count / splits, splits, min_p
   end
   for _ = 1, samples do
     count_split(sum_sample(values, #a, random))
   end
-  return (as_extreme + 1) / (splits + 1), splits, math.max(min_p, 1 / (splits + 1))
+  return (extreme_count + 1) / (splits + 1), splits, math.max(min_p, 1 / (splits + 1))
 end
 
 return M

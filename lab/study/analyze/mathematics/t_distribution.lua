@@ -1,4 +1,4 @@
--- Student's t distribution, for positive degrees of freedom, whole or not.
+-- Student's t distribution, for positive degrees of freedom, integers or not.
 --
 -- Input: numbers; degrees of freedom up to some thousands. Output: a number, within a relative error of 1e-10
 -- (tests/lua/test_inference.lua compares it with SciPy's).

@@ -77,7 +77,7 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of a matrix { rows, values }, whose closed cells (-inf) are white. The colours begin at 0 or at the
+-- Returns a panel of a matrix { rows, values }, whose hidden keys (-inf) are white. The colours begin at 0 or at the
 -- least value, if that is negative. The title has the range of the values, unless all of them are 0.
 function M.draw_matrix(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
@@ -88,7 +88,7 @@ function M.draw_matrix(title, matrix)
   return M.draw(values, matrix.rows, title .. range, { from, to })
 end
 
--- Returns the panel of M.draw_matrix for the first `columns` cells of each row; a closed cell is false.
+-- Returns the panel of M.draw_matrix for the first `columns` cells of each row; the cell of a hidden key is false.
 function M.draw_cells(title, rows, columns)
   return M.draw_matrix(title, { rows = #rows, values = lists.collect(rows, function(row)
     return lists.map({ table.unpack(row, 1, columns) }, function(cell) return cell or -math.huge end)
@@ -136,11 +136,12 @@ end
 
 -- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
 local function add_symbol(lines, symbol, position, offsets, font)
-  lines[#lines + 1] = format_label(symbol.text, position, offsets[1], font, symbol.wrong and WRONG or PLAIN)
-  lines[#lines + 1] = symbol.wrong and format_label(CROSS, position, offsets[2], font, WRONG) or nil
+  lines[#lines + 1] = format_label(symbol.text, position, offsets[1], font, symbol.is_wrong and WRONG or PLAIN)
+  lines[#lines + 1] = symbol.is_wrong and format_label(CROSS, position, offsets[2], font, WRONG) or nil
 end
 
--- Replaces the numbers of rows (sides.writes) and columns (sides.reads) by symbols { text, wrong (red, with a cross) }.
+-- Replaces the numbers of rows (sides.writes) and columns (sides.reads) by symbols { text, is_wrong }; a wrong symbol
+-- is red and has a cross.
 function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do
