@@ -291,7 +291,7 @@ local make_block_class, list_items
 
 -- Returns how often all repetitions of a scope run: a number, or the name of an argument of the network's forward pass.
 local function get_times(scope)
-  return scope.by_length and "passes" or scope.loops
+  return scope.passes_by_length and "passes" or scope.loops
 end
 
 -- Makes the item of a group. `items` in it are the group's own items, which run `times` times.
@@ -320,7 +320,7 @@ end
 -- The blocks of layers with different encodings that an operation runs: all blocks of a cycle, or a block.
 local function list_layer_blocks(op)
   local list = op.kind == "block" and (op.block.name == "cycle" and op.block.ops or { op }) or {}
-  return lists.map(list, function(inner) return inner.block.number and inner.block end)
+  return lists.map(list, function(inner) return inner.block.get_number and inner.block end)
 end
 
 -- Returns the name that the encoding of a block's attention has in the spec's list of encodings by layer.
@@ -337,7 +337,7 @@ local function make_layers_item(state, class, layer_ops)
     classes[#classes + 1] = not classes[entry] and make_block_class(state, block) or nil
     classes[entry] = classes[entry] or classes[#classes]
     for i = 0, block.count - 1 do
-      words[block.number(i) + 1] = classes[entry].name
+      words[block.get_number(i) + 1] = classes[entry].name
     end
   end
   for _, inner_class in ipairs(classes) do
@@ -417,8 +417,8 @@ local function make_network_class(state)
   local class = new_class(state)
   share_numbers(state, class)
   local items = list_items(state, class, state.net)
-  local by_length = lists.any(state.net.scopes, function(scope) return scope.by_length end)
-  local arguments = { "tokens", "positions", "distances", "noise", by_length and "passes" or nil }
+  local passes_by_length = lists.any(state.net.scopes, function(scope) return scope.passes_by_length end)
+  local arguments = { "tokens", "positions", "distances", "noise", passes_by_length and "passes" or nil }
   for _, stream in ipairs(state.net.streams) do
     lists.append(arguments, lists.map({ "", "_place", "_positions", "_distance", "_memory_distance" }, function(ending)
       return stream.name .. ending

@@ -33,7 +33,7 @@ local KNOWN_FIELDS = {
   gate = "x activation dropout",
   norm = "x p norm",
   add = "residual branch dropout",
-  classify = "x readout tied",
+  classify = "x readout class_table",
 }
 
 -- Fields that any operation may have: names, and facts that do not change the computation.
@@ -180,10 +180,10 @@ end
 function items.classify(op, class)
   if not READOUTS[op.readout] then
     refuse(op, ("the readout %s"):format(op.readout))
-  elseif not op.tied then
+  elseif not op.class_table then
     return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_output(op.other_parameters[1])) }
   end
-  local rows = class:add_table(op.tied)
+  local rows = class:add_table(op.class_table)
   local range = op.other_parameters[1] and "" or "[FIRST_OUTPUT:FIRST_OUTPUT + CLASSES]"
   return { reads = { op.x }, rank = PRIMARY, text = function(operand)
     return ("F.linear(%s, %s.weight%s)"):format(operand(1, ANY), rows, range)

@@ -85,7 +85,7 @@ function M.find_problem(spec)
     or find_unknown_task(spec.resolved.task)
   if unknown_setting then
     return "does not know " .. unknown_setting
-  elseif spec.plan.by_step then
+  elseif spec.plan.is_step_major then
     return 'does not know model.kind = "recurrent"'
   elseif spec.plan.eval_dropout then
     return "has no logits to compare with: eval.dropout = true makes them random"
@@ -268,7 +268,7 @@ local function write_sizes(net, attentions)
       table.concat(values, ", "))
   end
   for _, block in ipairs(net.scopes) do
-    if not block.is_group and not block.number then
+    if not block.is_group and not block.get_number then
       add(block.count_name, block.count)
     end
   end
@@ -313,7 +313,7 @@ end
 -- and distances.
 local function add_calls(facts)
   local needed_names = lists.filter({ "positions", "passes" }, function(name)
-    return name == "positions" and facts.by_task or name == "passes" and facts.by_length
+    return name == "positions" and facts.by_task or name == "passes" and facts.passes_by_length
   end)
   local sampled_names = lists.filter({ "positions", "distances" }, function(name)
     return not facts.by_task and facts["draws_" .. name]
@@ -325,9 +325,9 @@ local function add_calls(facts)
   end
   lists.append(facts.comments, facts.by_task and { "Its argument `positions` has the task's position of every token of "
     .. "with_target (0: none), which `trainer predict`", "prints for an input." } or {})
-  lists.append(facts.comments, facts.by_length and {
+  lists.append(facts.comments, facts.passes_by_length and {
     ("Its argument `passes` is the number of passes through the layers: in training the %s, which"):format(
-      facts.by_length), "`trainer predict` prints for an input." } or {})
+      facts.passes_by_length), "`trainer predict` prints for an input." } or {})
   facts.given_arguments = format_each(needed_names, ", NAME")
   facts.forward_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME=None")
   facts.pass_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
@@ -351,7 +351,8 @@ local function derive_file_facts(spec, run)
     linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
     tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", comments = comments,
-    by_length = plan.cpu.passes_by_length and (plan.task.pass_axis > 0 and "value on the axis " .. model.loops.times
+    passes_by_length = plan.cpu.passes_by_length
+      and (plan.task.pass_axis > 0 and "value on the axis " .. model.loops.times
       or "task length"),
   }
 end

@@ -50,7 +50,7 @@ end
 --   vector          bytes of a vector register
 --   lanes           numbers in a vector register
 --   tile_rows       rows of a product's tile
---   by_step         whether the model is recurrent (plan.by_step)
+--   is_step_major         whether the model is recurrent (plan.is_step_major)
 --   vocabulary      rows of buffers with a row for each symbol, or 0
 --   keys(family)    the number of keys whose gradients are summed together
 --   padded(bytes)   the result of count_padded
@@ -60,7 +60,7 @@ local function derive_sizes(plan, level)
   local real = plan.real_bytes
   local sizes = { round_up = round_up, padded = count_padded, width = plan.width, real = real,
     lanes = level.vector // real, vector = level.vector, tile_rows = find_tile_rows(plan, level),
-    by_step = plan.by_step }
+    is_step_major = plan.is_step_major }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
     local part_width = math.min(family.head_part, sizes.lanes)
@@ -141,7 +141,7 @@ local function count_channels(buffer, tokens)
 end
 
 local function count_buffer(buffer, sizes, tokens, sequences)
-  local rows = round_up(sizes.by_step and tokens + sizes.tile_rows - 1 or tokens, sizes.tile_rows)
+  local rows = round_up(sizes.is_step_major and tokens + sizes.tile_rows - 1 or tokens, sizes.tile_rows)
   local max_rows = math.max(rows, sizes.vocabulary)
   local channels = count_channels(buffer, tokens // sequences)
   if buffer.form == "step" then
@@ -202,7 +202,7 @@ end
 local function count_block_sequences(plan, size)
   local tokens = size[1] + (size[2] or 0)
   local shard = plan.block_sequences
-  return plan.by_step and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
+  return plan.is_step_major and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
 -- Returns the largest length, at most max_length, up to which a family stores its attention weights although it

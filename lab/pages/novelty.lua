@@ -65,7 +65,7 @@ end
 -- Returns a list of { length, shares } for these task lengths; nil for the plans that have no line.
 function M.list(plan, lengths)
   local left, right = find_window(plan)
-  if plan.task.data or plan.streams[2] or plan.by_step or not left then
+  if plan.task.data or plan.streams[2] or plan.is_step_major or not left then
     return nil
   end
   local facts = { input_length = plan.task.lengths[1].formula, output_length = plan.task.lengths[2].formula,

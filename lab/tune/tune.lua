@@ -164,7 +164,7 @@ end
 local function list_proposals(plan)
   local train = plan.resolved.train
   local blocks = lists.filter(BLOCKS, function(tokens)
-    return not plan.by_step and tokens ~= plan.block_tokens
+    return not plan.is_step_major and tokens ~= plan.block_tokens
   end)
   local shards = lists.filter({ train.shards // 2, train.shards * 2 }, function(count)
     return count >= 1 and count <= train.batch

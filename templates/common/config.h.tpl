@@ -23,7 +23,7 @@ enum {
     GRADIENT_PASSES = ${cpu.gradient_passes}, /* maximum of passes with gradient */ % if cpu.gradient_passes
     CELL_WIDTH = ${cell_width}, /* numbers of a cell of the memory */ % if cell_width
     CELLS = ${resolved.model.cells}, /* of the memory of a sequence */ % if resolved.model.cells
-    BLOCK_SEQUENCES = ${block_sequences} /* sequences of a shard, which go through all steps together */ % if by_step
+    BLOCK_SEQUENCES = ${block_sequences} /* sequences of a shard, which go through all steps together */ % if is_step_major
     BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */ % else
 };
 

@@ -5,7 +5,7 @@
 % for _, struct in ipairs(structs) do
 % paragraph("cpu/pack.tpl", struct) % if struct.packed[1]
 % end
-% if by_length then
+% if has_tables_by_length then
 static void begin_length(const lh_cpu_step *step, int part, int parts) {
 % else
 static void begin_step(const lh_cpu_step *step, int part, int parts) {
@@ -15,7 +15,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
 % end
     for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream); % if input_draws
     % include("attention/cpu/begin_family.tpl", family) % for _, family in ipairs(attentions)
-% if by_length then
+% if has_tables_by_length then
 }
 
 static void begin_step(const lh_cpu_step *step, int part, int parts) {
@@ -33,8 +33,8 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     for (int i = part; i < ${n}; i += parts) pack_network(p, s, i, train);
 % end
 % end
-% if cpu.tied then
-    if (part == 0) transpose_classes(WIDTH, CLASSES, CLASS_COLUMNS, p->${cpu.tied} + OUTPUT_TOKEN * WIDTH, s->output);
+% if cpu.class_table then
+    if (part == 0) transpose_classes(WIDTH, CLASSES, CLASS_COLUMNS, p->${cpu.class_table} + OUTPUT_TOKEN * WIDTH, s->output);
 % else
     if (train && part == 0) transpose(WIDTH, CLASS_COLUMNS, p->output, s->output_rows);
 % end

@@ -2,14 +2,14 @@
 % local stream = streams[decoding.stream + 1]
 % local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
 % local source_words = has_two_streams and ", and of the " .. streams[1].name or ""
-% local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% local weight, bias = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output", cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", lines = comments.decode })
 
 /* Decoding calls the functions of evaluation, or others with the same order of sums, so a logit has the same bits as in
  * a pass over the whole sequence. Sums over keys lack the terms of later keys, which are exact zeros in that pass. */
 
 % for _, block in ipairs(decoding.blocks) do
-% if block.cached then
+% if block.has_caches then
 /* Values that one ${block.name} caches, of the tokens processed so far${source_words}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
@@ -18,7 +18,7 @@ typedef struct ${block.name}_cache {
 % if cache.tiles then
     real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.stream_prefix}length)] keys and values in tiles, for single queries */
 % end
-    real *${cache.name}_sums; /* [sequences][count_${cache.name}_running(${cache.stream_prefix}length)] running sums */ % if cache.sums
+    real *${cache.name}_sums; /* [sequences][count_${cache.name}_running(${cache.stream_prefix}length)] running sums */ % if cache.has_sums
 % end
 } ${block.name}_cache;
 
@@ -26,7 +26,7 @@ typedef struct ${block.name}_cache {
 % end
 typedef struct caches {
 % for _, block in ipairs(decoding.blocks) do
-    ${block.name}_cache ${block.name}[${block.uses}]; % if block.cached
+    ${block.name}_cache ${block.name}[${block.repetitions_text}]; % if block.has_caches
 % end
 } caches;
 
@@ -35,8 +35,8 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
     const int length = shape->length[${decoding.stream}], most = length < LH_DECODE_TOKENS ? length : LH_DECODE_TOKENS;
     size_t used = lay_out(w, memory, shape, most, LH_MODE_EVALUATE);
 % for _, block in ipairs(decoding.blocks) do
-% if block.cached then
-    for (int l = 0; l < ${block.uses}; l++) {
+% if block.has_caches then
+    for (int l = 0; l < ${block.repetitions_text}; l++) {
 % for _, cache in ipairs(block.caches) do
 % local rows = cache.is_self_attention and ("(w->sequences * w->%slength)"):format(cache.stream_prefix) or ("w->%srows"):format(cache.stream_prefix)
         c->${block.name}[l].${cache.name} =
@@ -45,7 +45,7 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
         c->${block.name}[l].${cache.name}_tiles = reserve(memory, &used,
                 (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.stream_prefix}length) * sizeof(real));
 % end
-% if cache.sums then
+% if cache.has_sums then
         c->${block.name}[l].${cache.name}_sums = reserve(memory, &used,
                 (size_t)w->sequences * count_${cache.name}_running(w->${cache.stream_prefix}length) * sizeof(real));
 % end
@@ -69,13 +69,13 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
     w->block = block;
     w->parameters = step->parameters;
     w->shared = step->shared;
-    w->panels = step->panels; % if by_length
+    w->panels = step->panels; % if has_tables_by_length
     w->sequences = block->sequences;
 }
 
 /* Writes the logits of the labels that belong to the current tokens to block->logits; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
-    const parameters *p = w->parameters; % if not cpu.tied
+    const parameters *p = w->parameters; % if not cpu.class_table
     const int labels = w->step->shape.labels, first = ${lengths}length - labels;
     const int from = ${lengths}from, count = ${lengths}to - from;
     real *out = w->block->logits;
@@ -136,14 +136,14 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
     memcpy(position + to * length, position + from * length, (size_t)length * sizeof(int32_t));
 % end
 % for _, block in ipairs(decoding.blocks) do
-% if block.cached then
-    for (int l = 0; l < ${block.uses}; l++) {
+% if block.has_caches then
+    for (int l = 0; l < ${block.repetitions_text}; l++) {
 % for _, cache in ipairs(block.caches) do
         copy_sequence(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.stream_prefix}length * ${cache.width});
 % if cache.tiles then
         copy_sequence(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.stream_prefix}length));
 % end
-        copy_sequence(c.${block.name}[l].${cache.name}_sums, to, from, count_${cache.name}_running(w.${cache.stream_prefix}length)); % if cache.sums
+        copy_sequence(c.${block.name}[l].${cache.name}_sums, to, from, count_${cache.name}_running(w.${cache.stream_prefix}length)); % if cache.has_sums
 % end
     }
 % end

@@ -1,6 +1,6 @@
 % local length = streams[2] and "length" or "w->length"
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", lines = comments.layers })
-% if cpu.masks then
+% if cpu.has_masks then
 
 % if cpu.unused_rows then
 /* Draws masks of `width` channels, of dropout number `place` of a layer, for the tokens in `part` of every sequence of

@@ -1,11 +1,11 @@
 % local length = "w->" .. cpu.labelled_prefix .. "length"
 % local finds_rows = readout == "probe" or cpu.unused_rows
-% local row = finds_rows and "find_labelled_row(w, s, i)" or by_step and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
+% local row = finds_rows and "find_labelled_row(w, s, i)" or is_step_major and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
 % local weighs_sequences = train.weighs and task.counted
 % local share = cpu.has_losses and " / (real)w->passes" or ""
 % local factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. share
 % local tokens = cpu.unused_rows and "tokens of w->read" or "tokens"
-% local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% local weight, bias = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output", cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
 
 /* Counts of the answers to one sequence's labels. */
@@ -81,9 +81,9 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label); % else
             logits[label] -= 1;
             for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= ${factor};
-% if cpu.tied then
-            tied_class_grad(WIDTH, CLASSES, x + row, logits, p->${cpu.tied} + OUTPUT_TOKEN * WIDTH,
-                    g->${cpu.tied} + OUTPUT_TOKEN * WIDTH, dx + row);
+% if cpu.class_table then
+            tied_class_grad(WIDTH, CLASSES, x + row, logits, p->${cpu.class_table} + OUTPUT_TOKEN * WIDTH,
+                    g->${cpu.class_table} + OUTPUT_TOKEN * WIDTH, dx + row);
 % else
             class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->${panels_member}->output_rows, g->output,
                     g->output_bias, dx + row);
@@ -95,7 +95,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
 
 /* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
 INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
-    const parameters *p = w->parameters; % if not cpu.tied
+    const parameters *p = w->parameters; % if not cpu.class_table
     int labels = w->step->shape.labels; % if not finds_rows
     class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH, ${weight}, ${bias}, logits);
 }

@@ -1,4 +1,4 @@
-% local name, panel_struct = block or "network", block and block .. "_panels" or by_length and "step_panels" or "shared"
+% local name, panel_struct = block or "network", block and block .. "_panels" or has_tables_by_length and "step_panels" or "shared"
 /* Packs the panels of weight `number`; in training also the transposed panels for the backward pass. */
 static void pack_${name}(const ${struct_name} *p, ${panel_struct} *panels, int number, bool train) {
     switch (number) {

@@ -1,7 +1,7 @@
 % local packs = {}
 % for _, struct in ipairs(structs) do
-% packs[#packs + 1] = { struct = struct, name = "panels", list = by_length and struct.packed or struct.panels }
-% packs[#packs + 1] = by_length and { struct = struct, name = "maps", list = struct.maps } or nil
+% packs[#packs + 1] = { struct = struct, name = "panels", list = has_tables_by_length and struct.packed or struct.panels }
+% packs[#packs + 1] = has_tables_by_length and { struct = struct, name = "maps", list = struct.maps } or nil
 % end
 % paragraph("parts/position_tables.tpl") % if tables
 % for _, pack in ipairs(packs) do
@@ -9,14 +9,14 @@
 /* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
 typedef struct ${pack.struct.block}_${pack.name} {
 % for _, panel in ipairs(pack.list) do
-    real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}]; % if panel.transposed
+    real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}]; % if panel.has_transposed_copy
     real ${panel.name}[${panel.elements_text}]; % else
 % end
 } ${pack.struct.block}_${pack.name};
 
 % end
 % end
-% if by_length then
+% if has_tables_by_length then
 /* Packed weights, which all blocks of sequences of a step share. */
 typedef struct step_panels {
 % else
@@ -29,9 +29,9 @@ typedef struct shared {
 % for _, panel in ipairs(structs[#structs].panels) do
     real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}];
 % end
-    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */ % if cpu.tied
+    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */ % if cpu.class_table
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */ % else
-% if by_length then
+% if has_tables_by_length then
 } step_panels;
 
 /* Values that blocks of sequences of equal length share. */

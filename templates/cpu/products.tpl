@@ -9,8 +9,8 @@
 }
 % end
 % for _, f in ipairs(cpu.gradients) do
-% define("NOINLINE void " .. f.name, "int tokens", "const real *x", "const real *dy", "real *dw", f.bias and "real *db")
+% define("NOINLINE void " .. f.name, "int tokens", "const real *x", "const real *dy", "real *dw", f.has_bias and "real *db")
     matmul_weight_grad(tokens, ${f.inner}, ${f.columns}, x, dy, dw);
-    bias_grad(tokens, ${f.columns}, dy, db); % if f.bias
+    bias_grad(tokens, ${f.columns}, dy, db); % if f.has_bias
 }
 % end

@@ -53,7 +53,7 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared); % else
 }
 
-% if by_step then
+% if is_step_major then
 /* The number of sequences in a block: all of a shard, whatever their length. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
     (void)length;
@@ -116,15 +116,15 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .choices = choices,
         .block_sequences = block_sequences,
         % include("parts/fields.tpl", { fields = {
-        %   { "forward_sequences", not by_step and "forward_sequences" },
+        %   { "forward_sequences", not is_step_major and "forward_sequences" },
         %   { "tables_bytes", tables and "tables_bytes" },
         %   { "make_tables", tables and "make_tables" },
         %   { "shared_bytes", "shared_bytes" },
         %   { "workspace_bytes", "workspace_bytes" },
         %   { "begin_step", "begin_step" },
-        %   { "begin_length", by_length and "begin_length" },
+        %   { "begin_length", has_tables_by_length and "begin_length" },
         %   { "slices", slices and "true" },
-        %   { "panels_bytes", by_length and "sizeof(step_panels)" },
+        %   { "panels_bytes", has_tables_by_length and "sizeof(step_panels)" },
         %   { "begin_shard", any_sums and "begin_shard" },
         %   { "train_block", "train_block" },
         %   { "end_shard", any_sums and "end_shard" },

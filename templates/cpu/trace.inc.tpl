@@ -12,7 +12,7 @@
 static void trace_activation(int tokens, const real *x, const lh_trace *to) {
     if (to->activation) memcpy(to->activation, x, (size_t)tokens * WIDTH * sizeof(real));
 }
-% elseif by_step then
+% elseif is_step_major then
 /* Stores x [step][sequence][WIDTH] sequence by sequence. */
 static void trace_activation(const workspace *w, const real *x, const lh_trace *to) {
     real *out = to->activation;

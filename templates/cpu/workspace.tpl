@@ -11,7 +11,7 @@ static size_t count_row_bytes(const workspace *w) {
 
 % end
 % for _, block in ipairs(cpu.states) do
-% define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.by_mode and "lh_mode mode")
+% define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.depends_on_mode and "lh_mode mode")
     size_t row = count_row_bytes(w); % if cpu.vocabulary
     size_t row = (size_t)w->rows * sizeof(real); % elseif not streams[2]
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(block.requests.always)
@@ -70,7 +70,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     set_part(w, 0, most);
 % else
     w->tokens = w->sequences * w->length;
-    w->rows = round_up(w->tokens + TILE_ROWS - 1, TILE_ROWS); % if by_step
+    w->rows = round_up(w->tokens + TILE_ROWS - 1, TILE_ROWS); % if is_step_major
     w->rows = round_up(w->tokens, TILE_ROWS); % else
     w->all = (row_set){w->length, w->tokens, w->rows}; % if cpu.unused_rows
     w->all = (row_set){w->tokens, w->rows}; % elseif cpu.vocabulary
@@ -84,16 +84,16 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     size_t row = count_row_bytes(w);
 % else
     size_t row = (size_t)w->rows * sizeof(real);
-    size_t step_row = (size_t)round_up(w->sequences, TILE_ROWS) * sizeof(real); % if by_step
+    size_t step_row = (size_t)round_up(w->sequences, TILE_ROWS) * sizeof(real); % if is_step_major
 % end
 % end
     if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums
     const int free_passes = mode == LH_MODE_TRAIN ? w->free_passes : 0; % if cpu.gradient_passes
 % for _, block in ipairs(cpu.states) do
-% local from = block.free_uses or "0"
-    for (int l = ${from}; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
-        % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.by_mode and "mode")
-    for (int l = 0; l < ${from}; l++) w->${block.name}[l] = w->${block.name}[${from}]; % if block.free_uses
+% local from = block.free_repetitions_text or "0"
+    for (int l = ${from}; l < (mode == LH_MODE_TRAIN ? ${block.repetitions_text} : 1); l++)
+        % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.depends_on_mode and "mode")
+    for (int l = 0; l < ${from}; l++) w->${block.name}[l] = w->${block.name}[${from}]; % if block.free_repetitions_text
 % end
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.always)
 % for _, family in ipairs(attentions) do
@@ -124,5 +124,5 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->block = block;
     w->parameters = step->parameters;
     w->shared = step->shared;
-    w->panels = step->panels; % if by_length
+    w->panels = step->panels; % if has_tables_by_length
 }

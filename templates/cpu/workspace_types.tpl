@@ -34,12 +34,12 @@ typedef struct workspace {
     const lh_cpu_block *block;
     const parameters *parameters;
     const shared *shared;
-    const step_panels *panels; % if by_length
+    const step_panels *panels; % if has_tables_by_length
 % if streams[2] then
     int sequences;
     stream_size ${stream.name}; % for _, stream in ipairs(streams)
 % else
-% if by_step then
+% if is_step_major then
     /* Rows lie step by step, each step with a row for every sequence. A product of one step reads and writes whole
      * tiles, up to TILE_ROWS - 1 rows beyond the step; `rows` includes such rows after the last token. */
     int length, sequences, tokens, rows;
@@ -57,7 +57,7 @@ typedef struct workspace {
     int passes; /* number of passes through the layers */ % if cpu.passes
     /* The number of passes without gradient at the start of a training step; they share the state of the first pass with gradient. */ % if cpu.gradient_passes
     int free_passes; % if cpu.gradient_passes
-    ${block.name}_state ${block.name}[${block.max_uses}]; % for _, block in ipairs(cpu.states)
+    ${block.name}_state ${block.name}[${block.max_repetitions_text}]; % for _, block in ipairs(cpu.states)
     ${line} % for _, line in ipairs(cpu.members)
     ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
     int32_t *position; /* sampled positions, [tokens] of all sequences */ % if samples_positions and not streams[2]

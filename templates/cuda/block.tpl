@@ -4,12 +4,12 @@
 % if is_progressive then before, back = "before", "(before > 0 ? step : 0)" end
 % local range = in_group and "int first, int past" or "void"
 % local all = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
-% local evaluated_input = follows and ("%s ? b->%s.output : %s"):format(follows, name, input) or input
+% local evaluated_input = follows_condition and ("%s ? b->%s.output : %s"):format(follows_condition, name, input) or input
 % local flag = depends_on_mode and "const bool training" or "void"
 % include("cuda/block_names.tpl")
 
 /* ${comment}
- * In evaluation input and output are the same array. */ % if in_place
+ * In evaluation input and output are the same array. */ % if overwrites_input
  * In evaluation input and output are the same array, except in the first layer. */ % else
 INLINE void ${name}_forward(${flag}) {
     const workspace *w = &block()->work; % if forward_reads.w
@@ -34,7 +34,7 @@ INLINE void enter_${name}(int ${index}) {
         b->use = use; % if loops > 1
         const size_t before = ${state_number} * step; % if is_progressive
         lay_out_${name}(&b->${name}, b->work.${name}s, ${before}, b->sequences, b->view.T);
-        b->input = ${follows} ? b->${name}.output - ${back} / sizeof(real) : ${input}; % if follows
+        b->input = ${follows_condition} ? b->${name}.output - ${back} / sizeof(real) : ${input}; % if follows_condition
         b->input = ${input}; % else
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local rows_before = stream.T:gsub("^T", "rows_before")
@@ -53,22 +53,22 @@ INLINE void find_${name}_caches(block_state *b, int ${index}) {
 }
 
 % end
-/* Runs ${all} in evaluation with one state${in_place and ", in place" or ""}. */
+/* Runs ${all} in evaluation with one state${overwrites_input and ", in place" or ""}. */
 INLINE void evaluate_${name}s(${range}) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
-        b->input = b->${name}.output = ${input}; % if in_place
+        b->input = b->${name}.output = ${input}; % if overwrites_input
     }
 #pragma unroll 1
     for (int ${index} = ${bounds.first}; ${index} < ${bounds.past}; ${index}++) {
-% if in_place and loops == 1 and not decoding then
+% if overwrites_input and loops == 1 and not decoding then
         if (threadIdx.x == 0) b->l = l;
 % else
         if (threadIdx.x == 0) {
             b->l = ${layer};
             b->use = use; % if loops > 1
-            b->input = ${evaluated_input}; % if not in_place
+            b->input = ${evaluated_input}; % if not overwrites_input
             if (b->decodes) find_${name}_caches(b, ${index}); % if decoding
         }
 % end
@@ -95,8 +95,8 @@ INLINE void decode_${name}s(${range}) {
             lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
             b->l = ${layer};
             b->use = use; % if loops > 1
-            b->input = b->${name}.output = ${input}; % if in_place
-            b->input = ${evaluated_input}; % if not in_place
+            b->input = b->${name}.output = ${input}; % if overwrites_input
+            b->input = ${evaluated_input}; % if not overwrites_input
 % for _, cache in ipairs(decoding.caches) do
             b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index}); % if not cache.is_self_attention
 % end

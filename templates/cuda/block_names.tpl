@@ -7,7 +7,7 @@ INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${nam
 /* The destination of the gradients of a layer's weights, summed over its uses: the last use stores to the gradient, the
  * other uses store to the workspace, from which they are added. */
 INLINE ${type} *${name}_dweights(void) {
-    if (block()->use < ${first_use}) return (${type} *)(real *)block()->work.${name}_more;
+    if (block()->use < ${last_loop_start}) return (${type} *)(real *)block()->work.${name}_more;
     return block()->gradient->${name} + block()->l;
 }
 % else

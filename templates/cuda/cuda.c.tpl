@@ -135,7 +135,7 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .evaluation_group = evaluation_group,
 % if cuda.products == "library" then
         .most_launches = MOST_LAUNCHES,
-        .launches_of_pass = LAUNCHES_OF_PASS, % if device.passes
+        .launches_of_pass = LAUNCHES_OF_PASS, % if device.has_passes
         .launches = launches,
 % end
 };

@@ -66,13 +66,13 @@ enum {
 
 % if cuda.products == "generated" then
 % paragraph("cuda/products.tpl") % if not cuts_by_warp or not cuda.by_team or cuda.multiplies_tables
-% paragraph("cuda/add_numbers.tpl") % if device.loops
-% paragraph("cuda/clear_numbers.tpl") % if device.clears_more
-% paragraph("cuda/more_sums.tpl") % if device.sums_again
+% paragraph("cuda/add_numbers.tpl") % if device.has_loops
+% paragraph("cuda/clear_numbers.tpl") % if device.clears_unwritten
+% paragraph("cuda/more_sums.tpl") % if device.adds_table_sums
 % else
 % include("cuda/bias.tpl")
 
-% paragraph("cuda/add_numbers.tpl") % if device.adds_in_groups
+% paragraph("cuda/add_numbers.tpl") % if device.has_shared_gradients
 % include("cuda/phase_names.tpl")
 
 % end

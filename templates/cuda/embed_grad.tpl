@@ -43,12 +43,12 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
 #pragma unroll
             for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
         }
-% if tied then
+% if has_class_gradients then
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
 % end
 #pragma unroll
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled}; % if adds
-        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif tied
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif has_class_gradients
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled}; % else
     }
     ${column_sums}, w->${gradient}, g->${vectors}_bias); % if linear

@@ -4,7 +4,7 @@ INLINE void enter_${name}(int ${index}, const bool training) {
     block_state *b = block();
     __syncthreads();
     if (threadIdx.x == 0) {
-        const bool follows = ${follows};
+        const bool follows = ${follows_condition};
         if (follows) find_${previous.name}(b, ${previous.use}, training);
         b->${name}_input = follows ? b->${previous.name}.output : ${input};
         find_${name}(b, ${index}, training); % if members[1]

@@ -2,7 +2,7 @@
 
 % include("cuda/phase_names.tpl")
 
-% if device.passes then
+% if device.has_passes then
 enum { MOST_LAUNCHES = ${device.max_launches}, LAUNCHES_OF_PASS = ${device.launches_of_pass} };
 % else
 enum { MOST_LAUNCHES = ${device.max_launches} };
@@ -15,14 +15,14 @@ typedef struct launch_list {
     lh_cuda_launch *next;
     int ${stream.rows}; % for _, stream in ipairs(device.streams)
 } launch_list;
-% elseif device.passes then
+% elseif device.has_passes then
 /* A list of launches under construction, the number of rows in products, and the number of passes. */
 typedef struct launch_list {
     lh_cuda_launch *next;
     int rows, passes;
-    int free_passes; /* first passes, without gradient */ % if device.draws_passes
+    int free_passes; /* first passes, without gradient */ % if device.samples_passes
 } launch_list;
-% if device.draws_passes then
+% if device.samples_passes then
 
 /* The number of the state of repetition `index` of a part of the layers, which a pass repeats `count` times: states from
  * 1 on if the repetition has a gradient, else 0. */
@@ -51,7 +51,7 @@ static void list_phase(launch_list *list, int phase, int layer) {
     };
 }
 
-% if device.biased then
+% if device.has_biased_product then
 /* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified. The product does this, or
  * phase `phase` if the library cannot. */
 static void add_bias(launch_list *list, const real *bias, bool rectified, int phase, int layer) {
@@ -63,9 +63,9 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int ph
 }
 
 % end
-% local or_added, adds = device.loops and ", or += if `adds`" or "", device.loops and ".adds = adds, " or ""
+% local or_added, adds = device.has_loops and ", or += if `adds`" or "", device.has_loops and ".adds = adds, " or ""
 /* The gradient of a forward product's weight: dweight[in][out] = x^T dy${or_added}. */
-% define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.loops and "bool adds", "real *dweight")
+% define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.has_loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
             .product = {.rows = in, .columns = out, .inner = ${list_rows}, .transposed_a = true, ${adds}.a = x, .b = dy,
@@ -100,7 +100,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int ph
 /* Implements lh_cuda_program.launches. */
 static int launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *memory, const void *from, void *to,
         lh_cuda_launch *first) {
-    (void)passes; % if not device.passes
+    (void)passes; % if not device.has_passes
     const bool training = mode == LH_MODE_TRAIN;
 % if streams[2] then
     const int sequences = shape->sequences;
@@ -110,8 +110,8 @@ static int launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, 
 % end
     const parameters *p = from;
     parameters *g = to;
-    launch_list all = {first, ${device.row_declarations.in_call}, passes.count}, *list = &all; % if device.passes and not device.draws_passes
-    launch_list all = {first, ${device.row_declarations.in_call}, passes.count, passes.free}, *list = &all; % elseif device.draws_passes
+    launch_list all = {first, ${device.row_declarations.in_call}, passes.count}, *list = &all; % if device.has_passes and not device.samples_passes
+    launch_list all = {first, ${device.row_declarations.in_call}, passes.count, passes.free}, *list = &all; % elseif device.samples_passes
     launch_list all = {first, ${device.row_declarations.in_call}}, *list = &all; % else
     workspace w = {0};
     lay_out(&w, memory, sequences, T, shape->labels, training);
@@ -120,7 +120,7 @@ static int launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, 
     size_t ${block.name}_used = 0;
     for (int l = 0; l < ${block.stored}; l++) {
         ${block.name}_used = lay_out_${block.name}(&${block.on_host.states}[l], w.${block.plural}, training ? ${block.name}_used : 0, sequences, T);
-        if (!training) ${block.name}[l].output = ${block.on_host.input}; % if block.in_place
+        if (!training) ${block.name}[l].output = ${block.on_host.input}; % if block.overwrites_input
     }
 % end
     list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.has_begin_step

@@ -36,7 +36,7 @@ typedef struct workspace {
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][${device.max_rows.description}][WIDTH / 8] one bit per element */ % if device.masks[1]
-    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.comment} */ % for _, m in ipairs(device.bits)
+    masks ${m.name}; /* [${m.repetitions_text}][sequences][bytes] ${m.comment} */ % for _, m in ipairs(device.bits)
     ${line} % for _, line in ipairs(device.lines.training)
 % for _, block in ipairs(device.states) do
 % if not block.is_group and block.loops > 1 and cuda.products == "generated" then
@@ -44,10 +44,10 @@ typedef struct workspace {
 % end
     char *${block.plural};
 % end
-    reals more_sums; /* gradients of tables, of one use of a layer before the last */ % if device.sums_again
+    reals more_sums; /* gradients of tables, of one use of a layer before the last */ % if device.adds_table_sums
     reals readout_more; /* gradients like those of all parameters, of the output layer after one pass */ % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
-    reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.more)
+    reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.shared_gradients)
 % end
 } workspace;
 
@@ -65,7 +65,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 }
 
 % end
-% if device.sums_again then
+% if device.adds_table_sums then
 % slot("layout", family.on_device) % for _, family in ipairs(attentions)
 % include("cuda/table_sums.tpl")
 
@@ -81,14 +81,14 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8));
 % end
 % for _, m in ipairs(eval_dropout and device.bits or {}) do
-    w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
+    w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.repetitions_text} * sequences * ${m.name}_bytes(T));
 % end
     if (training) {
 % if device.masks[1] and not eval_dropout then
         w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8));
 % end
 % for _, m in ipairs(eval_dropout and {} or device.bits) do
-        w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
+        w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.repetitions_text} * sequences * ${m.name}_bytes(T));
 % end
         w->${m.name} = reserve_reals(memory, &used, ${m.at_a_time}); % for _, m in ipairs(device.training)
 % for _, block in ipairs(device.blocks) do
@@ -96,10 +96,10 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
         w->${block.name}_more = reserve_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));
 % end
 % end
-        w->more_sums = reserve_reals(memory, &used, sum_bytes(T) / sizeof(real)); % if device.sums_again
+        w->more_sums = reserve_reals(memory, &used, sum_bytes(T) / sizeof(real)); % if device.adds_table_sums
         w->readout_more = reserve_reals(memory, &used, sizeof(parameters) / sizeof(real)); % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
-        w->${m.name}_more = reserve_reals(memory, &used, ${m.size}); % for _, m in ipairs(group.more)
+        w->${m.name}_more = reserve_reals(memory, &used, ${m.size}); % for _, m in ipairs(group.shared_gradients)
 % end
     }
 % for _, block in ipairs(device.states) do
@@ -107,14 +107,14 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
     return used;
 }
-% for _, family in ipairs(device.sums_again and {} or attentions) do
+% for _, family in ipairs(device.adds_table_sums and {} or attentions) do
 % slot("layout", family.on_device)
 % end
 % if device.decoding then
 
 /* Values of a group of decoded sequences: cached values of attention in all layers, and the state of each sequence. */
 typedef struct caches {
-    real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
+    real *${c.block}_${c.name}; /* [${c.repetitions_text}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */
     int *place; /* [sequences] positions of these tokens */ % if cuda.is_digit
     int *begin; /* [sequences] index of the token that predicts the first requested answer */
@@ -124,7 +124,7 @@ typedef struct caches {
 /* Lays out the caches after the `used` bytes of an evaluation's workspace; returns the bytes used. */
 INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences, ${device.lengths} T) {
 % for _, c in ipairs(device.decoding.caches) do
-    c->${c.block}_${c.name} = reserve_reals(memory, &used, (size_t)${c.uses} * sequences * ${c.T} * ${c.width});
+    c->${c.block}_${c.name} = reserve_reals(memory, &used, (size_t)${c.repetitions_text} * sequences * ${c.T} * ${c.width});
 % end
     c->next = (unsigned short *)reserve(memory, &used, sequences * sizeof *c->next);
     c->place = (int *)reserve(memory, &used, sequences * sizeof *c->place); % if cuda.is_digit
@@ -141,7 +141,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 typedef struct ${struct.gradients_type} {
     ${line} % for _, line in ipairs(struct.shard_sums.lines)
 % for _, group in ipairs(struct.block and {} or device.groups) do
-    real ${m.name}_more[${m.size}]; /* of one ${group.name} before the last */ % for _, m in ipairs(group.more)
+    real ${m.name}_more[${m.size}]; /* of one ${group.name} before the last */ % for _, m in ipairs(group.shared_gradients)
 % end
 } ${struct.gradients_type};
 
@@ -149,7 +149,7 @@ typedef struct ${struct.gradients_type} {
 % end
 enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's gradients; the sums of tables follow */ };
 % end
-% if cuda.has_table_sums and not device.sums_again then
+% if cuda.has_table_sums and not device.adds_table_sums then
 
 % include("cuda/table_sums.tpl")
 % end
@@ -164,7 +164,7 @@ enum { OPERANDS_PAD = 128 /* reals behind the last operand, which tiles at its e
 /* Operands of products that a shard stores for the gradients of the products' weights. */
 typedef struct operands {
 % for _, product in ipairs(device.operands.list) do
-    reals ${product.name}_x, ${product.name}_dy; /* [${product.uses}][${product.rows}][${product.inner}], in blocks of two rows (store_pair); dy: [${product.columns}] per row */
+    reals ${product.name}_x, ${product.name}_dy; /* [${product.repetitions_text}][${product.rows}][${product.inner}], in blocks of two rows (store_pair); dy: [${product.columns}] per row */
 % end
 } operands;
 
@@ -172,8 +172,8 @@ typedef struct operands {
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_declarations.all};
 % for _, product in ipairs(device.operands.list) do
-    o->${product.name}_x = reserve_reals(memory, &used, ${product.uses} * ((${product.rows} + 1) / 2 * 2) * ${product.inner});
-    o->${product.name}_dy = reserve_reals(memory, &used, ${product.uses} * ((${product.rows} + 1) / 2 * 2) * ${product.columns});
+    o->${product.name}_x = reserve_reals(memory, &used, ${product.repetitions_text} * ((${product.rows} + 1) / 2 * 2) * ${product.inner});
+    o->${product.name}_dy = reserve_reals(memory, &used, ${product.repetitions_text} * ((${product.rows} + 1) / 2 * 2) * ${product.columns});
 % end
     reserve_reals(memory, &used, OPERANDS_PAD);
     return used;

@@ -1,6 +1,6 @@
-% local weight = device.tied and "v->p->" .. device.tied .. " + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
-% local bias = device.tied and "0" or "v->p->output_bias[c]"
-% local weight_index = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
+% local weight = device.class_table and "v->p->" .. device.class_table .. " + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
+% local bias = device.class_table and "0" or "v->p->output_bias[c]"
+% local weight_index = device.class_table and "k + i" or "(k + i) * CLASS_COLUMNS"
 % if decodes then
 /* Computes the logits of the tokens in rows of x into the workspace, with one thread per token and class. */
 % else

@@ -1,5 +1,5 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
-% local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
+% local element = device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
 INLINE int find_labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled_length} + block()->place[n]; }
@@ -122,14 +122,14 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
             const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
-% if device.tied then
-            if (threadIdx.x < SPAN && k < WIDTH) g->${device.tied}[(OUTPUT_TOKEN + c) * WIDTH + k] = sum;
+% if device.class_table then
+            if (threadIdx.x < SPAN && k < WIDTH) g->${device.class_table}[(OUTPUT_TOKEN + c) * WIDTH + k] = sum;
 % else
             if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
 % end
         }
     }
-    column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.tied
+    column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.class_table
     for (int e = threadIdx.x; e < sequences * v->${device.labelled_length} * (WIDTH / 4); e += THREADS) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled_length}, sequence = e / (WIDTH / 4) / v->${device.labelled_length};
         quad sum = {{0, 0, 0, 0}};

@@ -56,7 +56,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     }
 % end
 % for _, m in ipairs(device.bits) do
-    % call("draw_bits", "block()->work." .. m.name, m.uses, m.name .. "_bytes(block()->view.T)", m.layer, m.dropout_number, m.below, eval_dropout and "training")
+    % call("draw_bits", "block()->work." .. m.name, m.repetitions_text, m.name .. "_bytes(block()->view.T)", m.layer, m.dropout_number, m.below, eval_dropout and "training")
 % end
     __syncthreads();
 }

@@ -15,10 +15,10 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
     w->losses += labels;
     w->correct += labels;
     w->keep += DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8); % if eval_dropout and device.masks[1]
-    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and device.bits or {})
+    w->${m.name} += ${m.repetitions_text} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and device.bits or {})
     if (!training) return;
     w->keep += DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8); % if device.masks[1] and not eval_dropout
-    w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and {} or device.bits)
+    w->${m.name} += ${m.repetitions_text} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and {} or device.bits)
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.training)
 }
 
@@ -35,7 +35,7 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
 /* Sets the addresses of ${group.name} number `${group.index}` and its input, from sequence `first` of `all` on. Called by one
  * thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
-    const bool follows = ${group.follows};
+    const bool follows = ${group.follows_condition};
     if (follows) find_${group.previous.name}(b, ${group.previous.use}, first, all, training);
     b->${group.name}_input = follows ? b->${group.previous.name}.output : ${group.input};
     find_${group.name}(b, ${group.index}, first, all, training); % if group.members[1]
@@ -50,16 +50,16 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.state_number} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
 % local is_own = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
-% if block.in_place then
+% if block.overwrites_input then
     if (!training) return b->${block.name}.output = ${block.input};
     if (${block.index} == 0) return ${block.input}; % if block.is_progressive
     return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
     return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input}; % else
 % else
-% if not block.follows then
+% if not block.follows_condition then
     return ${block.input};
 % elseif block.in_group then
-    if (!(${block.follows})) return ${block.input};
+    if (!(${block.follows_condition})) return ${block.input};
     return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % else
     if (${block.index} == 0) return ${block.input};
@@ -92,7 +92,7 @@ INLINE void assign_part(block_state *b, int group, int all, int parts, int index
     b->place = b->step.place + in_batch * label_count; % if readout == "probe"
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
-    b->use = at.layer; % if device.loops
+    b->use = at.layer; % if device.has_loops
     real *input; % if several
 % for _, scope in ipairs(device.groups[1] and device.scopes or {}) do
     const bool in_${scope.name} = at.phase >= ${scope.first_phase} && at.phase <= ${scope.last_phase}; % if scope.first_phase

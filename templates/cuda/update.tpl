@@ -95,7 +95,7 @@ INLINE void fold_shards(const real *from, int count, real *to) {
             t->blocks * THREADS, count, to);
 }
 
-% if device.loops then
+% if device.has_loops then
 /* Adds the sum over shards to `to`, whose elements the same threads have written by fold_shards. */
 INLINE void add_shards(const real *from, int count, real *to) {
     const block_state *b = block();
@@ -122,15 +122,15 @@ INLINE void fold_gradients(real factor) {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.shard_sums.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
-% local first_use, first_back = device.first_uses[struct.block], device.draws_passes and "count_free_passes() * " .. struct.count or "0"
-% local last_use = first_use and first_use .. " + l" or "l"
+% local last_loop_start, first_back = device.last_loop_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
+% local last_use = last_loop_start and last_loop_start .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];
         ${struct.name} *into = &to->${struct.block}[l];
 % for _, m in ipairs(struct.shard_sums.members) do
         % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "from->" .. m.name, to = "into->" .. m.name, member = m })
 % end
-% if first_use then
-        for (int use = ${first_use} + l - ${struct.count}; use >= ${first_back}; use -= ${struct.count}) {
+% if last_loop_start then
+        for (int use = ${last_loop_start} + l - ${struct.count}; use >= ${first_back}; use -= ${struct.count}) {
             const ${struct.gradients_type} *more = &g->${struct.block}[use];
 % for _, m in ipairs(struct.shard_sums.members) do
             % include("cuda/fold_member.tpl", { fold = "add_shards", from = "more->" .. m.name, to = "into->" .. m.name, member = m })

@@ -12,7 +12,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
-    global<const int> pass_counts; /* [2] passes through the layers; the first of them, without gradient */ % if device.passes
+    global<const int> pass_counts; /* [2] passes through the layers; the first of them, without gradient */ % if device.has_passes
     global<const int> ${draw.member}; /* ${draw.shape} */ % for _, draw in ipairs(cuda.step_draws)
     shared_tables shared; % if cuda.has_shared_tables
 % if streams[2] then
@@ -32,7 +32,7 @@ typedef struct block_state {
     ${block.state} ${block.name}; % for _, block in ipairs(device.states)
     reals ${group.name}_input; /* input of the ${group.name} */ % for _, group in ipairs(device.groups)
     int l;             /* current layer */
-    int use;           /* current use of a layer, counted over all uses */ % if device.loops
+    int use;           /* current use of a layer, counted over all uses */ % if device.has_loops
     global<const real> input; /* input of the layer */
     int sequences;     /* sequences of the shard, or that the block evaluates */
     int first;         /* index of the first sequence in the arrays of `step` */
@@ -65,11 +65,11 @@ static_assert(${cuda.staging_name} == ${cuda.staging}, "plan.cuda.staging is the
 % end
 
 INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staging_name}); }
-% if device.passes then
+% if device.has_passes then
 
 /* The number of passes through the layers in the step or evaluation. */
 INLINE int count_passes(void) { return block()->view.pass_counts[0]; }
-% if device.draws_passes then
+% if device.samples_passes then
 
 /* The number of the first passes of a step, without gradient. */
 INLINE int count_free_passes(void) { return block()->view.pass_counts[1]; }

@@ -16,7 +16,7 @@ local operations = {}
 
 function operations.classify_grad(m, b, _, get_buffer)
   local op, x, to, classes = b.op, get_buffer(b.op.x), m:get_gradient_buffer(b.to), m.net.classes.count
-  local p = op.tied and op.tied or m:find_output_parameter()
+  local p = op.class_table and op.class_table or m:find_output_parameter()
   local parameters, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
   for i = 1, #to.data do
     to.data[i] = 0
@@ -29,7 +29,7 @@ function operations.classify_grad(m, b, _, get_buffer)
         g.bias[v] = g.bias[v] + d
       end
       for c = 1, x.width do
-        local w = op.tied and (v - 1) * x.width + c or (c - 1) * classes + v
+        local w = op.class_table and (v - 1) * x.width + c or (c - 1) * classes + v
         g.weight[w] = g.weight[w] + d * x.data[row + c]
         to.data[row + c] = to.data[row + c] + d * parameters.weight[w]
       end
@@ -55,7 +55,7 @@ end
 
 function operations.input_grad(m, b, repetition, get_buffer)
   local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, repetition)
-  local relu_output = b.relu and get_buffer(b.relu).data
+  local relu_output = b.rectified_value and get_buffer(b.rectified_value).data
   check_distinct(b, dy, to)
   for t = 0, dy.rows - 1 do
     for k = 1, to.width do
@@ -63,7 +63,7 @@ function operations.input_grad(m, b, repetition, get_buffer)
       for c = 1, dy.width do
         sum = sum + dy.data[t * dy.width + c] * p.weight[(k - 1) * dy.width + c]
       end
-      write_value(to, i, (not relu_output or relu_output[i] > 0) and sum or 0, b.adds)
+      write_value(to, i, (not relu_output or relu_output[i] > 0) and sum or 0, b.is_added)
     end
   end
 end
@@ -114,7 +114,7 @@ function operations.norm_grad(m, b, repetition)
     end
     for c = 1, C do
       local i = t * C + c
-      write_value(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * dot_product) * rstd[t + 1], b.adds)
+      write_value(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * dot_product) * rstd[t + 1], b.is_added)
     end
   end
   if b.dbranch then

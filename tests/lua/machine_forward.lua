@@ -50,7 +50,7 @@ function forward.product(m, op, repetition, get_buffer)
       for k = 1, x.width do
         sum = sum + x.data[t * x.width + k] * p.weight[(k - 1) * out.width + c]
       end
-      out.data[t * out.width + c] = op.relu and math.max(sum, 0) or sum
+      out.data[t * out.width + c] = op.has_relu and math.max(sum, 0) or sum
     end
   end
   apply_dropout(m, op, repetition, out)
@@ -179,14 +179,14 @@ end
 -- Computes the logits of the labelled tokens, [labels][classes] as a list.
 function forward.classify(m, op, _, get_buffer)
   local x, classes = get_buffer(op.x), m.net.classes.count
-  local p = op.tied and op.tied or m:find_output_parameter()
+  local p = op.class_table and op.class_table or m:find_output_parameter()
   local parameters = m.values[m.net][0][p]
   m.logits = {}
   for l = 0, m.labels - 1 do
     for v = 1, classes do
       local sum = parameters.bias and parameters.bias[v] or 0
       for c = 1, x.width do
-        local weight = parameters.weight[op.tied and (v - 1) * x.width + c or (c - 1) * classes + v]
+        local weight = parameters.weight[op.class_table and (v - 1) * x.width + c or (c - 1) * classes + v]
         sum = sum + x.data[m:find_labelled_row(op, x, l) * x.width + c] * weight
       end
       m.logits[l * classes + v] = sum

@@ -243,12 +243,12 @@ local PLANTED = {
   end,
   ["a contribution that is stored, not added"] = function(passes)
     for _, b in ipairs(passes.backward) do
-      b.adds = false
+      b.is_added = false
     end
   end,
   ["an input gradient that is not rectified"] = function(passes)
     for _, b in ipairs(passes.backward) do
-      b.relu = nil
+      b.rectified_value = nil
     end
   end,
   ["a norm that is left out"] = function(passes)

@@ -66,16 +66,16 @@ end
 function TestRecurrent.test_capacity_of_a_stack()
   lu.assertEquals(make_spec("deletang_lstm").plan.capacity, false)
   lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, exceeded = false,
-    by_length = true })
+    names_lengths = true })
   lu.assertEquals(make_spec("deletang_stack_rnn", { "model.cells=40" }).plan.capacity,
-    { kind = "stack", cells = 40, exceeded = 81, by_length = true })
+    { kind = "stack", cells = 40, exceeded = 81, names_lengths = true })
   lu.assertFalse(make_spec("deletang_stack_rnn", { "model.cells=250" }).plan.capacity.exceeded)
 end
 
 -- By default a tape has the cells of the longest input, here of evaluation. Parity has n input tokens.
 function TestRecurrent.test_cells_of_a_tape()
   local spec = make_spec("deletang_tape_rnn")
-  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, exceeded = false, by_length = true })
+  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, exceeded = false, names_lengths = true })
   lu.assertEquals(spec.resolved.model.cells, 500)
   lu.assertEquals(make_spec("deletang_tape_rnn", { "model.cells=40" }).plan.capacity.exceeded, 41)
   local shorter = make_spec("deletang_tape_rnn", { "eval.lengths={ 1, 10 }" })
@@ -128,7 +128,7 @@ end
 
 -- Rows of an encoder lie sequence by sequence, not step by step.
 function TestRecurrent.test_an_encoder_has_no_steps()
-  lu.assertFalse(plans.make_plan({}).by_step)
+  lu.assertFalse(plans.make_plan({}).is_step_major)
 end
 
 function TestRecurrent.test_no_device_code_and_no_export()

@@ -78,7 +78,7 @@ function roles.attention(op)
 end
 
 function roles.classify(op)
-  return op.tied and { op.tied.tensor } or { "output.weight", false, false, "output.bias" }
+  return op.class_table and { op.class_table.tensor } or { "output.weight", false, false, "output.bias" }
 end
 
 -- --- scopes -------------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ local function make_width_getter(net)
     local op = value.op
     if op and op.kind == "classify" then
       return net.classes.count
-    elseif op and op.kind == "product" and op.p.shown then
-      return #op.p.tensors * op.p.shown
+    elseif op and op.kind == "product" and op.p.unpadded_count then
+      return #op.p.tensors * op.p.unpadded_count
     end
     return value.width.count
   end
@@ -120,8 +120,8 @@ local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "con
 local function describe_operation(state, op, numbers, prefix, first_tensor)
   local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", cell = op.cell or "no_cell", cells = op.cells or 0,
-    rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
-    first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or op.deviation or 1,
+    rms = to_flag(op.norm == "rms"), tied = to_flag(op.class_table),
+    first_class = op.class_table and op.class_table.rows.output or 0, scale = op.scale or op.deviation or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     embedding = op.kind == "embed" and state.embeddings or 0,
     additive = op.encoding and op.encoding.kind or "none",

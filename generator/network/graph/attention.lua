@@ -1,12 +1,12 @@
 -- Appends an attention to a network: its products, the operation itself, and the parameters that its facets learn.
 --
--- Input of M.attend: a block, the name of a family, and two values. Output: the value that attention adds to the
--- residual stream.
--- A family is one attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its facets, the
--- parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A second attention
--- of the network with the facets of the same family gets a name of its own. If queries and keys come from one value,
--- one product computes queries, keys and values. If they come from two values (cross-attention), one product computes
--- queries, and another computes keys and values.
+-- Input of M.attend: a block, the name of a family, and two values: queries are computed from the first, keys and
+-- values from the second. Output: the value that attention adds to the residual stream.
+-- A family is one kind of attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its
+-- facets, the parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A
+-- second attention of the network with the facets of the same family gets a name of its own. If both values are the
+-- same, one product computes queries, keys and values. If they differ (cross-attention), one product computes queries,
+-- and another computes keys and values.
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -15,9 +15,10 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Appends the parameters of relative positions to a list. C: the model's width. Parameters by kind:
---   transformer_xl   a map of the distance's sinusoid, two biases per head (Dai et al. 2019, "Transformer-XL"), with
---                    the initial values of Ruoss et al. 2023
+-- Appends the parameters of relative positions to a list. path: the prefix of tensors' names in files; C: the model's
+-- width. Parameters by kind of relative positions:
+--   transformer_xl   a linear map of the sinusoid of a distance, and two biases for each head (Dai et al. 2019,
+--                    "Transformer-XL"), with the initial values of Ruoss et al. 2023
 --   shaw             one table for all heads, for keys only (Shaw et al. 2018, "Self-Attention with Relative Position
 --                    Representations"). The paper states no initial values; here they are normal with variance
 --                    2 / (rows + columns): Glorot and Bengio 2010, equation 12
@@ -49,10 +50,10 @@ local function add_relative(list, family, path, C)
   end
 end
 
--- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias per
--- head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
--- requested_weight: a parameter that is appended for every normaliser: the weight that computes the value that the
--- family reads in addition to queries, keys and values; nil if there is no such value.
+-- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias for
+-- each head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
+-- requested_weight: the weight that computes the family's `request`, a value that it reads in addition to queries, keys
+-- and values; it is appended for every normaliser, after the content bias; nil if the family has no request.
 local function add_geometric(list, family, path, requested_weight)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
@@ -73,8 +74,8 @@ local function add_geometric(list, family, path, requested_weight)
     elements = #numbers + normaliser.padding }
 end
 
--- The learned numbers of a family's score: if per_layer is true, the numbers that each layer has of its own; if false,
--- the numbers that all layers share. Initial values that the spec lists have the kind "values".
+-- The learned parameters of a family's score: if per_layer is true, those that each layer has of its own; if false,
+-- those that all layers share. Initial values that the spec lists have the kind "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, learned in ipairs(family.score.learned or {}) do
@@ -90,8 +91,8 @@ local function list_score_parameters(family, path, per_layer)
   return list
 end
 
--- The family of an attention: the family called `name`, or a copy of it called options.name. If the description (the
--- function that builds the network) has run before, net.families already has the copies.
+-- The family of an attention: the family called `name`, or a copy of it called options.name. A description may run
+-- several times; from its second run on, net.families already has the copies.
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -116,8 +117,8 @@ local function find_family(scope, name, options)
   return family
 end
 
--- The names of an attention's values, mask and tensors. Names of cross-attention and of second attentions contain the
--- attention's name.
+-- The names of an attention's values (prefix, output, branch), of its mask, and of its tensors (path). Names of
+-- cross-attention and of second attentions contain the attention's name.
 local function choose_names(name, options)
   local own_name = options.name or name == "cross" and "cross" or nil
   if not own_name then
@@ -163,9 +164,9 @@ function M.attend(scope, name, queries, keys, options)
   end
   local projections = family.projections or {}
   local bias = (projections.bias == nil and options or projections).bias or false
-  -- parameters: in the order of declaration; packed_columns: columns of queries, keys and values together
-  local parameters, packed_columns = {}, 3 * C.count
-  local is_plain = projections.init == "linear" -- whether products outside of attention have the same initial values
+  local parameters = {} -- in the order of declaration
+  local joint_columns = 3 * C.count -- columns of queries, keys and values together
+  local is_plain = projections.init == "linear" -- products of attention have the initial values of other products
   local function add_product(value_name, input, width, product_options)
     product_options.declared = true
     if product_options.bias == nil then
@@ -174,20 +175,20 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value_name, input, width, product_options)
     return out, out.op.p
   end
-  local request = family.request -- a value that the family reads in addition to queries, keys and values, or false
+  local request = family.request -- describes a value that the family reads in addition to q and kv; or false
   local contribution, contribution_weight, q, kv
   if request then
     local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
     width.is_requested = true
     contribution, contribution_weight = add_product(names.prefix .. request.name, keys, width, {
-      tensors = { path .. request.name }, bias = request.bias or false, shown = request.columns,
+      tensors = { path .. request.name }, bias = request.bias or false, unpadded_count = request.columns,
       comment = request.comment, init = request.init and initial.make_scheme(request.init) })
   end
   local function project(value, ...)
     local tensors = lists.map({ ... }, function(tensor) return path .. tensor end)
     local out
     out, parameters[#parameters + 1] = add_product(names.prefix .. table.concat({ ... }, "_"), value, C,
-      { use = not is_plain and "queries" or nil, fan_out = packed_columns, tensors = tensors })
+      { use = not is_plain and "queries" or nil, fan_out = joint_columns, tensors = tensors })
     return out
   end
   if queries == keys then
@@ -230,8 +231,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family of a block's first attention, or nil. If the block adds position vectors (`place`), the positions are
--- those of this family.
+-- The family of a block's first attention, or nil. If the block adds position vectors (`place`), it takes the positions
+-- of this family.
 function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

@@ -5,39 +5,41 @@
 --   order           all scopes, the network first
 --   scopes          the blocks and groups
 --   streams, tables, widths, dropouts, used_families   lists of these objects
---   classified      the logits, a value
---   by_step         whether rows lie step by step instead of sequence by sequence
+--   classified      the value that holds the logits
+--   is_step_major   whether all sequences' rows of a step lie together; if nil, all rows of a sequence lie together
 --   cell_width      the number of numbers in a cell of a recurrence's memory; nil without memory
 -- The objects:
 --   width      { count, text }: a number of channels, and its expression in C, such as "WIDTH". A multiple of a width
---              also has `base`, the width that is multiplied, and `factor`. The width of logits has `shown`, the number
---              of columns without the columns that only fill a vector.
+--              also has `base`, the width that is multiplied, and `factor`. The width of logits also has
+--              `unpadded_count`, the number of columns without the columns that only fill a vector.
 --   value      rows of channels:
 --     name            its name in generated code, also the name of its buffer
---     width, stream, scope   its width; the stream of its tokens; the scope whose operation makes it
+--     width           its width
+--     stream          the stream of its tokens
+--     scope           the scope whose operation makes it
 --     op              the operation that makes it, or nil
 --     is_residual     whether it is on the residual stream
 --     read_count      the number of operations that read it; nil if none does
 --     comment         text for comments
---     mask_name       the start of the names of its dropout, if it is a branch
---     input           whether it is a block's input
---     external        for a block's copy of a value of the network: the value of the network
---     is_external     whether a block has a copy of the value
---     carried, has_own_buffer   set later, see scope_lists.lua
+--     mask_name       if it is a branch: the name from which the names of its dropout's mask and constants are made
+--     is_input        whether it is a block's input; nil if not
+--     external        if it is a block's copy of a value of the network: that value of the network
+--     is_external     whether a block has such a copy of the value; nil if not
+--     carried, has_own_buffer   where the value is stored; scope_lists.lua sets these fields
 --   operation  has its operands (values) as fields, named by their roles in ops.lua, and:
 --     kind            the name of its entry in ops.lua
 --     definition      its entry in ops.lua
 --     out             its result, a value
---     p               its parameter, or nil
+--     p               its parameter (p.name, p.kind and fields that depend on the kind: parameters.lua), or nil
 --     other_parameters   a list of further parameters
---     line            its line of the description
+--     line            the line of the description that made it
 --     dropout         { name, use, rate }, or nil (find_dropout)
 --     dropout_number  with dropout: its number within the scope, from 0
---     mask            with dropout: the name of the stored mask, nil for weights of attention
+--     mask            with dropout: the name of the stored mask; nil for attention, whose weights have the dropout
 --   scope      the network itself; a block; or a group, which repeats blocks, and operations between these blocks:
 --     name            its name in generated code
---     title           its name in messages
---     parent          the scope that repeats it; nil for the network
+--     title           its name in messages, such as "block layer"
+--     parent          the scope in which it is repeated; nil for the network
 --     is_group        whether it is a group, whose parameters belong to the network
 --     ops             operations in the order of the description
 --     parameters      parameters in the order of declaration
@@ -45,24 +47,28 @@
 --     externals       a block's copies of values of the network, except its input
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
---     count, loops    a block is repeated count * loops times, with `count` sets of parameters; in names, a repetition
---                     is also called a use of the block
---     times           the number of its repetitions in a repetition of its parent
+--     count           the number of its sets of parameters
+--     loops           how many times it runs through all sets, so it has count * loops repetitions. Generated code also
+--                     calls a repetition a use of the block
+--     times           the number of its repetitions in one repetition of its parent
 --     input_value, output_value   the input and the output of a repetition, values of the scope
---     outer_input, result   the input of the first and the output of the last repetition, values of the parent
+--     outer_input     the input of the first repetition, a value of the parent
+--     result          the output of the last repetition, a value of the parent
 --     first_site      the part of the random counter that identifies its first repetition
---     uses            the number of repetitions as C text, such as "3 * LAYERS"
+--     repetitions_text   C text of count * loops, such as "3 * LAYERS"
+--     count_name      C text of `count`, such as "LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
---     first_use       with several loops, C text of the index of the last loop's first repetition; else false
+--     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
 --     has_passes      whether the number of loops may differ from `loops`, its largest value in training
---     by_length       whether the examples of a step determine the number of loops: their task length, or an axis
---     is_progressive, stored_loops   whether a training step samples its number of loops with gradient (add_scope); the
---                     largest such number
+--     passes_by_length   whether the examples of a step determine the number of loops: their task length, or an axis
+--     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
+--     stored_loops    the largest number of loops with gradient in a training step
 --     has_losses      whether training has a loss after each loop
+--     sum_count       the number of its sums so far
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
--- The order of operations in the description determines the order of sums: contributions to a gradient are added in
--- reverse order.
+-- The order of operations in the description determines the order in which contributions to a gradient are added: the
+-- contribution of the last operation comes first.
 -- Values with equal names share a buffer. In a scope, only the results of attention and feedforward may have equal
 -- names, `branch`, since the next sum reads such a result at once. Other equal names are refused.
 -- A mistake in a description is an error of checks.lua; arguments that handles.lua has checked are not checked again.
@@ -84,8 +90,8 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
--- Limit of dropouts in a scope, or in a whole network with dropout in evaluation: the number of a dropout has 8 bits
--- (longhand/rng.h).
+-- The largest number of dropouts in a scope, or in a whole network with dropout in evaluation: the random counter
+-- (longhand/rng.h) has 8 bits for the index of a dropout.
 M.MAX_DROPOUTS = 256
 local MAX_OPERATIONS = 500 -- operations of a network; far more than a person writes
 local MAX_NORM_WIDTH = 1024 -- WIDEST_ROW of kernels/cpu/vector.h
@@ -113,9 +119,9 @@ local function multiply_width(width, factor)
     or { count = factor * width.count, text = factor .. " * " .. width.text, base = width, factor = factor }
 end
 
--- The dropout at a rate; nil for rate 0. use: the kind of numbers to which it applies, such as "value", "branch" or
--- "weights"; dropouts with equal use and rate are one object. The constants of a dropout are named `name` if no other
--- dropout has this name, else `other_name`, possibly with a number.
+-- The dropout object { name, use, rate } for a rate; nil for rate 0. use: the kind of numbers to which the dropout
+-- applies, such as "value", "branch" or "weights"; dropouts with equal `use` and rate are one object. The names of a
+-- dropout's constants begin with `name`, or with `other_name`, possibly with a number, if another dropout has `name`.
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
@@ -131,7 +137,7 @@ local function find_dropout(net, rate, use, name, other_name)
   return dropout
 end
 
--- Numbers an operation's dropout within its scope, from 0.
+-- Gives the dropout of an operation the next index within its scope.
 local function number_dropout(scope, op)
   op.dropout_number = scope.dropout_count
   scope.dropout_count = scope.dropout_count + 1
@@ -141,8 +147,8 @@ local function number_dropout(scope, op)
   end
 end
 
--- Applies dropout to an operation's result. The stored mask is named after `name`. ...: the arguments of find_dropout()
--- after the network.
+-- Applies dropout to an operation's result. name: the start of the name of the stored mask; ...: the arguments of
+-- find_dropout() after the network.
 function Scope:drop(op, name, ...)
   op.dropout = find_dropout(self.net, ...)
   if op.dropout then
@@ -166,8 +172,8 @@ local function push(scope, op, name, width, is_residual)
       "block:output(value) as its last line")
   end
   checks.check_name(net, name, "a value")
-  net.operations = (net.operations or 0) + 1
-  if net.operations > MAX_OPERATIONS then
+  net.operation_count = (net.operation_count or 0) + 1
+  if net.operation_count > MAX_OPERATIONS then
     checks.fail(net, "the network has too many operations", "at most %d", MAX_OPERATIONS)
   end
   op.definition = ops[op.kind]
@@ -192,15 +198,16 @@ function Scope:declare(parameter)
   return parameter
 end
 
--- Appends the product y = x W (+ b), where W holds the columns of one or several weights side by side. width: columns
--- of each weight, a number or a width of the network.
+-- Appends the product y = x W (+ b). W is one weight, or several weights side by side. width: the number of columns of
+-- each weight, or a width of the network.
 --   options.weight    the parameter's name, by default the value's name
---   options.tensors   a name in files for each weight, by default the parameter's name for one weight
+--   options.tensors   the list of the weights' names in files, by default one weight with the parameter's name
 --   options.bias      true or false; false unless given
 --   options.role      the word for the product in names of functions, by default the value's name
 --   options.use       "queries" or "attended" for a weight of attention (initial.lua), else nil
---   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
---   options.shown     columns of the tensor in files, if further columns only fill the width
+--   options.fan_out   the number of columns from which initial values are computed, if the weight is a part of a wider
+--                     matrix (initial.lua); by default the weight's own number
+--   options.unpadded_count   the number of the tensor's columns in files, if further columns only fill the width
 --   options.comment   the comment of the parameter's member of the C struct
 --   options.declared  true: the caller declares the parameter, so this function does not
 function Scope:product(name, x, width, options)
@@ -215,7 +222,7 @@ function Scope:product(name, x, width, options)
   local weight = options.weight or name
   local tensors = options.tensors or { weight }
   local p = { kind = "weight", name = weight, rows = x.width, width = width, columns = multiply_width(width, #tensors),
-    tensors = tensors, bias = options.bias or false, shown = options.shown, comment = options.comment,
+    tensors = tensors, bias = options.bias or false, unpadded_count = options.unpadded_count, comment = options.comment,
     use = options.use, fan_out = options.fan_out, init = options.init or self.net.initial }
   if not options.declared then
     self:declare(p)
@@ -224,8 +231,8 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate. definition: its entry in
--- ops.lua.
+-- Makes the method that appends an activation or a gate: y = f(x), row by row, with dropout of y at a rate. definition:
+-- the entry of this kind of operation in ops.lua.
 local function make_row_method(kind, definition)
   return function(self, name, x, activation, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
@@ -261,11 +268,11 @@ function Scope:add(residual, branch, rate)
   checks.read(self, residual, "the first summand")
   checks.read(self, branch, "the second summand")
   checks.check_widths(self, residual, branch, "the summands")
-  self.sums = self.sums + 1
+  self.sum_count = self.sum_count + 1
   local op = { kind = "add", residual = residual, branch = branch }
   local from = branch.mask_name or branch.name
   self:drop(op, from, rate, "branch", "BRANCH", from:upper())
-  return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
+  return push(self, op, ("sum%d"):format(self.sum_count), residual.width, true)
 end
 
 -- Applies dropout to the weights of an attention. The code of attention marks dropped weights itself, so op.mask is
@@ -302,7 +309,7 @@ function Scope:input(value)
   checks.read(self.parent, value, "the input of " .. self.title)
   self.outer_input = value
   self.input_value = make_value(self, "input", value.width, value.stream, true)
-  self.input_value.input = true
+  self.input_value.is_input = true
   return self.input_value
 end
 
@@ -321,13 +328,13 @@ end
 
 -- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. Options, by default
 -- the options of the parent:
---   loops            how many times all repetitions run, with the same parameters
+--   loops            how many times the `times` repetitions run, each time with the same parameters
 --   has_passes       whether a step may have another number of loops
---   by_length        whether a step's examples determine the number of loops, as task length or value of an axis
+--   passes_by_length   whether a step's examples determine the number of loops, as task length or value of an axis
 --   is_progressive   whether a training step samples two numbers: the first loops, without gradient, and the following
 --                    loops, with gradient
---   has_losses       whether the loss of training is the mean of a loss after each loop; only these losses then read
---                    the result
+--   has_losses       whether the loss of training is the mean of the losses after all loops; no other operation then
+--                    reads the result
 local function add_scope(parent, name, title, times, options)
   local net = parent.net
   if net.scopes[name] then
@@ -336,7 +343,7 @@ local function add_scope(parent, name, title, times, options)
   local scope = M.make_scope(net, name, title .. " " .. name)
   scope.parent, scope.count, scope.line = parent, times * parent.count, checks.find_line(net)
   scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
-  scope.by_length = options.by_length or parent.by_length
+  scope.passes_by_length = options.passes_by_length or parent.passes_by_length
   scope.is_progressive = options.is_progressive or parent.is_progressive
   scope.has_losses = options.has_losses or false
   scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- see lh_draw_passes: train_lengths.h
@@ -350,15 +357,15 @@ end
 -- output. count: the number of its repetitions with separate parameters; options: see add_scope.
 function Scope:group(name, count, options)
   local group = add_scope(self, name, "group", count, options)
-  group.is_group, group.index, group.uses = true, name, tostring(group.count * group.loops)
+  group.is_group, group.index, group.repetitions_text = true, name, tostring(group.count * group.loops)
   group.count_name = tostring(group.count)
   return group
 end
 
 -- Makes a block: a part of its parent that is repeated `count` times with separate parameters for each repetition.
 -- comment: its comment in generated code, or nil. options: those of add_scope, and
---   path        the prefix of its tensors' names, a format for the number of the repetition
---   number(i)   a function that returns this number for repetition i of the block, by default i
+--   path            the prefix of its tensors' names: a format with %d for a number that identifies the repetition
+--   get_number(i)   a function that returns this number for repetition i, by default i
 function Scope:block(name, count, comment, options)
   local net = self.net
   options = options or {}
@@ -370,50 +377,50 @@ function Scope:block(name, count, comment, options)
       "at most %d", MAX_REPETITIONS)
   end
   block.comment = comment or ("One block %s."):format(name)
-  block.path, block.number = options.path or name .. "s.%d.", options.number
+  block.path, block.get_number = options.path or name .. "s.%d.", options.get_number
   block.first_site = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
   net.repetition_count = net.repetition_count + repetitions
   local plural = name:find("layer%d*$") and name:gsub("layer(%d*)$", "layers%1") or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
-  block.uses, block.first_use = block.count_name, false
-  -- The backward pass goes from the last repetition to the first: repetitions from first_use on store gradients, and
-  -- earlier repetitions add to them.
+  block.repetitions_text, block.last_loop_start = block.count_name, false
+  -- The backward pass goes from the last repetition to the first: repetitions of the last loop store gradients of
+  -- parameters, and repetitions of earlier loops add to them.
   if block.loops > 1 then
     block.index = "use" -- generated code counts repetitions with `use` if there are loops, layers with `l`
-    block.uses = ("%d * %s"):format(block.loops, block.count_name)
-    block.first_use = ("%d * %s"):format(block.loops - 1, block.count_name)
+    block.repetitions_text = ("%d * %s"):format(block.loops, block.count_name)
+    block.last_loop_start = ("%d * %s"):format(block.loops - 1, block.count_name)
   end
   return block
 end
 
 -- The prefix of the tensors' names of a block's repetition, counted over all loops from 0.
 function Scope:get_path(repetition)
-  return self.path:format(self.number and self.number(repetition) or repetition)
+  return self.path:format(self.get_number and self.get_number(repetition) or repetition)
 end
 
--- The largest number of dropouts in a scope.
+-- The largest number of dropouts that a scope of the network has.
 function M.find_max_dropouts(net)
   return lists.max(net.order, function(scope) return scope.dropout_count end)
 end
 
 -- Makes an empty scope. net: the network, or nil if the new scope is the network; title: its name in messages.
 function M.make_scope(net, name, title)
-  local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
+  local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sum_count = 0,
     dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_site = 0,
-    uses = "1", index = "l", comment = false, has_passes = false, by_length = false, is_progressive = false,
-    stored_loops = 1, has_losses = false, is_group = false }, Scope)
+    repetitions_text = "1", index = "l", comment = false, has_passes = false, passes_by_length = false,
+    is_progressive = false, stored_loops = 1, has_losses = false, is_group = false }, Scope)
   scope.net = net or scope
   return scope
 end
 
--- Builds the graph of a description. chunk: the name of the description's source, with which checks.lua finds lines of
--- the description; nil for files of models/. settings:
+-- Builds the graph of a description. chunk: the name under which Lua loaded the description, by which checks.lua finds
+-- its lines; nil for files of models/. settings:
 --   model            the section that the description reads
---   tokens           the rows of a table of tokens, a width
---   inputs           the rows of a linear embedding, a width
---   classes          the columns of logits, a width
+--   tokens           a width: the number of rows of a table of tokens
+--   inputs           a width: the number of rows of a linear embedding
+--   classes          a width: the number of columns of logits
 --   families         the attention families by name
 --   additive         the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil
 --   layer_families   the families of encodings by layer (dimensions.list_layer_families), or nil

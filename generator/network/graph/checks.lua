@@ -1,10 +1,13 @@
 -- Checks the description of a network (the function that builds it) for mistakes: names, values and shapes that do not
 -- fit.
 --
--- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake is an
--- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description (the
--- function that builds the network) which made the operation, block or table, or else the line that runs now. Checks
--- add names to tables of used names, and read() counts reads; nothing else changes.
+-- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake raises an
+-- error with these fields:
+--   problem    true
+--   what       the mistake
+--   expected   the expected form
+--   line       the line of the description that made the operation, block or table, or else the line that runs now
+-- Checks add names to tables of used names, and read() counts reads; nothing else changes.
 
 local canonical = require("base.canonical")
 local names = require("base.names")
@@ -46,7 +49,7 @@ function M.check_kind(net, kinds, kind, noun)
   end
 end
 
--- The endings of a parameter's names in structs and files (parameters.lua; transposed: the name of a panel).
+-- The endings that a parameter's name has in structs and files (parameters.lua); _transposed: in the name of a panel.
 local NAME_ENDINGS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- Checks that a parameter's names differ from all other names of its scope, and adds them to scope.used_names.
@@ -69,8 +72,9 @@ function M.check_parameter(scope, parameter)
   end
 end
 
--- Checks the name of a block or an attention: functions, types and constants begin with the name and an underscore.
--- used_titles: name -> the kind of object and the name, such as "block layer"; the checked name is added.
+-- Checks that the name of a block or an attention does not collide with earlier ones: the names of its functions, types
+-- and constants begin with its name and an underscore. noun: "block" or "attention"; used_titles: name -> noun and
+-- name, such as "block layer"; the checked name is added.
 function M.check_prefix(net, used_titles, name, noun)
   local title = ("%s %s"):format(noun, name)
   for _, used_name in ipairs(canonical.sort_keys(used_titles)) do
@@ -158,8 +162,8 @@ end
 -- Checks that names differ. Values with equal names share a buffer, so they are allowed only for branches: one sum must
 -- read such a value before the next value of the name is made, and the backward pass must not read it.
 local function check_names_differ(scope)
-  -- last_values: name -> its last value so far; readers: value -> the operation that reads it; value_names: name of a
-  -- gradient -> name of its value
+  -- last_values: name -> the last value with this name so far; readers: value -> the last operation so far that reads
+  -- it; value_names: name of a gradient -> name of its value
   local last_values, readers, value_names = {}, {}, {}
   for _, op in ipairs(scope.ops) do
     for _, value in ipairs(ops.list_read(op)) do
@@ -193,7 +197,7 @@ function M.check_all(net)
     check_names_differ(scope)
   end
   for _, p in ipairs(net.tables) do
-    if not p.embedded then
+    if not p.is_embedded then
       fail_at(p.line, ("no embedding uses the table %s"):format(p.name),
         "net:embed(name, stream, { table = ... }) with it; or remove the line")
     end

@@ -9,8 +9,8 @@ local ops = require("network.graph.ops")
 --   activation          the activation or the gate of the hidden values
 --   hidden_dropout      the dropout rate of the hidden values
 --   bias                whether products have biases, by default true
---   name                the first part of the names of values and tensors; by default values have no such part, and
---                       tensors have "feedforward"
+--   name                the first part of the names of values and tensors; by default names of values have no such
+--                       part, and names of tensors begin with "feedforward"
 --   width_name          the name of the constant for `hidden` in C, by default derived from `name`
 --   branch_activation   the activation after the second product, by default none
 return function(scope, x, options)

@@ -3,7 +3,7 @@
 -- A description is the user's function that builds a network: function(net, model).
 -- Input: a network that is being built (builder.lua); its model's section of the spec; and guard, a function that wraps
 -- every method (own_network.lua). Output: the two arguments of the description, and two sets that grow while it runs:
--- the names of the options and the names of the section's fields that it has read.
+-- the names of the user's options (model.options) and of the section's fields that it has read.
 -- Invariants: the objects that a description receives are empty tables with methods, so it cannot read their content;
 -- every argument is checked here before the builder receives it, so that a description ends in a network or in a
 -- reported mistake.
@@ -39,7 +39,7 @@ for kind, definition in next, ops do
   M.METHODS[kind] = type(definition) == "table" and definition.method or M.METHODS[kind]
 end
 
--- Names of objects in messages.
+-- Kind of an object -> the words for it in messages.
 local NOUNS = { network = "the network", block = "block", value = "the value", stream = "the stream",
   table = "the table", readout = "a readout", positions = "net.additive" }
 
@@ -74,9 +74,9 @@ local function make_range_check(max)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
--- Kind of an argument -> { words for the expected argument in messages; a predicate of valid arguments, nil for objects
--- }. A title, which names a stream or a table, may also be a reserved name. Numbers have the limits of the fields of
--- `model` (spec/fields/model.lua).
+-- Kind of an argument -> { expected, is_valid }. expected: words for the expected argument in messages; is_valid(x):
+-- whether the argument x is valid, nil for objects. A title, which names a stream or a table, may also be a reserved
+-- name. Numbers have the limits of the fields of `model` (spec/fields/model.lua).
 M.KINDS = {
   name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
   title = { "a name: " .. base_names.FREE_TEXT, base_names.is_free },
@@ -97,8 +97,8 @@ M.KINDS = {
 }
 
 -- The objects of one description:
---   handles        object -> { kind, real }; real: the builder's object
---   objects        the builder's object -> object
+--   handles        object that the description has -> { kind, real }; real: the builder's object for which it stands
+--   objects        the builder's object -> the object that stands for it
 --   methods        name -> the method, for the methods that the description has used so far
 --   metatables     kind -> the metatable, for the kinds of objects that exist so far
 --   seen_options   the set of the options that the description has read
@@ -122,8 +122,8 @@ function Handles:fail(message, ...)
   checks.fail(self.net, message, ...)
 end
 
--- Checks that the argument x is of a kind. Returns the builder's object for an object, a copy of a list of names, and x
--- itself for other kinds.
+-- Checks that the argument x is of a kind. Returns the builder's object if x is an object, a copy if x is a list of
+-- names, and x itself for other kinds. call, name: the call's form and the argument's name, for messages.
 function Handles:unwrap(call, name, kind, x)
   local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then
@@ -149,7 +149,7 @@ function Handles:read_options(call, method, options_table)
     if not kind then
       self:fail(("%s has no option %s"):format(call, describe(self, name)), "%s", join_names(method.options))
     end
-    options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder's name
+    options[name == "parts" and "tensors" or name] = self:unwrap(call, name, kind, x) -- the builder says "tensors"
   end
   return options
 end
@@ -275,8 +275,9 @@ function Handles:wrap(kind, real)
   return self.objects[real]
 end
 
--- A read-only copy of a section that records its reads. A missing field is a mistake; in the table of the user's
--- options it is nil. read_options: the set to which the names of read options are added, nil for other tables.
+-- A read-only copy of a section of the spec, which records reads of its fields. title: the section's name, such as
+-- "model.norm". Reading a missing field is a mistake, except in the table of the user's options, where it gives nil.
+-- read_options: for this table, the set to which the names of read options are added; nil for other sections.
 function Handles:make_section(title, section, read_options)
   local fields_by_name = {}
   for name, value in next, section do

@@ -1,9 +1,9 @@
 -- The identity of a network: its operations, their order, and the values that they read. A checkpoint fits a network
 -- only if their identities are equal, in addition to names and shapes of tensors.
 --
--- Input: a network (builder.lua). Output: pure data: for the network and each of its blocks { title, times,
--- operations }, where `times` is text for the number of repetitions: "5 times 1", parameters times loops, or "once". An
--- operation is a list of four texts:
+-- Input: a network (builder.lua). Output: pure data: for the network and each of its blocks a list { title, times,
+-- operations }. times: text for the number of repetitions: "once", or the number of sets of parameters times the number
+-- of loops, such as "5 times 1" or "5 times length". An operation is a list of four texts:
 --   1  its kind
 --   2  words that distinguish operations of the kind, such as "relu" or "layer"
 --   3  the name of its parameter, or the names of the weight's tensors; "" without a parameter
@@ -16,6 +16,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
+-- Text 2 of an operation.
 local function describe(op)
   local words = {
     op.activation or false,
@@ -23,7 +24,7 @@ local function describe(op)
     op.norm or false,
     op.family and op.family.name or false,
     op.readout or false,
-    op.tied and "tied" or false,
+    op.class_table and "tied" or false,
     op.block and op.block.name or false,
     op.kind == "embed" and op.p.kind == "linear" and "linear",
     op.deviation and ("deviation %.9g"):format(op.deviation) or false,
@@ -35,21 +36,21 @@ local function describe(op)
 end
 
 local function identify_scope(scope)
-  local numbers, list = { [scope.input_value or false] = "input" }, {}
+  local origins, list = { [scope.input_value or false] = "input" }, {} -- origins: value -> its origin
   for i, value in ipairs(scope.externals) do
-    numbers[value] = "external " .. i
+    origins[value] = "external " .. i
   end
   for i, op in ipairs(scope.ops) do
-    numbers[op.out] = tostring(i)
+    origins[op.out] = tostring(i)
     local parameter, operands = op.p, lists.map(ops.list_operands(op), function(operand)
-      return ("%s %s"):format(operand.role, numbers[operand.value])
+      return ("%s %s"):format(operand.role, origins[operand.value])
     end)
     list[i] = { op.kind, describe(op), not parameter and ""
         or parameter.kind == "weight" and table.concat(parameter.tensors, " ") or parameter.name,
       table.concat(operands, ", ") }
   end
   return { scope.title, scope ~= scope.net and ("%d times %s"):format(scope.count,
-    scope.by_length and "length" or scope.loops) or "once", list }
+    scope.passes_by_length and "length" or scope.loops) or "once", list }
 end
 
 function M.identify(net)

@@ -8,9 +8,10 @@
 --   xavier   Duan and Shi 2024, released code: every matrix uniform in +-sqrt(6 / (in + out)) (Glorot and Bengio 2010,
 --            equation 16); biases of the scheme `torch`
 --
--- A scheme has the functions token(rows, columns), weight(rows, columns, use) and bias(rows, use). Arguments:
---   rows, columns   the inputs and outputs of the whole matrix; PyTorch has one matrix for queries, keys and values,
---                   even if two products read it
+-- A scheme has the functions token(rows, columns), weight(rows, columns, use) and bias(rows, use), for tables of
+-- tokens, weights of products and biases. Arguments:
+--   rows, columns   the numbers of inputs and outputs of the whole matrix, even if the weight is only a part of it;
+--                   PyTorch has one matrix for queries, keys and values
 --   use             "queries" for the weight of queries, keys and values, "attended" for the weight of attention's
 --                   output, else nil
 -- Results: { kind, value }; value: the number for "constant", the standard deviation for "normal" and
@@ -32,7 +33,7 @@ local function make_torch_bias(rows, use)
   return use and M.ALL_ZERO or make_uniform(rows)
 end
 
--- A scheme's function that gives the same initial values for every size.
+-- Makes a function of a scheme that gives the same distribution for every size.
 local function make_constant(init)
   return function() return init end
 end

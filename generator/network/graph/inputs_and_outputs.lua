@@ -25,13 +25,13 @@ function M:place(x, encoding)
   if not encoding.in_blocks then
     checks.fail(net, "a block adds vectors of positions, and the spec adds none in blocks",
       'encoding.additive.at = "block" in the spec')
-  elseif self.placed then
+  elseif self.has_place then
     checks.fail(net, ("%s has a second place()"):format(self.title), "one place() in a block")
   elseif x.width.count ~= net.widths.WIDTH.count then
     checks.fail(net, ("positions are added to %s, which has %d channels"):format(x.name, x.width.count),
       "a value of the model's width, %d", net.widths.WIDTH.count)
   end
-  self.placed = true
+  self.has_place = true
   local op = { kind = "place", x = x, encoding = encoding, p = declare_positions(self, encoding, "position.weight") }
   self:drop(op, "place", encoding.dropout_rate, "place", "PLACE", "PLACE")
   return self:push(op, "placed", x.width, true)
@@ -63,14 +63,14 @@ function M:table(name)
   return self:declare(p)
 end
 
--- Embeds a stream: options.scale times the tokens' rows of options.table (by default a new table), plus the position
--- vectors of options.place (facets/additive.lua), with dropout at the rate options.dropout.
+-- Embeds a stream: the rows of options.table (by default a new table) for its tokens, times options.scale, plus the
+-- position vectors of options.place (facets/additive.lua), with dropout of the sum at the rate options.dropout.
 function M:embed(name, stream, options)
   local net = self.net
   options = options or {}
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
-  p.embedded = true
+  p.is_embedded = true
   local positions = options.place
   if p.kind == "linear" and options.scale and options.scale ~= 1 then
     checks.fail(net, ("a linear embedding has the scale %s"):format(options.scale),
@@ -112,7 +112,7 @@ function M:readout(x, choice)
   return { labelled = x, choice = choice }
 end
 
--- The parameter of an output layer without a bias: a table with a row for each class.
+-- The parameter of an output layer without a bias: a table with a row for each class (each output symbol).
 local function make_class_rows(net, x)
   local classes = net.classes.count
   return { kind = "table", name = "output", tensor = "output.weight", columns = x.width,
@@ -120,9 +120,9 @@ local function make_class_rows(net, x)
 end
 
 -- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that is also the
--- weight of the output layer, or nil; a tied layer has no bias. options.bias: whether a layer with a weight of its own
--- has a bias, by default true. The operation's field `tied` is the table whose rows are the weights of the classes: the
--- table of token vectors, or the own table of a layer without a bias; nil if the layer has a bias.
+-- weight of the output layer, or nil; such a layer has no bias. options.bias: whether a layer with a weight of its own
+-- has a bias, by default true. The operation's field class_table is the table whose rows are the weights of the
+-- classes: options.tied, or the layer's own table if it has no bias; nil if the layer has a bias.
 function M:classify(readout, options)
   local net = self.net
   options = options or {}
@@ -136,9 +136,10 @@ function M:classify(readout, options)
   local parameter = not options.tied and self:declare(options.bias == false and make_class_rows(net, x)
     or { kind = "output", name = "output", rows = x.width, columns = net.classes, init = net.initial, bias = true })
   local op = { kind = "classify", x = x, readout = readout.choice, other_parameters = { parameter or nil },
-    tied = options.tied or options.bias == false and parameter or nil }
+    class_table = options.tied or options.bias == false and parameter or nil }
   local padded = net.classes.padded
-  net.classified = self:push(op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })
+  net.classified = self:push(op, "logits", { count = padded.count, text = padded.text,
+    unpadded_count = net.classes.count })
 end
 
 return M

@@ -3,24 +3,25 @@
 -- of scopes (builder.lua), a rule in backward.lua and records for both targets (see ARCHITECTURE.md). `op` is an
 -- operation of the kind. Fields of an entry:
 --
---   roles      the names of the operands, which are fields of op, in the order in which they are read
+--   roles      the names of the fields of op that hold the operands, in the order in which these are read
 --   by_row     whether a row of the result depends only on the same row of each operand
 --   describe(op)      returns the description that `longhand plan` prints
---   count_flops(op)   returns the floating-point operations of a forward pass, two per multiply-add:
+--   count_flops(op)   returns the numbers of floating-point operations of a forward pass, two per multiply-add:
 --     token, pair, label   the number for each token, for each pair of tokens, or for each label
 --     distance             the number for the vector of each distance between tokens (relative positions), which is
 --                          computed once for a batch
---     text                 the number for a token or a pair, as an expression in C, such as "4.0 * WIDTH"
---   kinds      for operations of several kinds of activations, gates or norms: [name of such a kind] -> its description
---   method     the arguments of the builder's method with the name of the operation's kind (handles.lua)
+--     text                 `token`, or `pair` for attention, as an expression in C, such as "4.0 * WIDTH"
+--   kinds      for activations, gates and norms: name of each activation, gate or norm -> its description
+--   method     the arguments of the builder's method that appends the operation (M.METHODS of handles.lua)
 --   is_constant   true: the result depends on no operand and no parameter, so it has no gradient
 -- Further fields of operations that map the rows of one value, may apply dropout to the result, and read the value
 -- again in the backward pass:
 --   header     the name of the kernels' file in kernels/cpu and kernels/cuda
---   choose_kernel(op)   returns the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on each target
+--   choose_kernel(op)   returns the name K of the kernels K(rows, width, x, y) and K_grad(rows, width, x, dy, dx),
+--                       which each target has
 --   describe_without_dropout(op)   returns the description, without the words on dropout
 --   choose_width(value, fail)      returns the result's width; without this function it is the width of the value
---   by_activation  for gates: the gate's name, by the value of model.activation
+--   by_activation  for gates: value of model.activation -> the name of the gate's activation
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -56,9 +57,9 @@ M.product = {
     options = { parts = "names", bias = "flag" } },
   describe = function(op) return op.p.bias and "product and bias" or "product" end,
   count_flops = function(op)
-    local columns = #op.p.tensors * (op.p.shown or op.p.width.count)
+    local columns = #op.p.tensors * (op.p.unpadded_count or op.p.width.count)
     return { token = 2 * op.x.width.count * columns,
-      text = ("2.0 * %s * %s"):format(op.x.width.text, op.p.shown and columns or op.out.width.text) }
+      text = ("2.0 * %s * %s"):format(op.x.width.text, op.p.unpadded_count and columns or op.out.width.text) }
   end,
 }
 
@@ -111,9 +112,9 @@ M.add_norm = { roles = { "residual", "branch" }, by_row = true, describe = funct
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.describe(op)
 end }
 
--- Attention: q holds queries, kv holds keys and values, and contribution is the value that the family requests
--- (attention.lua), or nil. count_flops counts logits, weighted values, products with vectors of distances, and the map
--- that computes these vectors, once for a batch.
+-- Attention. Operands: q holds queries; kv holds keys and values; contribution is a value that the family reads in
+-- addition (`request` in attention.lua), or nil. count_flops counts logits, weighted values, products with vectors of
+-- distances, and, once for a batch, the map that computes these vectors.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
@@ -131,7 +132,7 @@ M.attention = {
 }
 
 -- The states of a recurrence (recurrence.lua). Fields of the operation:
---   sums       the width of the sums of a step
+--   sums       the width of a step's sums W x + b + U h (recurrence.lua)
 --   products   the rows and columns of the weights that multiply every token, except the weights of one-hot tokens
 --   header     the file of its kernels, if it differs from `header` of this entry
 M.recur = {
@@ -151,12 +152,12 @@ M.classify = {
   roles = { "x" },
   method = { owner = "network", { "readout", "readout" }, options = { tied = "table", bias = "flag" } },
   describe = function(op)
-    return op.tied and not op.other_parameters[1] and "logits by the tokens' vectors, loss" or "logits, loss"
+    return op.class_table and not op.other_parameters[1] and "logits by the tokens' vectors, loss" or "logits, loss"
   end,
-  count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
+  count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.unpadded_count } end,
 }
 
--- Kind -> its entry, for the entries with `choose_kernel`: operations that map the rows of one value.
+-- The entries with `choose_kernel`, by kind: operations that map the rows of one value.
 function M.list_row_operations()
   local operations = {}
   for kind, operation in next, M do
@@ -179,7 +180,7 @@ function M.find_all(net, kind)
   end)
 end
 
--- The floating-point operations of an operation: the result of its entry's count_flops(), or an empty table.
+-- The numbers of floating-point operations of `op`: the result of its entry's count_flops(), or an empty table.
 function M.count_flops(op)
   local count_flops = M[op.kind].count_flops
   return count_flops and count_flops(op) or {}

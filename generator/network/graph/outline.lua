@@ -7,21 +7,20 @@
 --   name, comment   the block's name, and its comment or false
 --   count           the number of repetitions with parameters of their own
 --   times           the number of all repetitions, loops included
---   outside         the list of the names of values outside the block that it reads: its input, then values of the
---                   network
+--   outside         names of the values that it reads from outside: of its input, then of values of the network
 --   operations      the list of the operations of the scope, each with:
 --     kind          the name of its entry in ops.lua
 --     name          the name of its parameter for a product, of the block for a block, else of its result
 --     description   the text for users, from ops.lua
 --     reads         the names of its operands
 --     from          for each operand, the number of the operation that made it, or its name in `outside`
---     rows          the rows of its result: one for each of the "tokens", one for each of the "labels", or "none"
+--     rows          the rows of its result: "tokens" (one for each token), "labels" (one for each label) or "none"
 --     columns       the number of its result's columns
 --     parameters    the number of learned numbers
 --     kept          whether the result, or the numbers that a norm saves, are stored for the backward pass; false for
 --                   the output of a block
---     stream        the number of the stream to which its tokens belong
---     keys          the number of the stream of attention's keys; for other operations, the same as `stream`
+--     stream        the index of the stream to which its tokens belong
+--     keys          the index of the stream of attention's keys; for other operations equal to `stream`
 --     per_token, per_pair, per_label, per_distance   floating-point operations of a forward pass, two for each
 --                   multiply-add: for each token; for each pair of tokens; for each label; and for the vector of each
 --                   distance between tokens (relative positions), which is computed once for a batch
@@ -41,12 +40,12 @@ end
 
 -- The name of a value for users: "input", or the name of the operation that makes it.
 local function get_label(value)
-  return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
+  return value.is_input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
 
 -- The number of learned elements of an operation's parameters, including the parameters of its facets. is_counted: the
--- set of the parameters that earlier operations have counted, which are left out; the operation's parameters are added
--- to the set.
+-- set of the parameters that have been counted for earlier operations; they are not counted again, and this operation's
+-- parameters are added to the set.
 function M.count_learned(op, is_counted)
   return lists.sum(lists.join(op.other_parameters or {}, { op.p }), function(p)
     local is_repeated = is_counted[p]
@@ -56,8 +55,11 @@ function M.count_learned(op, is_counted)
 end
 
 local function count_columns(op)
-  local width = op.kind == "product" and #op.p.tensors * (op.p.shown or op.p.width.count) or op.out.width.shown
-  return width or op.out.width.count
+  local unpadded_count = op.out.width.unpadded_count
+  if op.kind == "product" then
+    unpadded_count = #op.p.tensors * (op.p.unpadded_count or op.p.width.count)
+  end
+  return unpadded_count or op.out.width.count
 end
 
 -- is_counted: see M.count_learned; origins: value -> its origin, an element of `from`; read_values: the set of the
@@ -132,29 +134,31 @@ local function add_operation(sums, times, operation)
 end
 
 -- Sums over the network: per_token, per_pair, per_label, per_distance; and
---   streams      a list of { name, index, weights, products }; weights: the number of weights that multiply every
---                token; products: their sizes as text, such as "5 x (64 x 192 + 64 x 64)"
+--   streams      a list with an entry for each stream:
+--     name, index     its name and its index
+--     weights         the number of elements of weights by which the row of each token is multiplied
+--     products        the sizes of these weights as text, such as "5 x (64 x 192 + 64 x 64)"
 --   attentions   a list with an entry for each pair of streams; one entry of zeros if there is no attention:
---     queries, keys   the numbers of the streams
---     count           floating-point operations for a pair of tokens
---     rows            multiply-adds that compute the vector of a distance
---   pairs        the work for a pair of tokens as text, such as "5 x 64 channels twice": every channel has a
---                multiply-add for the logit and one for the weighted value, and with vectors of distances a third one
---   families     name of a family -> floating-point operations for a pair of tokens
+--     queries, keys   the indices of the two streams
+--     count           the number of floating-point operations for a pair of tokens
+--     rows            the number of multiply-adds that compute the vector of a distance
+--   pairs        the work for a pair of tokens as text, such as "5 x 64 channels twice". Twice: every channel has a
+--                multiply-add for the logit and one for the weighted value; with vectors of distances it has a third
+--                one
+--   families     name of a family -> its number of floating-point operations for a pair of tokens
 function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
-  local texts = {}
+  local pair_texts = {}
   sums.streams = lists.map(net.streams, function(stream)
     return { name = stream.name, index = stream.index, weights = 0, products = {} }
   end)
   for i, scope in ipairs(net.order) do
-    local terms, times = {}, outline[i].times
+    local terms, times = {}, outline[i].times -- terms: index of a stream, from 1 -> texts of the sizes of weights
     for j, op in ipairs(scope.ops) do
       local operation = outline[i].operations[j]
       add_operation(sums, times, operation)
       if op.kind == "product" then
-        local number = operation.stream + 1
-        lists.append_to(terms, number, ("%d x %d"):format(op.x.width.count, count_columns(op)))
+        lists.append_to(terms, operation.stream + 1, ("%d x %d"):format(op.x.width.count, count_columns(op)))
       elseif op.kind == "recur" then
         for _, size in ipairs(op.products) do
           lists.append_to(terms, operation.stream + 1, ("%d x %d"):format(size[1], size[2]))
@@ -162,7 +166,8 @@ function M.sum_up(net, outline)
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
-        texts[#texts + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count,
+        pair_texts[#pair_texts + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "",
+          op.out.width.count,
           (op.family.relative.kind == "none" or op.family.relative.counts) and "twice" or "three times")
       end
     end
@@ -177,7 +182,7 @@ function M.sum_up(net, outline)
   if #sums.attentions == 0 then
     find_entry(sums.attentions, 0, 0)
   end
-  sums.pairs = #texts > 0 and table.concat(texts, " and ") or "no channels"
+  sums.pairs = #pair_texts > 0 and table.concat(pair_texts, " and ") or "no channels"
   return sums
 end
 

@@ -1,14 +1,19 @@
--- Assigns to every tensor its place in the parameter vector, and writes the C structs with the same layout. A tensor is
--- a parameter as checkpoints name it; several tensors can lie side by side in one member of a struct.
+-- Assigns to every tensor its offset in the parameter vector, and writes the C structs with the same layout. A tensor
+-- is an array that a checkpoint stores under one name; a parameter consists of one or several tensors, which can lie
+-- side by side in one member of a struct.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors      the tensors in the order of the struct `parameters`, each with:
 --     name            its name in files
---     rank, shape, shape_text   the number of its dimensions; their list; the list as text, such as "64, 192"
+--     rank            the number of its dimensions
+--     shape           the list of its dimensions
+--     shape_text      this list as text, such as "64, 192"
 --     init            the C constant of its kind of initial values, such as "LH_INIT_UNIFORM"
---     value           the number for this kind (initial.lua), or the index of its first value in initial_values
+--     value           the number that the kind needs (initial.lua); for given initial values, the index of the first in
+--                     initial_values
 --     learned         whether training changes it; tensors that training does not change are called frozen
---     offset, stride  the place of its first element, and the distance from row to row, in elements
+--     offset          the index of its first element in the parameter vector
+--     stride          the number of elements from the start of a row to the start of the next row
 --   structs      one for each block, then one for the network:
 --     name, struct_name  the C type; both fields have the same value
 --     gradients_type  the C type of its gradients
@@ -17,21 +22,22 @@
 --     article         "a" or "an" before the block's name; false for the network
 --     count           the name in C of the number of such structs; false for the network
 --     repetitions     the number of such structs (scope.count of builder.lua)
---     first_use       with several loops, C text of the index of the last loop's first repetition; else false
---     panels          weights in the layout that products read:
+--     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
+--     panels          the list of the weights that are also stored in panels, the layout that products read:
 --       name                  the name of the weight
 --       rows, columns         the numbers of rows and columns as C text
 --       sizes                 the list of these two numbers
---       transposed            whether there is a second, transposed copy
+--       has_transposed_copy   whether there is a second, transposed copy
 --       elements              the number of elements of all copies
 --       elements_text         the number of elements of one copy, as text
---     packed          those of `panels` that are weights of products; they are filled at the start of a step
---     maps            those of `panels` that are maps of relative positions
---     shard_sums      { lines, members { name, size, type } }: learned members whose gradients each shard (a part of
---                     the batch) sums itself: all except weights of products, maps of relative positions and
---                     `from_tables`
---     from_tables     { name, size }: learned members whose gradients are computed from the gradients of tables
---                     (cuda_half.lua)
+--     packed          the entries of `panels` for weights of products, whose panels are filled at the start of a step
+--     maps            the entries of `panels` for maps of relative positions
+--     shard_sums      the learned members whose gradients each shard (a part of the batch) sums itself: all except
+--                     weights of products, maps of relative positions and `from_tables`
+--       lines           their declarations as lines of C
+--       members         the list of these members: { name, size, type }
+--     from_tables     the list of the learned members whose gradients are computed from the gradients of tables
+--                     (cuda_half.lua): { name, size }
 --   elements     the number of elements of the struct `parameters`
 --   storage      the number of elements of the parameter vector: `elements` rounded up to whole chunks
 --   count        the number of elements of learned tensors
@@ -45,8 +51,8 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
--- A line of a struct gets no further member once its declaration has GROUP_COLUMNS columns; a line with several members
--- and their comment has less than LINE_COLUMNS columns.
+-- A line of a struct that has GROUP_COLUMNS columns or more, without its comment, gets no further member; a line with
+-- several members has less than LINE_COLUMNS columns together with its comment.
 local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
 local function count_elements(shape)
@@ -62,20 +68,30 @@ local function make_vector(name, width, shares_line)
   return { name = name, size = width.text, elements = width.count, shares_line = shares_line }
 end
 
--- Functions, by the kind of a parameter, that return two lists:
---   its members of the C struct { name, size, elements, type, shares_line }; size: the number of elements, as C text
---   its tensors { name, shape, init, stride, column, member, frozen }; column: the index of the tensor's first element
---   in its member. The tensors of a member lie side by side, or one after another.
+-- Functions, by the kind of a parameter, that return two lists: the parameter's members of the C struct, and its
+-- tensors. Fields of a member:
+--   name          its name
+--   size          the number of its elements, as C text
+--   elements      the number of its elements
+--   type          its C type if it is no array of numbers, else nil
+--   shares_line   whether it shares the line of the previous member, if there is space
+-- Fields of a tensor:
+--   name, shape   see M.derive
+--   init          its initial values (initial.lua)
+--   stride        see M.derive; by default the size of its last dimension
+--   member        the member that holds it, possibly next to or before other tensors
+--   column        the index of its first element in the member, by default 0
+--   frozen        whether training does not change it
 local forms = {}
 
--- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases. p.widths: the columns
--- of each weight, if they differ.
+-- y = x W + b: the weights [in][out], side by side if the parameter has several; then the biases. p.widths: the number
+-- of columns of each weight, if these numbers differ.
 function forms.weight(p)
   local rows, columns, column = p.rows.count, p.columns.count, 0
   local members, tensors = { make_matrix(p.name, p.rows, p.columns) }, {}
   members[2] = p.bias and make_vector(p.name .. "_bias", p.columns, true) or nil
   for i, name in ipairs(p.tensors) do
-    local width = p.widths and p.widths[i] or p.shown or p.width.count
+    local width = p.widths and p.widths[i] or p.unpadded_count or p.width.count
     tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = members[1],
       init = p.init.weight(rows, p.fan_out or width, p.use), column = column }
     tensors[#p.tensors + i] = p.bias and { name = name .. ".bias", shape = { width }, init = p.init.bias(rows, p.use),
@@ -101,8 +117,8 @@ function forms.table(p)
     member = member, frozen = p.frozen } }
 end
 
--- A weight with a bias. columns: the columns of the C matrix, which may be more than those of the tensors, to fill
--- whole vectors.
+-- A weight with a bias. columns: the width of the C matrix, which may have more columns than the tensors, to fill whole
+-- vectors.
 local function make_affine(p, path, columns)
   local rows, width = p.rows.count, p.columns.count
   local weight, bias = make_matrix(p.name, p.rows, columns), make_vector(p.name .. "_bias", columns, true)
@@ -113,12 +129,12 @@ local function make_affine(p, path, columns)
   }
 end
 
--- A linear map of one-hot tokens has a row for each token that is not blank; columns of the output layer are filled up
--- to whole vectors.
+-- `linear`: the map of one-hot tokens, with a row for each token that is not blank; `output`: the output layer, whose
+-- columns are filled up to whole vectors.
 forms.linear = function(p) return make_affine(p, p.path, p.columns) end
 forms.output = function(p) return make_affine(p, p.name, p.columns.padded) end
 
--- A parameter of a facet of attention, as attention.lua describes it; its tensors are { name, shape, init }.
+-- A parameter of a facet of attention (attention.lua). The items of p.tensors are lists { name, shape, init }.
 function forms.facet(p)
   local member = { name = p.name, size = p.size, type = p.type, shares_line = p.shares_line }
   local tensors, elements = {}, 0
@@ -132,9 +148,9 @@ end
 
 forms.map = forms.facet
 
--- Adds a parameter's initial values to initial_values; returns the index of the first one. Equal values of parameters
--- with one name, such as the parameters of all layers, are stored once. parameter: a learned parameter of a score
--- (facets/score.lua).
+-- Adds a parameter's initial values to initial_values; returns the index of the first one. Parameters with equal names
+-- and equal values, such as the same parameter of every layer, share one copy of the values. parameter: a learned
+-- parameter of a score (facets/score.lua).
 local function place_values(state, parameter)
   local key = parameter.name .. " " .. parameter.values_text
   if not state.value_starts[key] then
@@ -186,7 +202,8 @@ local function add_scope(state, prefix, scope)
   end
 end
 
--- The comment of a member. For a member of several weights, it states the columns of each.
+-- The comment of a parameter's members, or nil. The comment of a member with several weights states the number of
+-- columns of each weight.
 local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment
@@ -215,8 +232,8 @@ local function list_shard_members(p)
 end
 
 -- The lines of a scope's struct, `real a[..], b[..]; /* comment */`, with the members that list_selected(parameter)
--- returns. type_field, count_field: the names of the fields of a block that hold the C type of its struct, and the
--- number of these structs.
+-- returns. type_field: the name of the field of a block that holds the C type of its struct; count_field: the name of
+-- the field that holds the number of such structs.
 local function write_lines(scope, list_selected, type_field, count_field)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
@@ -251,7 +268,7 @@ local function list_panels(scope)
   return lists.map(scope.parameters, function(p)
     local is_weight = p.kind == "weight"
     return (is_weight or p.kind == "map") and { name = p.name, rows = p.rows.text, columns = p.columns.text,
-      elements_text = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = is_weight,
+      elements_text = ("%s * %s"):format(p.columns.text, p.rows.text), has_transposed_copy = is_weight,
       sizes = { p.rows.count, p.columns.count },
       elements = p.columns.count * p.rows.count * (is_weight and 2 or 1) } or nil
   end)
@@ -261,7 +278,7 @@ local function describe_shard_sums(scope)
   local members = lists.collect(scope.parameters, function(p)
     return p.kind == "block" and {} or list_shard_members(p)
   end)
-  return { lines = write_lines(scope, list_shard_members, "gradients_type", "uses"),
+  return { lines = write_lines(scope, list_shard_members, "gradients_type", "repetitions_text"),
     members = lists.map(members, function(member)
       return { name = member.name, size = member.size, type = member.type or false }
     end) }
@@ -274,16 +291,17 @@ local function list_table_members(scope)
   return lists.map(members, function(member) return { name = member.name, size = member.size } end)
 end
 
--- A struct of the output. block, count: the block's name and the constant for its count; both false for the network.
+-- An entry of `structs`. block: the block's name; count: the constant for the number of structs. Both are false for the
+-- network.
 local function describe_struct(scope, name, gradients_type, block, count)
   local panels = list_panels(scope)
-  local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
-  local maps = lists.map(panels, function(panel) return not panel.transposed and panel or nil end)
+  local packed = lists.map(panels, function(panel) return panel.has_transposed_copy and panel or nil end)
+  local maps = lists.map(panels, function(panel) return not panel.has_transposed_copy and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.choose_article(block), count = count, repetitions = scope.count, panels = panels,
     packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
     shard_sums = describe_shard_sums(scope), from_tables = list_table_members(scope),
-    first_use = scope.first_use or false }
+    last_loop_start = scope.last_loop_start or false }
 end
 
 -- The number of learned elements of a parameter.

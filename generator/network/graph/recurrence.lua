@@ -2,16 +2,15 @@
 -- step's token. The result of the operation holds the states of all steps.
 --
 -- The cell of a network is the rule by which a step computes, such as "lstm". M.CELLS has an entry for each cell, by
--- name. In another sense of the word, the memory of some cells, a stack or a tape, consists of cells: its elements, of
--- CELL numbers each. Fields of an entry of M.CELLS:
+-- name. The word also has another meaning: some networks have a memory, a stack or a tape, whose elements are called
+-- cells and have CELL numbers each. Fields of an entry of M.CELLS:
 --   words            its name for users, which the command `plan` shows
 --   gates            the number of sums for each channel of the state
 --   has_step_values  whether training stores values of all steps in addition to the states
 --   adds_gradient    whether the backward product adds its result to the gradient of the previous state; otherwise it
 --                    stores the result
 --   has_bias         whether the product with the state has a bias, in addition to the bias of the token's map
---   is_joined        whether token and state are the input of one map, whose number of rows then determines the initial
---                    values
+--   is_joined        whether initial values are those of one map that reads token and state together
 --   header           the name of the file of kernels/cpu that computes a step, if it is not "recurrence"
 --   heads            for a cell with a memory, the values that determine how a step changes the memory: a list of
 --                    { name, width }. They are linear in the state; the product with the state computes these values
@@ -20,26 +19,26 @@
 --                    head; a list of maps, each with:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
---     shown          the number of its outputs without the outputs that only fill vectors, if there are any
+--     unpadded_count   the number of its outputs without those that only fill vectors; nil if none do
 --   buffers(op)      returns the list of the operation's buffers (buffers.lua), without the buffer of the result.
 --                    Buffers of the form "step" have rows of one step; buffers of the form "steps" have rows of all
 --                    steps in training, and rows of one step in evaluation
--- Sums of a step are W x + b + U h, where x is the one-hot token (so W x is a row of W), and h is the state. With a
--- memory, the one-hot token is followed by the cell of the memory that the step reads. Source: Deletang et al. 2023,
--- "Neural Networks and the Chomsky Hierarchy", and their code.
+-- Sums of a step are W x + b + U h, where x is the one-hot token (so W x is a row of W), and h is the previous state.
+-- With a memory, x also has the numbers of the memory's cell that the step reads. Source: Deletang et al. 2023, "Neural
+-- Networks and the Chomsky Hierarchy", and their code.
 
 local lists = require("base.lists")
 
 local M = {}
 
-local CELL = 8 -- numbers of a memory's cell
+local CELL = 8 -- the count of numbers in a cell of a memory
 local PANEL = 48 -- columns of the product are padded to a multiple of this, so that their vectors fill wide tiles
 local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
-local COMMENT = "in training; rows of one step in evaluation"
+local COMMENT = "in training; rows of one step in evaluation" -- the comment of buffers of the form "steps"
 
--- The width of a sequence's stack. Its text in C depends on the length of sequences; its count is the number of numbers
--- in one cell.
+-- The width of a sequence's stack. Its text in C depends on the length of sequences; its count is only the count of
+-- numbers in one cell (buffers.lua, max_cells).
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
@@ -68,7 +67,7 @@ M.CELLS = {
   tape_rnn = { words = "tape-RNN", gates = 1, has_bias = true, has_step_values = true, header = "memory",
     heads = { { name = "write_1", width = HIDDEN }, { name = "actions", width = 5 } },
     layers = { { name = "write_2", from = "HIDDEN_CHANNELS", to = "HIDDEN_CHANNELS" },
-      { name = "write_3", from = "HIDDEN_CHANNELS", to = "VALUE_COLUMNS", shown = CELL } },
+      { name = "write_3", from = "HIDDEN_CHANNELS", to = "VALUE_COLUMNS", unpadded_count = CELL } },
     buffers = function(op)
       local tape, read = { text = "CELLS * CELL_WIDTH", count = op.cells * CELL }, { text = "CELL_WIDTH", count = CELL }
       local hidden, value = op.layers[1].rows, op.layers[2].columns
@@ -86,7 +85,7 @@ M.CELLS = {
     end },
 }
 
--- The initial values of a scheme for a weight that is a part of a matrix with this number of rows.
+-- A copy of a scheme (initial.lua) for a weight that is a part of a matrix with this number of rows.
 local function make_part_scheme(scheme, rows)
   return lists.merge(scheme, { weight = function(_, columns) return scheme.weight(rows, columns) end })
 end
@@ -95,8 +94,8 @@ function M.list_buffers(op)
   return M.CELLS[op.cell].buffers(op)
 end
 
--- Returns the columns of the product with the state; the names of the tensors that lie side by side in its weight (one
--- for the sums, and one for each head); and the widths of these tensors.
+-- Returns three results for the product with the state: its width; the names of the tensors that lie side by side in
+-- its weight (one for the sums, and one for each head); and the numbers of columns of these tensors.
 local function list_products(net, cell, sums)
   local tensors, widths, count = { "recurrent" }, { sums.count }, sums.count
   for i, head in ipairs(cell.heads or {}) do
@@ -112,20 +111,21 @@ local function declare_layers(scope, cell)
     VALUE_COLUMNS = net:width("VALUE_COLUMNS", VALUE) }
   return lists.map(cell.layers or {}, function(layer)
     return scope:declare({ kind = "weight", name = layer.name, tensors = { layer.name }, rows = widths[layer.from],
-      width = widths[layer.to], columns = widths[layer.to], shown = layer.shown, bias = true, init = net.initial })
+      width = widths[layer.to], columns = widths[layer.to], unpadded_count = layer.unpadded_count, bias = true,
+      init = net.initial })
   end)
 end
 
--- Appends the states of all steps of a stream: [tokens][WIDTH]. In a network with a recurrence, rows lie step by step:
--- each step has a row for every sequence. cells: the number of cells of the memory; nil for a stack with a cell for
--- every step.
+-- Appends a recurrence, whose value is the states of all steps of a stream: [tokens][WIDTH]. In a network with a
+-- recurrence, rows lie step by step: each step has a row for every sequence. cells: the number of cells of the memory;
+-- nil for a stack with a cell for every step.
 function M.recur(scope, name, stream, cell_name, cells)
   local net, cell = scope.net, M.CELLS[cell_name]
   local width = net.widths.WIDTH
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
-  local joint_rows = net.tokens.count + width.count -- rows of one map of token and state
-  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- rows of the map of the token and the memory's cell
+  local joint_rows = net.tokens.count + width.count -- the row count of one map of token and state
+  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- of the map of token and read cell of the memory
   local scheme = make_part_scheme(net.initial, cell.is_joined and joint_rows or input_rows)
   local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
     columns = sums, init = scheme }) }
@@ -139,11 +139,11 @@ function M.recur(scope, name, stream, cell_name, cells)
     widths = widths, columns = columns, bias = cell.has_bias or false,
     init = make_part_scheme(net.initial, cell.is_joined and joint_rows or width.count) })
   local layers = declare_layers(scope, cell)
-  net.by_step = true
+  net.is_step_major = true
   local products = { { width.count, lists.sum(widths, function(count) return count end) },
     cell.heads and { CELL, width.count } or nil }
   for _, layer in ipairs(layers) do
-    products[#products + 1] = { layer.rows.count, layer.shown or layer.columns.count }
+    products[#products + 1] = { layer.rows.count, layer.unpadded_count or layer.columns.count }
   end
   return scope:push({ kind = "recur", stream = stream, cell = cell_name, cells = cells, sums = sums, p = recurrent,
     other_parameters = lists.join(input_parameters, layers), layers = layers, products = products,

@@ -3,9 +3,12 @@
 -- Input: the fused list of operations (fuse.lua), the scope's input and result. Output: a list of entries in the order
 -- of execution; and a table, value -> the buffer of its gradient. builder.lua describes operations and values; a value
 -- with `external` is a block's copy of a value of the network, and a value with `is_external` has a copy in a block.
+-- Buffers and entries:
 --
---   buffer   { name, width, stream, outside }; equal names mean the same buffer. Gradients of the residual stream share
---            the buffer `gradient`; the gradient of another value is in d<name> (base/names.lua)
+--   buffer   a table with these fields; equal names mean the same buffer:
+--     name      "gradient" for the residual stream, whose values have their gradients there one after another; d<name>
+--               (base/names.lua) for the gradient of another value
+--     width, stream   those of the values
 --     outside   whether it is a buffer of the network, in which gradients of a block's external value are summed
 --   entry    a step of the backward pass; fields that an entry does not need are nil:
 --     kind   the kind of the entry: "<kind of operation>_grad", "accumulate" (to += from), "copy" or "clear"
@@ -13,15 +16,18 @@
 --     from   the buffer that accumulate and copy read
 --     dy     the buffer with the gradient of the operation's result, which the entry reads
 --     to, dbranch, dq, dkv, dcontribution   the buffers that the entry writes
---     adds   whether the entry adds its result to `to` instead of storing it
+--     is_added   whether the entry's result is added to `to` instead of being stored there
 --     x      the value that the product reads, for weight_grad
---     relu   the rectified value by which the gradient is masked, for input_grad
+--     rectified_value   the result of relu by which the gradient is masked, for input_grad
+--     needs_free_passes   whether the entry runs only in steps with free passes (the passes without gradient at the
+--            beginning of a step), for clear
 --
--- A rule reads the gradient of its operation's result from read_gradient(value). open_gradient(value) gives the buffer
--- in which the first contribution to a gradient is stored and to which later contributions are added.
--- share_buffer(value, buffer) records that the buffer already holds a contribution: no entry is needed unless the value
--- has another contribution or needs its own buffer. If a buffer changes before the gradient in it is complete and read,
--- its version differs from the recorded version; then the value gets its own buffer, and the list is derived again.
+-- A rule gets the buffer with the gradient of its operation's result from read_gradient(value). open_gradient(value)
+-- gives the buffer in which the first contribution to a gradient is stored and to which later contributions are added.
+-- share_buffer(value, buffer) records that the buffer already holds a contribution to the value's gradient: no entry is
+-- needed unless the gradient has another contribution or needs its own buffer. If a buffer is overwritten before the
+-- gradient in it is complete and read, its version differs from the recorded version; then the value's gradient gets
+-- its own buffer, and the list is derived again.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -42,27 +48,30 @@ local function make_stream_gradient(value)
   return make_buffer(buffers.name_for_stream("gradient", value), value)
 end
 
--- A further buffer for a value's gradient. The inputs of all blocks have one name, so the buffer's name also contains
--- the value's stream if it is not the first, and the value's width if it is not the model's.
+-- A further buffer for a value's gradient. The inputs of all blocks have the same name, so the buffer's name also
+-- contains the value's stream if it is not the first, and the value's width if it is not the model's.
 local function make_further_gradient(value, ending)
   return make_buffer(buffers.name_for_stream(names.name_gradient(value.name .. ending), value), value)
 end
 
 -- The state of one derivation:
---   buffer_numbers   value -> the number of the value's own buffer, for values that need one
+--   list             the entries so far
+--   buffers          name of a buffer -> the buffer
+--   buffer_numbers   value -> a number for the name of its gradient's own buffer, for values whose gradients need one
 --   gradients        value -> the buffer of its gradient
 --   versions         buffer -> its version, the number of writes so far
 --   value_versions   value -> the version of its gradient's buffer at the time of the last contribution to the gradient
---   unsafe_values    the list of values that need their own buffer, since another write would destroy their gradient;
+--   unsafe_values    the list of values whose gradients need their own buffers, since another write would destroy them;
 --                    also value -> true
---   rectified        the set of products to whose gradient the derivative of relu has already been applied
+--   masked_by_relu   the set of the products with relu to whose gradient the derivative of relu has already been
+--                    applied
 --   producers        value -> the operation that makes it
 --   readers          value -> the operations that read it
 --   lists_by_scope   block -> its derived lists (scope_lists.lua)
 local Tape = {}
 Tape.__index = Tape
 
--- Returns the one buffer with this buffer's name: the first buffer of this name that was passed.
+-- Returns the first buffer with this buffer's name that was passed to this function, so each name has one buffer.
 function Tape:find_buffer(buffer)
   self.buffers[buffer.name] = self.buffers[buffer.name] or buffer
   return self.buffers[buffer.name]
@@ -82,7 +91,7 @@ function Tape:note_change(buffer)
   self.versions[buffer] = (self.versions[buffer] or 0) + 1
 end
 
--- Records, after a contribution, that the buffer in its present version holds the value's gradient.
+-- Records, after a contribution to a value's gradient, the present version of the gradient's buffer.
 function Tape:record_version(value)
   if not value.external then
     self.value_versions[value] = self.versions[self.gradients[value]] or 0
@@ -105,7 +114,7 @@ function Tape:request_own_buffer(value)
   end
 end
 
--- The gradient of a value, for an operation that reads it or adds to it.
+-- The buffer with the gradient of a value, for an entry that reads the gradient or adds to it.
 function Tape:read_gradient(value)
   local buffer = self.gradients[value]
   if (self.versions[buffer] or 0) ~= self.value_versions[value] then
@@ -114,7 +123,7 @@ function Tape:read_gradient(value)
   return buffer
 end
 
--- The buffer for a contribution to a value's gradient, and whether the contribution is added to its content.
+-- The buffer for a contribution to a value's gradient, and whether the contribution is added to the buffer's content.
 function Tape:open_gradient(value)
   if value.external then
     local network_buffer = make_buffer(names.name_gradient(value.name), value)
@@ -127,14 +136,14 @@ function Tape:open_gradient(value)
   return self.gradients[value], false
 end
 
--- Stores a contribution of an entry that cannot add to a buffer: a second contribution is stored in a buffer of its own
--- and then added. emit_entry(buffer): emits the entry, which writes the buffer.
+-- Stores the contribution of an entry that cannot add to a buffer: if the gradient already has a contribution, the
+-- entry writes a further buffer, which is then added. emit_entry(buffer): emits the entry, which writes the buffer.
 function Tape:store(value, emit_entry)
-  local buffer, adds = self:open_gradient(value)
-  local addend = adds and self:find_buffer(make_further_gradient(value, "_part")) or buffer
+  local buffer, is_added = self:open_gradient(value)
+  local addend = is_added and self:find_buffer(make_further_gradient(value, "_part")) or buffer
   emit_entry(addend)
   self:note_change(addend)
-  if adds then
+  if is_added then
     self:emit({ kind = "accumulate", from = addend, to = buffer }, buffer)
   end
   self:record_version(value)
@@ -155,8 +164,8 @@ function Tape:share_buffer(value, buffer)
   self:record_version(value)
 end
 
--- The buffer in which the entry of a fused sum and norm also stores the gradient of the branch, with dropout's mask
--- applied; nil if the branch already has a gradient or is external.
+-- The buffer in which the gradient entry of a fused sum and norm also stores the gradient of the branch, with dropout's
+-- mask applied; nil if the branch already has a gradient or is external.
 function Tape:open_branch_gradient(op)
   local branch = op.branch
   if branch.external or self.gradients[branch] then
@@ -192,7 +201,7 @@ function rules.add_norm(tape, op)
   local dy = tape:read_gradient(op.out)
   local to = op.sum and tape:read_gradient(op.sum) or dy
   local dbranch = op.dropout and tape:open_branch_gradient(op)
-  tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = op.sum ~= nil, dbranch = dbranch }, to)
+  tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, is_added = op.sum ~= nil, dbranch = dbranch }, to)
   if dbranch then
     tape:note_change(dbranch)
     tape:record_version(op.branch)
@@ -203,8 +212,8 @@ function rules.add_norm(tape, op)
 end
 
 function rules.norm(tape, op)
-  local dy, to, adds = tape:read_gradient(op.out), tape:open_gradient(op.x)
-  tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, adds = adds }, to)
+  local dy, to, is_added = tape:read_gradient(op.out), tape:open_gradient(op.x)
+  tape:emit({ kind = "norm_grad", op = op, dy = dy, to = to, is_added = is_added }, to)
   tape:record_version(op.x)
 end
 
@@ -228,20 +237,21 @@ end
 -- elements that were dropped out.
 function rules.product(tape, op)
   local dy = mask_gradient(tape, op)
-  if op.relu and not tape.rectified[op] then
+  if op.has_relu and not tape.masked_by_relu[op] then
     tape:emit({ kind = "relu_grad", op = op, dy = dy, to = dy }, dy)
   end
   tape:emit({ kind = "weight_grad", op = op, x = op.x, dy = dy })
   local producer = tape.producers[op.x]
-  local applies_relu = producer and producer.relu and #tape.readers[op.x] == 1 or false
-  local to, adds = tape:open_gradient(op.x)
+  local applies_relu = producer and producer.has_relu and #tape.readers[op.x] == 1 or false
+  local to, is_added = tape:open_gradient(op.x)
   if applies_relu then
-    tape.rectified[producer] = true
+    tape.masked_by_relu[producer] = true
   end
   if to == dy then -- a product cannot run in place
     tape:request_own_buffer(op.out)
   end
-  tape:emit({ kind = "input_grad", op = op, dy = dy, to = to, adds = adds, relu = applies_relu and op.x or nil }, to)
+  tape:emit({ kind = "input_grad", op = op, dy = dy, to = to, is_added = is_added,
+    rectified_value = applies_relu and op.x or nil }, to)
   tape:record_version(op.x)
 end
 
@@ -289,16 +299,15 @@ function rules.classify(tape, op)
   tape:record_version(op.x)
 end
 
--- All repetitions of a block, which replace the gradient of the result by the gradient of the input in the stream's
--- buffer.
+-- All repetitions of a block: in the stream's buffer, they replace the gradient of the result by that of the input.
 function rules.block(tape, op)
   local gradient, dy = tape:find_buffer(make_stream_gradient(op.out)), tape:read_gradient(op.out)
   if gradient ~= dy then
     tape:emit({ kind = "copy", from = dy, to = gradient }, gradient)
   end
   for _, value in ipairs(op.externals) do
-    local to, adds = tape:open_gradient(value)
-    if not adds then
+    local to, is_added = tape:open_gradient(value)
+    if not is_added then
       tape:emit({ kind = "clear", to = to }, to)
     end
     tape:record_version(value)
@@ -315,7 +324,7 @@ function rules.block(tape, op)
   end
   if op.block.is_progressive and op.block.parent == op.block.net and not op.x.op.definition.is_constant then
     -- the value before the first pass has a gradient only if every pass has one
-    tape:emit({ kind = "clear", to = gradient, after_free = true }, gradient)
+    tape:emit({ kind = "clear", to = gradient, needs_free_passes = true }, gradient)
   end
   tape:share_buffer(op.x, gradient)
 end
@@ -335,7 +344,7 @@ end
 local function derive_once(list, input, result, buffer_numbers, lists_by_scope)
   local tape = setmetatable({ list = {}, gradients = {}, buffers = {}, versions = {}, value_versions = {},
     unsafe_values = {}, buffer_numbers = buffer_numbers, lists_by_scope = lists_by_scope,
-    readers = fuse.find_readers(list), producers = {}, rectified = {} }, Tape)
+    readers = fuse.find_readers(list), producers = {}, masked_by_relu = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producers[op.out] = op
   end
@@ -363,7 +372,7 @@ function M.derive(list, input, result, lists_by_scope)
     if #tape.unsafe_values == 0 then
       return tape.list, tape.gradients
     end
-    for _, value in ipairs(tape.unsafe_values) do -- a number for each value, since several values may have one name
+    for _, value in ipairs(tape.unsafe_values) do -- each value gets a number, since several values may have equal names
       numbers_by_name[value.name] = (numbers_by_name[value.name] or 0) + 1
       buffer_numbers[value] = numbers_by_name[value.name]
     end

@@ -1,32 +1,32 @@
--- Assigns a buffer to each value and gradient of a network: a buffer that a layer stores for its backward pass, or one
--- that all layers share.
+-- Assigns a buffer to each value and gradient of a network: either each repetition of a block has a buffer of its own,
+-- which keeps the value for the backward pass, or one buffer serves all.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
 -- Output:
 --   workspace   the list of the buffers that exist once
 --   scopes      scope -> { state_buffers, read_backward }
---     state_buffers   the list of the buffers of each repetition of a block: rows of values, masks, numbers that norms
---                     and attention save; empty for the network
+--     state_buffers   the list of the buffers that each repetition of a block or a group has: rows of values, masks,
+--                     and numbers that norms and attention save; empty for the network
 --     read_backward   the set of the values that the backward list reads
 -- Fields of a buffer:
 --   name, width, stream   the name, width and stream of a value (builder.lua)
 --   form       the shape of its content, one of these words:
 --     "rows"         [rows][width]
 --     "row"          one number for each row
---     "mask"         a mask of [rows][width]
---     "family"       the numbers that an attention saves, with the field `family` instead of a name
+--     "mask"         [rows][width], a mask of dropout
+--     "family"       the numbers that an attention saves; the buffer has the field `family` instead of a name
 --     "vocabulary"   [symbols][width] (cpu_rows.lua)
 --     "step"         rows of one step of a recurrence, one for each sequence
 --     "steps"        "rows" in training, "step" in evaluation
 --   training   whether the buffer exists only in training
---   max_cells  for a stack, its largest number of cells, where `width` is the width of one cell; else nil
+--   max_cells  for a recurrence's stack: its largest number of cells; `width` is then the width of one cell; else nil
 --   comment    text for the comment of its declaration, or nil
 --   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
 --
--- A block's value that its backward list reads has a buffer for each repetition in training, and one buffer for all
--- repetitions in evaluation. All other values share buffers by name (scope_lists.lua prevents conflicts).
+-- A value of a block that the block's backward list reads has a buffer for each repetition in training, and one buffer
+-- for all repetitions in evaluation. Other values with equal names share a buffer (scope_lists.lua prevents conflicts).
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -34,7 +34,7 @@ local recurrence = require("network.graph.recurrence")
 
 local M = {}
 
--- The fields of an entry of a backward list (backward.lua) that hold buffers which it writes.
+-- The fields of a backward list's entry (backward.lua) that hold the buffers that the entry writes.
 local WRITTEN_FIELDS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
 -- The buffers of gradients that an entry of a backward list writes, each once: in self-attention dkv is dq.
@@ -44,8 +44,8 @@ function M.list_written(entry)
   end)
 end
 
--- The name of a buffer that all values of a width and a stream share: STREAM_name_width, without STREAM for the first
--- stream or if `name` begins with it, and without the width if it is the model's.
+-- The name of a buffer that values of one width and one stream share: STREAM_name_width. STREAM is left out for the
+-- first stream, or if `name` begins with it; the width is left out if it is the model's.
 function M.name_for_stream(name, value)
   local prefix = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(prefix, 1, true) and prefix or ""
@@ -60,8 +60,8 @@ function M.find_read_values(backward)
     local op = entry.op
     if entry.kind == "weight_grad" then
       values[entry.x] = true
-    elseif entry.kind == "input_grad" and entry.relu then
-      values[entry.relu] = true
+    elseif entry.kind == "input_grad" and entry.rectified_value then
+      values[entry.rectified_value] = true
     elseif entry.kind == "relu_grad" or entry.kind == "recur_grad" then
       values[op.out] = true
     elseif op and entry.kind == op.kind .. "_grad" and op.definition.choose_kernel then -- an activation or a gate
@@ -73,7 +73,7 @@ function M.find_read_values(backward)
   return values
 end
 
--- Returns a function that appends a buffer to a list, unless the list has a buffer of this name.
+-- Returns a function that appends a buffer to a list, unless this function has already appended one of this name.
 local function make_adder(list)
   local used_names = {}
   return function(buffer)
@@ -93,9 +93,9 @@ function M.make_rows(value, writer, fields)
 end
 
 -- Collects the buffers of one scope: buffers of its state and of the workspace, each in the order of their first
--- writers. Values between blocks (`carried`) have no buffer here: cpu_names.lua and cuda_records.lua give their places.
--- add_shared: a function that adds a buffer to the workspace. evaluates_dropout: whether evaluation applies dropout, so
--- that it needs masks too.
+-- writers. Carried values (scope_lists.lua) have no buffer here: cpu_names.lua and cuda_records.lua name the buffers in
+-- which they lie. add_shared: a function that adds a buffer to the workspace. evaluates_dropout: whether evaluation
+-- applies dropout, so that it needs masks too.
 local function collect_buffers(scope, forward, backward, add_shared, evaluates_dropout)
   local read_values, state_buffers, masks = M.find_read_values(backward), {}, {}
   local add_stored = make_adder(state_buffers)

@@ -1,8 +1,9 @@
 -- Finds whether a network can be decoded token by token. If so, it also finds which operations run once and which run
 -- with every token.
 --
--- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
--- first. The decoded stream runs a few tokens at a time and reads the keys and values of earlier tokens from a cache.
+-- The decoded stream is the labelled stream, which holds the target. Operations of other streams, which do not depend
+-- on it, run once, before the first token is decoded. Operations of the decoded stream run for a few tokens at a time,
+-- and read the keys and values of earlier tokens from a cache.
 -- Decoding is impossible if
 --   a token attends to a later token,
 --   another stream reads the decoded stream,
@@ -36,8 +37,8 @@ local function permits_decoding(op, stream)
   return family.normaliser.kind ~= "geometric" and (family.cross or op.q == op.kv and is_causal)
 end
 
--- The stream that is decoded, or nil. has_target: a stream holds the target of the task; evaluates_dropout: evaluation
--- applies dropout.
+-- The stream that is decoded, or nil. has_target: whether a stream holds the target of the task; evaluates_dropout:
+-- whether evaluation applies dropout.
 function M.find_stream(net, has_target, evaluates_dropout)
   local stream, has_attention = net.classified.op.x.stream, false
   if not has_target or evaluates_dropout or ops.find_all(net, "noise")[1] then
@@ -53,8 +54,8 @@ function M.find_stream(net, has_target, evaluates_dropout)
   return has_attention and stream or nil
 end
 
--- The operations of a scope's list that run once, before all decoded tokens, if runs_once is true, or that run with
--- every token, if it is false.
+-- A part of the operations of a scope's list: if runs_once is true, those that run once, before all decoded tokens; if
+-- it is false, those that run with every token.
 function M.list_part(list, stream, runs_once)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == runs_once and op or nil end)
 end

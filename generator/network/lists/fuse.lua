@@ -1,13 +1,14 @@
 -- Fuses neighbouring operations that one kernel computes.
 --
 -- Input: a scope's operations in order, and its result, nil for the network. Output: a new list in which one operation
--- replaces two; the graph is unchanged. The operations of generated code are fused in five ways, the second and the
--- third by this module:
+-- replaces each fused pair; the graph is unchanged. In generated code operations are fused in five ways; this module
+-- fuses in the second and the third way:
 --
 --   product + bias            one operation of the graph already (builder.lua)
---   product + bias + relu     one product, if only the result of relu is read
---   sum + norm                if the norm is the next operation and reads the sum; the sum is stored, in `sum` of the
---                             fused operation, if it has other readers or is the scope's result
+--   product + bias + relu     one operation with has_relu = true, if only relu reads the product
+--   sum + norm                one operation of kind "add_norm", if the norm is the next operation and reads the sum;
+--                             its field `sum` is the sum's value if this value must be stored, since it has other
+--                             readers or is the scope's result
 --   derivative of relu        in the input gradient of the only product that reads the result of relu (backward.lua)
 --   q, k, v; gate and up      one product of several weights in the graph already (attention.lua, feedforward.lua)
 
@@ -37,7 +38,7 @@ end
 local function fuse_relu(op, next_op, readers)
   if op.kind == "product" and op.p.bias and next_op.kind == "activation" and next_op.activation == "relu"
     and next_op.x == op.out and is_only_reader(readers, op, next_op) then
-    return lists.merge(op, { relu = true, out = next_op.out, dropout = next_op.dropout, mask = next_op.mask,
+    return lists.merge(op, { has_relu = true, out = next_op.out, dropout = next_op.dropout, mask = next_op.mask,
       dropout_number = next_op.dropout_number })
   end
 end

@@ -1,24 +1,26 @@
--- Finds the work of a network that is needed only on labelled rows: the rows of the tokens at which answers are read,
--- if these are not all tokens. After the last attention no other rows are used, so the CPU omits them from there on.
+-- Finds the operations of a network whose results are needed only on labelled rows: the rows of the tokens at which
+-- answers are read, if these are not all tokens. After the last attention no other rows are used, so the CPU does not
+-- compute them.
 --
--- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
+-- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are needed, else
 --   labelled_work   the set of the work on labelled rows alone, after blocks or in a block's last repetition. Its items
 --             are operations of fused lists and entries of backward lists that run row by row, and attentions, which
 --             then compute labelled queries alone
---   values    the set of the values that have labelled rows alone, stored one after another
+--   values    the set of the values of which only labelled rows are computed, and stored one after another
 --   expansions   entry of a backward list -> the list of the buffers of gradients that are expanded before the entry;
 --             scope -> the list of the buffers that are expanded at the scope's end. To expand a buffer is to move its
 --             labelled rows to their places among the rows of all tokens, and to set the other rows to zero
---   token_texts   for each operation of labelled_work, C text of the floating-point operations of a forward pass that
---             one omitted row saves, such as "2.0 * WIDTH * WIDTH"
---   pair_texts    for each attention of labelled_work, C text of the floating-point operations that each pair of an
---             omitted row with a key saves
---   pairs     name of a family -> the number that pair_texts has as text
+--   token_texts   list of C texts: for each operation of labelled_work, the number of floating-point operations that a
+--             forward pass saves for each omitted row, such as "2.0 * WIDTH * WIDTH"
+--   pair_texts    list of C texts: for each attention of labelled_work, the number of floating-point operations that
+--                 are
+--             saved for each pair of an omitted row and a key
+--   pairs     name of a family -> the number of its text in pair_texts
 --
--- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
--- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
--- rows, and its labelled rows are copied from them. Gradients come in reverse: a gradient of labelled rows is
--- expanded when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of
+-- The lists are walked backwards from the labels. If only labelled rows of a result are read, an operation that works
+-- row by row reads only labelled rows; every other operation reads all rows. If a value has both kinds of readers, all
+-- its rows are computed, and its labelled rows are copied from them. In the backward pass, a gradient of labelled rows
+-- is expanded when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of
 -- labelled rows would be added to a gradient of all rows is computed for all rows, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
@@ -48,7 +50,7 @@ local function record_partial(result, lists_by_scope, op)
   end
 end
 
--- Finds the operations of a scope that work on labelled rows alone. The scope's result is read at labelled rows alone.
+-- Finds the operations that work on labelled rows alone, in a scope of whose result only labelled rows are read.
 function find_in_scope(result, lists_by_scope, scope)
   local is_read_whole, list = {}, lists_by_scope[scope].forward -- is_read_whole: values whose rows are all read
   if result.whole_scopes[scope] then
@@ -66,13 +68,14 @@ function find_in_scope(result, lists_by_scope, scope)
   end
 end
 
--- A walk through a backward list. compact: the set of the names of buffers that hold gradients of labelled rows alone
--- at this point of the list.
+-- A walk through a backward list. result: the table that M.derive returns; compact: the set of the names of the buffers
+-- that hold gradients of labelled rows alone at this point of the list.
 local Walk = {}
 Walk.__index = Walk
 
 -- Records that an entry reads a buffer or adds to it, at labelled rows alone (is_partial) or at all rows. Returns
--- whether the buffer has the rows that the entry reads; labelled rows can be expanded to all rows before the entry.
+-- whether the buffer has, or can be given, the rows that the entry reads: labelled rows can be expanded to all rows
+-- before the entry.
 function Walk:note_read(buffer, is_partial, entry)
   if is_partial then
     return self.compact[buffer.name] or false
@@ -87,7 +90,7 @@ function Walk:note_write(buffer, is_partial)
   self.compact[buffer.name] = is_partial or nil
 end
 
--- Walks an entry of the list; returns whether its gradients come in a supported order.
+-- Walks an entry of the list; returns whether the buffers that it reads have the rows that it needs.
 function Walk:walk_entry(entry)
   local result, op = self.result, entry.op
   local is_partial = op and result.labelled_work[op] and ops[op.kind].by_row or false
@@ -102,7 +105,7 @@ function Walk:walk_entry(entry)
     is_partial = self.compact[entry.from.name] and (entry.kind == "copy" or self.compact[entry.to.name]) or false
   end
   result.labelled_work[entry] = is_partial or nil
-  local read_buffers = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
+  local read_buffers = { entry.from or entry.dy, (entry.is_added or entry.kind == "accumulate") and entry.to or nil }
   if lists.any(read_buffers, function(buffer) return not self:note_read(buffer, is_partial, entry) end) then
     return false
   end
@@ -112,7 +115,7 @@ function Walk:walk_entry(entry)
   return true
 end
 
--- Finds the work on labelled rows in a scope's backward list; returns whether gradients come in a supported order.
+-- Finds the work on labelled rows in a scope's backward list; returns whether every entry has the rows that it needs.
 local function walk_backward(result, lists_by_scope, scope)
   local walk = setmetatable({ result = result, compact = {} }, Walk)
   local input, output = scope.input_value, scope.output_value
@@ -128,8 +131,8 @@ local function walk_backward(result, lists_by_scope, scope)
   return is_supported
 end
 
--- Derives the result. whole_scopes: the set of the scopes that are computed for all rows. If another scope must be
--- computed for all rows, it is added to the set, and nil is returned.
+-- Derives the output of M.derive. whole_scopes: the set of the scopes that are computed for all rows. If another scope
+-- must be computed for all rows, this function adds it to the set and returns nil.
 local function derive(net, lists_by_scope, whole_scopes)
   local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole_scopes = whole_scopes,
     pairs = {}, token_texts = {}, pair_texts = {} }
@@ -147,12 +150,15 @@ end
 -- recurrent network has none, since its rows lie step by step; a network with losses after all passes has none, since
 -- only the last pass could omit rows.
 function M.derive(net, lists_by_scope)
-  local result, whole_scopes = nil, {}
   local has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end)
-  while not net.streams[2] and not net.by_step and not has_losses and not result do
+  if net.streams[2] or net.is_step_major or has_losses then
+    return nil
+  end
+  local result, whole_scopes = nil, {}
+  while not result do
     result = derive(net, lists_by_scope, whole_scopes)
   end
-  return result and result.values[net.classified.op.x] and result or nil
+  return result.values[net.classified.op.x] and result or nil
 end
 
 return M

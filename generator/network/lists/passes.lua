@@ -3,19 +3,20 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
 -- (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   name, comment   the block's name, and its comment or false
---   count, times    the numbers of repetitions, see outline.lua
+--   count, times    two numbers of repetitions, see outline.lua
 --   forward, backward   the lists of the operations of a repetition
 -- Fields of an operation:
 --   kind        the kind of an operation of ops.lua, or of an entry of backward.lua
---   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
---               gradient is written
+--   name        the name of the result in generated code: of a value, of the buffer of a gradient, or of the parameter
+--               whose gradient is the result
 --   description   the text for users
 --   reads       the names of the operands in generated code
---   shape       the shape of the result, { rows, columns }, or nil; rows is a number, "tokens", "labels" or
+--   shape       the shape of the result, { rows, columns }, or nil; rows: a number, or "tokens", "labels" or
 --               "STREAM.tokens", such as "source.tokens"
 --   parameters  the number of learned numbers
---   per_token, per_pair   floating-point operations for a token and for a pair of tokens; their sums over the forward
---               and the backward list are three times the sums of outline.lua
+--   per_token   the number of floating-point operations for a token
+--   per_pair    the number of floating-point operations for a pair of tokens. The sums of both numbers over the forward
+--               and the backward list are three times those of outline.lua
 --   stream, keys   see outline.lua
 --   buffers     names of the buffers whose first writer is the operation
 -- The forward list of a block whose backward pass reads the input of a repetition begins with an entry of kind "input".
@@ -32,7 +33,7 @@ local M = {}
 -- The name of a value's buffer. Results of blocks share the buffer of their stream if they are read once.
 local function get_name(value)
   local is_carried_result = value.op and value.op.kind == "block" and value.carried
-  return value.input and "input" or is_carried_result and buffers.name_for_stream("output", value) or value.name
+  return value.is_input and "input" or is_carried_result and buffers.name_for_stream("output", value) or value.name
 end
 
 local function list_operands(op)
@@ -40,18 +41,18 @@ local function list_operands(op)
 end
 
 local function get_shape(net, value)
-  return { cpu_buffers.get_prefix(net, value.stream) .. "tokens", value.width.shown or value.width.count }
+  return { cpu_buffers.get_prefix(net, value.stream) .. "tokens", value.width.unpadded_count or value.width.count }
 end
 
 local function describe_sum(op)
   return op.dropout and "sum with dropout" or "sum"
 end
 
--- Functions, by the kind of an operation, that describe it in the forward list. For other kinds, describe() of ops.lua
--- does so.
+-- Functions, by the kind of an operation, that return its description in the forward list. For other kinds, describe()
+-- of ops.lua returns it.
 local describers = {
   product = function(op)
-    return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
+    return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.has_relu and ", relu" or "",
       op.dropout and ", dropped out" or "")
   end,
   recur = function(op) return ("%s with input and recurrent"):format(ops.recur.describe(op)) end,
@@ -89,8 +90,8 @@ local function describe_forward(net, op, counted_parameters)
 end
 
 -- Functions, by the kind of an entry of a backward list, that return three results: the description; the names of the
--- values that it reads in addition to the gradient `dy`; the factor by which it has more floating-point operations than
--- the forward operation, nil if its floating-point operations are not counted.
+-- values that the entry reads in addition to the gradient `dy`; and its number of floating-point operations as a
+-- multiple of the forward operation's number, nil if they are not counted.
 local backward_describers = {
   norm_grad = function(item)
     return "gradient of " .. item.op.name .. (item.dbranch and ", dropout" or ""), { item.op.name .. "_xhat" }
@@ -100,8 +101,8 @@ local backward_describers = {
     return "gradient of the weight" .. (item.op.p.bias and " and its bias" or ""), { get_name(item.x) }, 1
   end,
   input_grad = function(item)
-    local text = "through " .. item.op.weight .. (item.relu and ", relu" or "")
-    return text, { item.relu and get_name(item.relu) or nil }, 1
+    local text = "through " .. item.op.weight .. (item.rectified_value and ", relu" or "")
+    return text, { item.rectified_value and get_name(item.rectified_value) or nil }, 1
   end,
   relu_grad = function(item) return "gradient of relu", { get_name(item.op.out) } end,
   attention_grad = function(item)
@@ -146,15 +147,16 @@ local function describe_backward(net, item)
   if item.dy then
     table.insert(reads, 1, item.dy.name)
   end
-  local entry = make_entry(item.kind, name, text .. (item.adds and ", added" or ""), reads, shape)
+  local entry = make_entry(item.kind, name, text .. (item.is_added and ", added" or ""), reads, shape)
   if factor then
     set_flops(entry, item.op, factor)
   end
   return entry
 end
 
--- Returns a table: writer of buffers -> the names of the buffers that it writes first, in order. The input of a
--- repetition has no writer, so the scope's list of buffers is the key of its buffer's name.
+-- Returns a table: writer (an operation, or an entry of a backward list) -> the names of the buffers of which it is the
+-- first writer, in order. The buffer for the input of a repetition has no writer; its name is under the key
+-- buffer_lists.scopes[scope].state_buffers instead.
 local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do

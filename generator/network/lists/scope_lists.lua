@@ -8,14 +8,15 @@
 --   gradients   value -> the buffer of its gradient
 --   writes      the set of the names of the buffers that the backward list writes, except buffers for external values
 --
--- Values of a scope and of different scopes share buffers by name. Two kinds of values on the network's residual stream
--- have no buffer of their own name, but are in a block's input or in the stream's output: a value that only one block
--- reads, as its input, and the result of a block if it is read once. A value of these kinds is called carried and has
--- the field `carried`, { block }: the block that reads it, or false. There is a conflict if two values would need one
--- buffer at the same time, or if one buffer would need two shapes. Then a carried value gets a buffer of its own name
--- (the field `has_own_buffer`), and a value that is not carried is renamed in the graph itself: the name of its stream
--- is put before its name, or a number after it. This repeats, with walks through the passes of training and of
--- evaluation, until every read finds the right value.
+-- Values with equal names share a buffer, also if they belong to different scopes. Two kinds of values on the residual
+-- stream outside of blocks have no buffer of their own name: a value that only one block reads, as its input, and the
+-- result of a block if it is read once. They lie in the buffer of a block's input or of the stream's output. Such a
+-- value is called carried and has the field `carried`, { block }: the block that reads it as its input, or false.
+-- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes.
+-- Then a carried value gets a buffer of its own name (the field `has_own_buffer`), and a value that is not carried is
+-- renamed in the graph itself: the name of its stream is put before its name, or a number after it. To find conflicts,
+-- the module walks through the forward passes of training and of evaluation and checks that every read finds the right
+-- value; after each change it derives the lists again.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -80,8 +81,9 @@ local function derive_lists(net)
   return lists_by_scope
 end
 
--- A walk through a forward pass, of training or of evaluation, which checks that every read finds the right value:
---   training        whether the pass belongs to training
+-- A walk through a forward pass, of training or of evaluation, which checks that every read finds the right value. A
+-- key identifies a buffer (Walk:make_key). Fields:
+--   is_training     whether the pass belongs to training
 --   contents        key of a buffer -> the value that was last written to it
 --   shapes          key of a buffer -> its shape
 --   read_backward   scope -> the set of the values that its backward list reads
@@ -109,7 +111,7 @@ end
 
 -- Whether every repetition of a block keeps its input for the backward pass.
 function Walk:keeps_input(block)
-  return self.training and self.read_backward[block][block.input_value] or false
+  return self.is_training and self.read_backward[block][block.input_value] or false
 end
 
 -- The key of a value's buffer: its name, or "BLOCK.NAME" if every repetition of a block has its own buffer for it.
@@ -166,38 +168,40 @@ end
 function Walk:check_kept(scope)
   for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_results(op)) do
-      if self.read_backward[scope][value] and value ~= scope.output_value and (scope ~= self.net or self.training) then
+      if self.read_backward[scope][value] and value ~= scope.output_value
+        and (scope ~= self.net or self.is_training) then
         self:check_read(self:make_key(scope, value), value)
       end
     end
   end
-  for _, value in ipairs(self.training and scope.externals or {}) do
+  for _, value in ipairs(self.is_training and scope.externals or {}) do
     self.values_at_end[#self.values_at_end + 1] = self.read_backward[scope][value] and M.find_origin(value) or nil
   end
 end
 
--- Walks the repetitions of a block. scope: the scope of the block's operation; scope_input, scope_result: the arguments
--- `input` and `result` of the walk of this scope.
+-- Walks the repetitions of a block. op: the operation that runs the block; scope: the scope of this operation;
+-- scope_input, scope_result: the arguments `input` and `result` with which this scope is walked.
 function Walk:walk_block(scope, op, scope_input, scope_result)
   local block, keeps_input = op.block, self:keeps_input(M.find_reading_block(op.block))
-  local uses = math.min(block.times, 2) -- further uses behave as the second
+  local walked_count = math.min(block.times, 2) -- repetitions after the second behave as the second
   local stream_output = buffers.name_for_stream("output", block.output_value)
   local input = op.x == scope.input_value and scope_input or { key = self:make_key(scope, op.x), value = op.x }
   if keeps_input and scope == self.net and not op.x.carried then
     self.values_at_end[#self.values_at_end + 1] = op.x
   end
-  for use = 1, uses do
-    local result = use == uses and (op.out == scope.output_value and scope_result
+  for repetition = 1, walked_count do
+    local result = repetition == walked_count and (op.out == scope.output_value and scope_result
       or { key = self:make_key(scope, op.out), value = op.out })
-      or { key = keeps_input and ("%s.input %d"):format(block.name, use) or stream_output, value = block.output_value }
+      or { key = keeps_input and ("%s.input %d"):format(block.name, repetition) or stream_output,
+        value = block.output_value }
     self:walk_scope(block, input, result)
     self:check_kept(block)
     input = result
   end
 end
 
--- The set of the names that no buffer of a value may have: the other members of the C structs of workspaces and layers,
--- and carried values of the network, which are members in device code.
+-- The set of the names that no buffer of a value may have, since other members of the C structs of workspaces and
+-- layers have them. In device code carried values of the network are such members.
 local function find_reserved(net, lists_by_scope)
   local names = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
   setmetatable(names, { __index = RESERVED_NAMES })
@@ -220,8 +224,8 @@ local function find_reserved(net, lists_by_scope)
   return names
 end
 
-local function walk_pass(net, lists_by_scope, training)
-  local walk = setmetatable({ net = net, lists_by_scope = lists_by_scope, training = training, contents = {},
+local function walk_pass(net, lists_by_scope, is_training)
+  local walk = setmetatable({ net = net, lists_by_scope = lists_by_scope, is_training = is_training, contents = {},
     shapes = {}, read_backward = {}, values_at_end = {}, reserved = find_reserved(net, lists_by_scope) }, Walk)
   for _, scope in ipairs(lists_by_scope.order) do
     walk.read_backward[scope] = buffers.find_read_values(lists_by_scope[scope].backward)
@@ -287,15 +291,15 @@ local function rename_value(net, value)
   end
 end
 
--- Renames values that share a name with an external value of a block, since the block adds to the buffer of this name's
--- gradient.
+-- Renames values that have the name of a value which a block reads as an external value: the block adds to the buffer
+-- d<name> for the gradient of that value, so no other value may have this buffer.
 local function rename_external_duplicates(net)
-  local externals = {}
+  local external_values = {} -- by name
   for _, inner in lists.iterate_nested(net.scopes, "externals") do
-    externals[inner.name] = inner.external
+    external_values[inner.name] = inner.external
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
-    if op.out ~= scope.output_value and (externals[op.out.name] or op.out) ~= op.out then
+    if op.out ~= scope.output_value and (external_values[op.out.name] or op.out) ~= op.out then
       rename_value(net, op.out)
     end
   end

@@ -1,27 +1,28 @@
--- Finds the operations whose rows are equal for all tokens of one symbol. If a block's input is an embedding without
--- added positions and without dropout, rows in the block's first repetition depend only on the token's symbol until
--- attention mixes tokens. The CPU computes these rows once for each symbol of the vocabulary (rows of the vocabulary)
--- and copies them to the tokens; in the backward pass it first sums gradients by symbol. An operation runs by symbol if
--- it computes rows of the vocabulary, and for all tokens if it computes a row for each token.
+-- Finds the operations that compute equal rows for all tokens with the same symbol. If a block's input is an embedding
+-- without added positions and without dropout, a row in the block's first repetition depends only on the token's symbol
+-- until attention mixes tokens. The CPU computes such rows once for each symbol of the vocabulary (rows of the
+-- vocabulary) and copies them to the tokens; in the backward pass it first sums gradients by symbol. An operation runs
+-- by symbol if it computes rows of the vocabulary; it runs for all tokens if it computes a row for each token.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and its labelled rows (labelled_rows.lua) or nil.
 -- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation is saved, else
 --   block       the block whose first repetition computes rows by symbol
 --   embed       the operation that makes the block's input
---   by_symbol   the set of the work that runs by symbol: operations of the block's fused list, entries of its backward
---               list
---   repeated    the set of the values whose rows are copied to all tokens, after the operation that makes the value
+--   by_symbol   the set of the work that runs by symbol: operations of the block's fused list, and entries of its
+--               backward list
+--   repeated    the set of the values whose rows of the vocabulary are copied to all tokens, after the operation that
+--               makes the value
 --   summed      entry of the backward list -> the list of the buffers of gradients that are summed by symbol before the
 --               entry; block -> the list of the buffers of gradients that are summed at the block's end
 --   width       the width of the widest copied or summed value
---   token_texts for each operation that runs by symbol, C text of the floating-point operations of a forward pass that
---               one omitted row saves
+--   token_texts list of C texts: for each operation that runs by symbol, the number of floating-point operations that a
+--               forward pass saves for each omitted row
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
--- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: a gradient of all
--- tokens is summed by symbol when a gradient of the vocabulary's rows is made from it or is added to it. If a gradient
--- of all tokens would be added to a gradient of the vocabulary's rows, no operation of the block runs by symbol, to
--- preserve the order of sums.
+-- all tokens if another operation reads one of its operands for all tokens. In the backward pass, a gradient of all
+-- tokens is summed by symbol when a gradient of the vocabulary's rows is computed from it or is added to it. If a
+-- gradient of all tokens would be added to a gradient of the vocabulary's rows, no operation of the block runs by
+-- symbol, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -30,7 +31,7 @@ local scope_lists = require("network.lists.scope_lists")
 
 local M = {}
 
--- Records the width of a copied or summed value.
+-- Records the width of a copied or summed value: result.width is the widest so far.
 local function note_width(result, width)
   if not result.width or result.width.count < width.count then
     result.width = width
@@ -88,13 +89,14 @@ local function find_symbol_operations(result, list, labelled)
   end
 end
 
--- A walk through the backward list. summed: the set of the names of buffers that hold gradients of the vocabulary's
--- rows at this point of the list.
+-- A walk through the backward list. result: the table that M.derive returns; summed: the set of the names of buffers
+-- that hold gradients of the vocabulary's rows at this point of the list.
 local Walk = {}
 Walk.__index = Walk
 
 -- Records that an entry reads a buffer or adds to it, by symbol (runs_by_symbol) or for all tokens. Returns whether the
--- buffer has the rows that the entry reads; rows of all tokens can be summed by symbol before the entry.
+-- buffer has, or can be given, the rows that the entry reads: rows of all tokens can be summed by symbol before the
+-- entry.
 function Walk:note_read(buffer, runs_by_symbol, entry)
   if runs_by_symbol and not self.summed[buffer.name] then
     lists.append_to(self.result.summed, entry, buffer)
@@ -114,13 +116,13 @@ function Walk:runs_by_symbol(entry)
   return entry.op ~= nil and not is_copied and self.result.by_symbol[entry.op] or false
 end
 
--- Walks an entry of the list; returns whether its gradients come in a supported order.
+-- Walks an entry of the list; returns whether the buffers that it reads have the rows that it needs.
 function Walk:walk_entry(entry)
   local runs_by_symbol = self:runs_by_symbol(entry)
   if entry.kind == "accumulate" and runs_by_symbol and not self.summed[entry.from.name] then
     return false -- the buffer `from` holds gradients of all tokens
   end
-  local read_buffers = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
+  local read_buffers = { entry.from or entry.dy, (entry.is_added or entry.kind == "accumulate") and entry.to or nil }
   if lists.any(read_buffers, function(buffer) return not self:note_read(buffer, runs_by_symbol, entry) end) then
     return false
   end

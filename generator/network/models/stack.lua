@@ -12,9 +12,9 @@
 --   name        the block's name, by default "layer"
 --   path        the prefix of its tensors' names, with %d for the repetition
 --   attention   the family of self-attention, by default "self"
---   memory      a value of another stream to which blocks attend in addition; cross-attention follows self-attention
---   norm        the name of a norm after the last block, for both places of norms
---   norm_path   the name of this norm's tensors
+--   memory      a value of another stream, to which each block attends after its self-attention, by cross-attention
+--   norm        the name of a norm after the last block, with "post" as well as with "pre"
+--   norm_path   the first part of the names of this norm's tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
 -- With loops, the whole stack of layers runs several times; one such run is a pass. If a pass also adds the embedding
@@ -30,18 +30,18 @@ local START_DEVIATION = 0.02 -- standard deviation of this noise in the publicat
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
--- The comment of a block in generated code, with its sources. is_pass: whether a repetition is a whole pass, which then
--- has 1 layer.
+-- The comment of a block in generated code, with the block's publications. is_pass: whether a repetition of the block
+-- is a pass; the pass then has 1 layer.
 local function describe(model, options, is_pass)
   local place = model.norm.place
-  local words = { place == "post" and options.source or nil }
-  words[#words + 1] = SOURCES[place]
-  words[#words + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
-  words[#words + 1] = model.branch_activation ~= "none" and "Ito et al. 2024" or nil
-  words[#words + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
-  words[#words + 1] = is_pass and (options.loops.start == "noise" and NOISE_SOURCE or "Fan et al. 2024") or nil
+  local sources = { place == "post" and options.source or nil }
+  sources[#sources + 1] = SOURCES[place]
+  sources[#sources + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
+  sources[#sources + 1] = model.branch_activation ~= "none" and "Ito et al. 2024" or nil
+  sources[#sources + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
+  sources[#sources + 1] = is_pass and (options.loops.start == "noise" and NOISE_SOURCE or "Fan et al. 2024") or nil
   return ("One %s%s-norm %s block: %s."):format(is_pass and "pass of 1 " or "", place, options.kind or model.kind,
-    table.concat(words, "; "))
+    table.concat(sources, "; "))
 end
 
 -- Appends a layer to the value h of the block `b`, with self-attention of a family, and with cross-attention to
@@ -68,15 +68,19 @@ local function add_layer(b, h, model, family, memory)
 end
 
 return function(net, model, x, options)
-  local loops, kind, is_pre = options.loops or { times = 1 }, model.norm.kind, model.norm.place == "pre"
+  local loops, norm_kind, is_pre = options.loops or { times = 1 }, model.norm.kind, model.norm.place == "pre"
   local norms_inside = is_pre and loops.norm == "inside"
-  local list = net.layer_families
-  list = list[1] and list or { { name = options.attention or "self", times = options.layers, period = options.layers } }
-  local cycles, is_by_layer = options.layers // list[1].period, list[2] ~= nil
+  -- The encodings by layer, in order; without encodings by layer, one entry for all layers. name: the encoding's
+  -- attention family; times: the number of its successive layers; period: the number of layers of a cycle; first: the
+  -- index of the first of its layers; is_last: whether its layers are those of the incomplete last cycle.
+  local entries = net.layer_families
+  entries = entries[1] and entries
+    or { { name = options.attention or "self", times = options.layers, period = options.layers } }
+  local cycles, is_by_layer = options.layers // entries[1].period, entries[2] ~= nil
   local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
   local has_losses = loops.loss == "every"
   local is_pass = has_operations and options.layers == 1 and not has_losses
-  local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length,
+  local passes = { loops = loops.times, has_passes = options.loops ~= nil, passes_by_length = loops.passes_by_length,
     is_progressive = loops.progressive }
   local group = (has_operations and not is_pass or has_losses or is_by_layer and options.loops)
     and net:group("pass", 1, lists.merge(passes, { has_losses = has_losses }))
@@ -86,16 +90,17 @@ return function(net, model, x, options)
     return loops.inject and scope:add(h, scope:external(x)) or h
   end
   local function close_pass(scope, h)
-    scope:output(norms_inside and scope:norm("norm", h, kind) or h)
+    scope:output(norms_inside and scope:norm("norm", h, norm_kind) or h)
     return scope.result
   end
-  -- Adds the block of an entry of `list`. A group of passes repeats its blocks; without it, the block itself repeats.
+  -- Adds the block of an entry. Passes are repetitions of the group `pass`, or without such a group of the block
+  -- itself.
   local function add_block(scope, h, entry)
     local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)
     local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
-      -- the layer's number in the whole stack; repetition // times is the number of the cycle, and repetition % times
-      -- is the number of the layer within the entry
-      number = is_by_layer and function(repetition) -- counts the layers of all passes
+      -- the index of a repetition's layer, counted over all passes; i: the block's repetition within a pass, which is
+      -- layer i % times of the entry in cycle i // times
+      get_number = is_by_layer and function(repetition)
         local pass, i = repetition // pass_repetitions, repetition % pass_repetitions
         return pass * options.layers + i // entry.times * entry.period + entry.first + i % entry.times
       end or nil })
@@ -112,7 +117,7 @@ return function(net, model, x, options)
     return b.result
   end
   local function add_blocks(scope, h, is_last)
-    for _, entry in ipairs(list) do
+    for _, entry in ipairs(entries) do
       h = (entry.is_last or false) == is_last and add_block(scope, h, entry) or h
     end
     return h
@@ -128,5 +133,5 @@ return function(net, model, x, options)
   h = add_blocks(group or net, h, true)
   h = group and close_pass(group, h) or h
   local last_norm = options.norm or is_pre and not norms_inside and "norm"
-  return last_norm and net:norm(last_norm, h, kind, options.norm_path) or h
+  return last_norm and net:norm(last_norm, h, norm_kind, options.norm_path) or h
 end

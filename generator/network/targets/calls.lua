@@ -1,15 +1,16 @@
 -- Completes the records of the calls in generated code that execute operations of a network.
 --
--- A record describes one call: a function, and the order of its arguments. The role of an argument is its meaning, such
--- as "x" or "out". Fields of a record:
---   call        the form of the call, such as "routine(rows, x, out)": a function and the roles of its arguments. Words
---               in single quotes are literal, and so is the function's name, except `routine`
+-- A record describes one call: a function, and the order of its arguments. The role of an argument is a word for its
+-- meaning, such as "x" or "out". Fields of a record:
+--   call        the form of the call, such as "routine(rows, x, out)": a function and the roles of its arguments. The
+--               word `routine` stands for the field `routine`; another function's name is literal, and so are arguments
+--               in single quotes
 --   routine     the function's name if the call has the word `routine`
 --   <role>      the text of the argument with this role; false if the argument is absent
---   template    the template that prints the record, if it is not a single call; the template has the statements
--- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); texts for roles that
--- records leave out. Output: records with `arguments`, the list of the texts of the arguments, and with `template`, by
--- default parts/call.tpl.
+--   template    the template that prints the record, if it is not a single call
+-- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); texts for the roles
+-- for which a record has no field. Output: records with `arguments`, the list of the texts of the arguments, and with
+-- `template`, by default parts/call.tpl.
 
 local lists = require("base.lists")
 local names = require("base.names")
@@ -17,16 +18,17 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- GRADIENTS: the roles whose texts are gradients of a backward entry. VALUES: the roles whose texts are values of an
--- operation. The texts of other roles are names of the scope.
+-- GRADIENTS: the roles whose arguments are gradients of a backward entry. VALUES: the roles whose arguments are values
+-- of an operation. The texts for other roles are the same for all operations of a scope.
 local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true,
   dhidden = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true, hidden = true }
 
--- Texts for the records of a list's entry, by role: gradients that the entry reads and writes, operands and results of
--- its operation, or the texts of the scope for other roles; false for an absent gradient or value. place_value: a
--- function that gives the text of a value.
+-- Texts for the records of an entry, by role: for GRADIENTS the buffers that the entry reads and writes, for VALUES the
+-- operands and results of its operation, for other roles the scope's texts; false for an absent gradient or value.
+-- entry: an operation of a forward list, or an entry of a backward list; place_value: a function that returns the text
+-- of a value.
 function M.make_text(scope_text, entry, place_value)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
@@ -39,8 +41,8 @@ function M.make_text(scope_text, entry, place_value)
   end })
 end
 
--- The text of an argument: a word in single quotes, the record's field, or the text of the role, which becomes the
--- record's field. text: texts by role (M.make_text).
+-- The text of an argument: the literal word in single quotes; else the record's field for the role; else the role's
+-- text in `text` (M.make_text), which becomes the record's field.
 local function find_argument(record, role, text)
   local literal = role:match("^'(.*)'$")
   if not literal and record[role] == nil then
@@ -71,8 +73,8 @@ function M.fill(target, record, text)
   return record
 end
 
--- Appends the records ... of an operation, or of a backward list's entry; false records are skipped. kind: the kind of
--- the records that do not have their own.
+-- Completes records and appends them to the list `records`. ...: the new records of an operation, or of a backward
+-- list's entry; false in place of a record is skipped. kind: the kind of the records that do not have one.
 function M.append(target, records, kind, text, ...)
   for _, record in ipairs({ ... }) do
     if record then
@@ -83,9 +85,9 @@ function M.append(target, records, kind, text, ...)
   end
 end
 
--- The set of the names of C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
--- "train ? keep : NULL". The set also has the conditions of calls, the variables that select rows (part, distinct:
--- cpu_rows.lua), and the variables that the list in a group's record reads.
+-- The set of the names of C variables that records read in their texts: p in "p->bias", s in "&s->self", train in
+-- "train ? keep : NULL". The set also has the conditions of calls, the variables that select rows (`part`, `distinct`:
+-- cpu_rows.lua), and the variables that the records in a group's list read.
 function M.find_read(records)
   local read_names = {}
   for _, record in ipairs(records) do
@@ -102,15 +104,15 @@ function M.find_read(records)
   return read_names
 end
 
--- An empty set of functions of generated code. A key is the text of all properties of a function, such as its sizes;
--- each key has one function, which is named after its first use. used_names: the set of the names of functions in the
--- file.
+-- An empty set of functions of generated code. A key is a text with all properties of a function, such as its sizes;
+-- there is one function for each key. The first call that needs a function gives it its name. used_names: the set of
+-- the names of other functions in the file.
 function M.make_functions(used_names)
   return { list = {}, by_key = {}, names = used_names }
 end
 
--- The name of the function for a key. For a new key, the function `new_function` is added with this name, to which a
--- number is appended if another function has it.
+-- The name of the function for a key. If the key is new, `new_function` (a table of the function's fields) is added to
+-- the set. Its name is `name`, with a number if another function has this name.
 function M.find_function(set, key, name, new_function)
   if not set.by_key[key] then
     new_function.name = names.find_unused(name, set.names)
@@ -132,9 +134,9 @@ function M.make_norm(text, op, routine, call)
     xhat = text.state_prefix .. op.name .. "_xhat", rstd = text.state_prefix .. op.name .. "_rstd" }
 end
 
--- Adds functions that make the records of operations over the rows of one value to the tables `forward` and `backward`.
--- name_routine(state, op, kernel, ending): returns the name of the function for rows; add_dropout(state, text, op,
--- record): returns the record and the records of its dropout.
+-- Adds to the tables `forward` and `backward` the functions that make records of operations over the rows of one value
+-- (activations and gates). name_routine(state, op, kernel, ending): returns the name of the generated function that
+-- applies a kernel to rows; add_dropout(state, text, op, record): returns the record and the records of its dropout.
 function M.add_row_records(forward, backward, name_routine, add_dropout)
   for kind, operation in next, ops.list_row_operations() do
     forward[kind] = function(state, text, op)
@@ -155,16 +157,16 @@ end
 function M.name_norm_grad(entry)
   local op, is_rms = entry.op, entry.op.norm == "rms"
   if op.kind == "norm" then
-    return (is_rms and "rms_norm_grad" or "layer_norm_grad") .. (entry.adds and "_added" or "")
+    return (is_rms and "rms_norm_grad" or "layer_norm_grad") .. (entry.is_added and "_added" or "")
   end
   local prefix, dropout = is_rms and "rms_" or "", entry.dbranch and "dropout_" or ""
-  return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.adds and "_sum" or "")
+  return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.is_added and "_sum" or "")
 end
 
 local GROUP_COLUMNS = 60 -- a line that declares struct members gets no further member once it has this many columns
 
--- The declarations of a struct's members as lines of C. A member is { type, name, key, comment }; comment: nil if there
--- is none. Neighbours with equal keys and comments share a line.
+-- The declarations of a struct's members as lines of C. Fields of a member: type, name; comment, or nil; key, a text,
+-- or nil. Successive members with equal keys and equal comments share a line.
 function M.write_members(members)
   local lines = {}
   for _, member in ipairs(members) do

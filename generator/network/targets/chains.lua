@@ -42,7 +42,7 @@ local OPERATIONS = { activation = true, gate = true }
 -- index at which the second product would be.
 local function find_operation(list, i)
   local product, next_op = list[i].item, list[i + 1] and list[i + 1].item
-  if product.relu then
+  if product.has_relu then
     return "relu", nil, i + 1
   elseif next_op and OPERATIONS[next_op.kind] and next_op.x == product.out and not next_op.dropout then
     return next_op.activation, next_op, i + 2
@@ -75,8 +75,8 @@ end
 -- of the gradient of the first weights, and the index of the last entry. nil if the gradient does not begin there.
 local function find_gradient(list, i, chain)
   local hidden_grad, operation = list[i].item, chain.operation
-  if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.adds
-    or not (hidden_grad.relu or operation) then
+  if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.is_added
+    or not (hidden_grad.rectified_value or operation) then
     return nil
   end
   local sum_index = i + (operation and 1 or 0) -- the entry that writes the gradient of the first product's result
@@ -85,7 +85,7 @@ local function find_gradient(list, i, chain)
     and is_gradient(weight_grad, "weight_grad", chain.first)
     and is_gradient(input_grad, "input_grad", chain.first) then
     return { kind = "chain_grad", op = chain, dy = hidden_grad.dy, dhidden = list[sum_index].item.to,
-      to = input_grad.item.to, adds = input_grad.item.adds }, weight_grad, sum_index + 2
+      to = input_grad.item.to, is_added = input_grad.item.is_added }, weight_grad, sum_index + 2
   end
 end
 

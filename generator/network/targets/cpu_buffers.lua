@@ -4,9 +4,9 @@
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output:
 --   M.write_members   lines of C that declare the members
 --   M.list_requests   records for templates/cpu/buffer.tpl
---   M.describe        a list of { name, form, channels, max_cells, stream, is_read_backward, training, family };
---                     channels: the count of the width; stream: the stream's number, from 0; the other fields are those
---                     of buffers.lua
+--   M.describe        a list of { name, form, channels, max_cells, stream, is_read_backward, training, family }.
+--                     channels: the count of the width; stream: the index of the stream; the other fields are those of
+--                     buffers.lua
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -39,16 +39,17 @@ function M.write_members(net, list)
 end
 
 -- The requests for memory:
---   always     the records of buffers for both modes
---   training   the records of buffers for training alone
---   by_mode    whether training needs more memory
--- Arguments: prefix, the text before a member's name; byte_count, the text of the pointer to the number of bytes used
--- so far. The field `row` of a record is the number of bytes of a buffer of the form "row", as text: the variable
--- `row`; if the network has several streams, a product instead.
+--   always           the records of buffers that exist in training and in evaluation
+--   training         the records of buffers that exist only in training
+--   depends_on_mode  whether training needs more memory than evaluation
+-- prefix: the text before a member's name; byte_count: the text of the pointer to the number of bytes that are used so
+-- far. The field `row` of a record is C text of the number of bytes of a buffer of the form "row": the variable `row`,
+-- or a product if the network has several streams.
 function M.list_requests(net, list, prefix, byte_count)
-  local requests = { always = {}, training = {}, by_mode = false }
+  local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do
-    requests.by_mode = requests.by_mode or buffer.training or buffer.form == "family" or buffer.form == "steps"
+    requests.depends_on_mode = requests.depends_on_mode or buffer.training or buffer.form == "family"
+      or buffer.form == "steps"
     local family, length = buffer.family, "w->%slength" -- the lengths of a family's queries and keys
     local lengths_format = family and (family.cross and length .. ", " .. length or length)
     local rows = buffer.stream and ("w->%srows"):format(M.get_prefix(net, buffer.stream)) or false

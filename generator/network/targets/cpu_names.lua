@@ -1,5 +1,5 @@
--- Writes names in generated code for the CPU: names of functions, and places of values. A place is the C text of a
--- pointer to a value's rows, such as "w->embedding".
+-- Writes names in generated code for the CPU: names of functions, and places of values. The place of a value is the C
+-- text of a pointer to its rows, such as "w->embedding".
 --
 -- Input: the state of cpu_network.lua, a scope, a value. Output: text.
 
@@ -30,17 +30,18 @@ function M.list_kernel_names()
 end
 
 -- Texts for the records of a scope's calls (cpu_records.lua). mode: see M.make_placer. The calls of a group are printed
--- within the network's list of calls. Fields that are prefixes:
+-- within the network's list of calls. Fields that are prefixes, to which names of members are appended:
 --   w              members of the workspace
 --   state_prefix   members of the layer's state
 --   p              parameters
---   g              gradients
+--   g              gradients of parameters
 --   panels         panels of weights
 --   selection      members of the selection of rows that a repetition computes
 -- Fields that are arguments:
 --   self           the workspace
---   all            the selection of all tokens, if the CPU omits unused rows (cpu_rows.lua), or false
---   part           the selection of the tokens that this repetition computes, if the CPU omits unused rows, or false
+--   all            the selection of all tokens if the CPU omits unused rows (cpu_rows.lua), else false
+--   part           the selection of the tokens that the current repetition computes if the CPU omits unused rows, else
+--                  false
 function M.make_scope_text(cpu, scope, mode)
   local is_block = scope ~= cpu.net and not scope.is_group
   local text = is_block
@@ -56,19 +57,21 @@ function M.make_scope_text(cpu, scope, mode)
   return text
 end
 
--- Three indices of repetitions of a block or a group within its parent, as text: the first, the one after the last, and
--- the current one. A block that a group repeats once has no variable of its own. is_backward: whether to count only
--- repetitions that have a gradient; free passes, the first passes of a step, have none.
+-- Three indices of repetitions of a block or a group, as text: of the first repetition within the current repetition of
+-- its parent, of the one after the last, and of the current one. A block that a group repeats once has no variable of
+-- its own. is_backward: whether the first repetition is the first that has a gradient; free passes, the passes at the
+-- beginning of a step, have none.
 function M.write_range(block, is_backward)
   local first, past = repetitions.write_range(block, "w.passes")
   if not block.parent.is_group then
-    return is_backward and block.is_progressive and repetitions.write_uses(block, "w.free_passes") or first, past, "l"
+    return is_backward and block.is_progressive and repetitions.write_count(block, "w.free_passes") or first, past, "l"
   end
   return first, past, block.times == 1 and first or "l"
 end
 
--- The record of all repetitions of the group op.block; each group has a template. losses: in a forward list, whether
--- there is a loss after each repetition; in a backward list, the function that adds the gradient of this loss.
+-- The record of all repetitions of the group op.block; each group has a template. losses: if a loss follows each
+-- repetition, true in a forward list, and in a backward list the name of the function that adds the gradient of this
+-- loss; else false.
 function M.make_group(text, op, is_backward, losses)
   local group = op.block
   local first, past = M.write_range(group, is_backward)
@@ -78,8 +81,8 @@ function M.make_group(text, op, is_backward, losses)
       gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
 end
 
--- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.
--- place_value: a function that gives the place of a value, as text.
+-- Texts for the records of a list's entry (calls.lua), among them the numbers of rows and of tokens that the entry
+-- computes. place_value: a function that returns the place of a value.
 function M.make_entry_text(cpu, scope_text, entry, place_value)
   local value = (entry.op or entry).out or entry.to
   local prefix = scope_text.is_partial and scope_text.selection
@@ -88,7 +91,7 @@ function M.make_entry_text(cpu, scope_text, entry, place_value)
   return calls.make_text(with_rows, entry, place_value)
 end
 
--- The place of a block's value in the forward or the backward pass, as text.
+-- The place of a block's value in the block's forward or backward function.
 local function place_in_block(cpu, scope, text, value, is_backward)
   if value.external then
     return text.w .. value.name
@@ -105,19 +108,20 @@ function M.keeps_input(cpu, block, mode)
   return mode == "train" and cpu.buffers.scopes[block].read_backward[block.input_value] or false
 end
 
--- The place of the input of a block or a group in repetition `index` of an enclosing scope, as text. value: a value
--- with the shape of the input.
+-- The place of the input of a block or a group in repetition `index` of an enclosing scope. value: a value with the
+-- input's width and stream.
 local function place_input(cpu, block, scope, index, value, mode)
   local reader = scope_lists.find_reading_block(block)
   return M.keeps_input(cpu, reader, mode)
-    and ("w.%s[%s].input"):format(reader.name, repetitions.write_first_use(reader, scope, index))
+    and ("w.%s[%s].input"):format(reader.name, repetitions.write_first_index(reader, scope, index))
     or "w." .. buffers.name_for_stream("output", value)
 end
 
 local place_outside
 
--- The place of a group's input, as text. The first repetition reads the value of the group's parent. `carried`: the
--- value has no buffer of its own name, but is in a block's input or in the stream's output (scope_lists.lua).
+-- The place of a group's input. The first repetition reads the value of the group's parent; later repetitions read the
+-- output of the repetition before. A carried value has no buffer of its own name: it lies in a block's input or in the
+-- stream's output (scope_lists.lua), as the inputs of later repetitions do.
 local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
   local first_place = place_outside(cpu, group.parent, group.outer_input, mode)
@@ -127,7 +131,8 @@ local function place_group_input(cpu, group, mode)
     or ("%s > %s ? %s : %s"):format(group.index, first, place, first_place)
 end
 
--- The place of a group's output, as text: the input of the next repetition, and finally the place of the result.
+-- The place of a group's output: the place of the next repetition's input, and for the last repetition the place of the
+-- group's result.
 local function place_group_output(cpu, group, mode)
   local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
   local last_place = place_outside(cpu, group.parent, group.result, mode)
@@ -135,9 +140,9 @@ local function place_group_output(cpu, group, mode)
   return place == last_place and place or ("%s + 1 < %s ? %s : %s"):format(group.index, past, place, last_place)
 end
 
--- The place of a value of the network or of a group, as text. A value whose only reader is a block, as its input, is in
--- the place that the block's first repetition reads. A block's result that is read once is in the buffer `output` for
--- its width and stream. mode: "train" or "evaluate".
+-- The place of a value of the network or of a group. Carried values: if the value's only reader is a block, as its
+-- input, the value lies where the block's first repetition reads its input; another result of a block lies in the
+-- buffer `output` of its width and stream. mode: "train" or "evaluate".
 function place_outside(cpu, scope, value, mode)
   if scope.is_group and value == scope.input_value then
     return place_group_input(cpu, scope, mode)
@@ -151,8 +156,8 @@ function place_outside(cpu, scope, value, mode)
     or "w." .. buffers.name_for_stream("output", value)
 end
 
--- Makes a function that gives the place of a scope's value, as text. mode: "train" or "evaluate" for the network and
--- groups, "back" for the backward pass of a block, "forward" for the forward pass of a block.
+-- Makes a function that returns the place of a scope's value. mode: "train" or "evaluate" for the network and groups;
+-- for a block "forward" in its forward function and "back" in its backward function.
 function M.make_placer(cpu, scope, text, mode)
   return function(value)
     return (scope == cpu.net or scope.is_group) and place_outside(cpu, scope, value, mode)

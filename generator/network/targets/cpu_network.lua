@@ -3,70 +3,81 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
---   states      the states of repetitions, which store values: all entries of `blocks`, and an entry for each group
---               whose state has a member, with the fields name, is_group, uses, max_uses, free_uses, stored, members,
---               requests, buffers
+--   states      the states of repetitions (structs with the values that a repetition stores): all entries of `blocks`,
+--               and for each group whose state has members an entry with the fields that make_state() returns
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
---     count                the number of layers as C text
---     layers               the number of layers as a number
---     uses                 the number of repetitions as C text
---     max_uses             the largest number of repetitions in training, as C text
---     free_uses            the number of repetitions without gradient at the beginning of a training step, as C text;
+--     count, layers        the number of layers, as C text and as a number
+--     repetitions_text     C text of the number of repetitions in the current step
+--     max_repetitions_text   C text of the largest number of repetitions in training
+--     free_repetitions_text  C text of the number of repetitions without gradient, which come first in a training step;
 --                          false if all repetitions have a gradient
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
 --     own_input            the name of the first repetition's input if it is not in the buffer for inputs of later
 --                          repetitions, else false
---     panels               whether the block has panels of weights
+--     has_panels           whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
---     uses_part, uses_vocabulary, uses_parameters    { forward, backward }: whether the function for the list has the
---                          argument `part` (the last repetition omits unused rows), the argument `distinct` (the first
---                          repetition computes rows of symbols), and parameters
+--     uses_part, uses_vocabulary, uses_parameters    each { forward, backward }: whether the function for this list has
+--                          the argument `part` (its last repetition omits unused rows), the argument `distinct` (its
+--                          first repetition computes rows of symbols), and the argument `p` (parameters)
 --     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the network's lists, for a few sequences that are computed together:
 --     train, evaluate, backward   the forward list in training, in evaluation, and the backward list
 --     trace                       the list of evaluation that stores values
 --     reads_parameters            whether `train` reads parameters
 --     depends_on_mode             whether `train` reads the variable of the mode
---   products    the functions that multiply matrices, each compiled once: { name, inner, columns, finish, extra, x, y
---               }. inner: C text of the number of terms of a sum; columns: C text of the number of sums in a row;
---               finish: the name of the epilogue, which stores a sum; extra: the name of the argument that the epilogue
---               reads, or false; x, y: the names of the arguments for the input and the result
---   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }; inner, columns: the
---               rows and columns of the weight as C text; bias: whether there is a gradient of a bias
+--   products    the functions that multiply matrices, each compiled once:
+--     name            the function's name
+--     inner           C text of the number of terms of a sum
+--     columns         C text of the number of sums in a row of the result
+--     finish          the name of the epilogue, which stores a sum
+--     extra           the name of the argument that the epilogue reads, or false
+--     x, y            the names of the arguments for the input and for the result
+--   gradients   the functions that compute gradients of weights: { name, inner, columns, has_bias }. inner, columns: C
+--               text of the numbers of the weight's rows and columns; has_bias: whether the function also computes the
+--               gradient of a bias
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   unused_rows if unused rows are omitted (labelled_rows.lua), the floating-point operations that one omitted row
---               saves; otherwise false:
---     per_token, per_pair   the numbers as C text
---     pairs                 name of a family -> the number for a pair
---   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the floating-point operations that one
---               replaced row saves, { per_token }, as C text; otherwise false
+--   unused_rows if unused rows are omitted (labelled_rows.lua), the numbers of floating-point operations that are
+--   saved;
+--               otherwise false:
+--     per_token             C text of the number for each omitted row
+--     per_pair              C text of the number for each pair of an omitted row and a key, over all families
+--     pairs                 name of a family -> the number for such a pair
+--   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua): { per_token }, C text of the number of
+--               floating-point operations that one replaced row saves; otherwise false
 --   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block
 --   passes      the largest number of passes through a block in training, if each step has its own number; else false
 --   passes_by_length   whether a step's examples determine its number of passes: their task length, or an axis
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
 --   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
---   masks       whether any value has a mask of dropout
---   tied        the name of the table whose rows are the output layer's weight, or false
---   first_class, first_class_words   with tied, the row of the first class in this table, and the words for it
+--   has_masks   whether any value has a mask of dropout
+--   class_table   the name of the table whose rows are the output layer's weight, or false
+--   first_class   with class_table, the index of this table's row for the first class
+--   first_class_words   with class_table, the words for this row
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary
 --               }, one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
 --   labelled_prefix   the prefix of the labelled stream, the stream whose tokens have labels
 --   decoding    false unless the labelled stream can be decoded token by token (decoding.lua):
---     before_tokens   the network's list that runs once, before all tokens
---     per_token       the network's list that runs with every token
+--     before_tokens   the records of the network that run once, before all tokens
+--     per_token       the records of the network that run with every token
 --     before_tokens_reads_parameters, per_token_reads_parameters   whether these lists read parameters
---     stream          the stream's number
+--     stream          the stream's index
 --     stream_prefix   the stream's prefix
 --     blocks          the blocks of the stream, each with:
---       name, uses      see `blocks` above
---       caches          the memory for keys and values, one for each attention: { name, stream_prefix,
---                       is_self_attention, width, tiles, sums }
---       cached          whether the block has a cache
+--       name            the block's name
+--       repetitions_text   C text of the number of repetitions
+--       caches          the memory for keys and values, one for each attention:
+--         name            the family's name
+--         stream_prefix   the prefix of the stream of the keys
+--         is_self_attention   whether keys and queries are computed from the same value
+--         width           C text of the number of cached channels of a token
+--         tiles           the tiles of keys that are cached too (family.tiles)
+--         has_sums        whether running sums are cached too
+--       has_caches      whether the block has a cache
 --       before_tokens, per_token   the functions for the block's two lists (make_decoding_function)
 -- A stream's prefix (stream_prefix) begins the names of its members in the workspace: "source." in a workspace with
 -- several streams, else "".
@@ -113,13 +124,13 @@ local function find_first_input(block)
   return group.is_group and block.outer_input == group.input_value and find_first_input(group) or block.outer_input
 end
 
--- The fields of the state of a block or a group, and the numbers of its repetitions.
+-- An entry of `states`: the members of the state of a block or a group, and the numbers of its repetitions.
 local function make_state(cpu, scope)
   local state_buffers = cpu.buffers.scopes[scope].state_buffers
   return {
-    name = scope.name, is_group = scope.is_group, uses = repetitions.write_uses(scope, "w->passes"),
-    max_uses = repetitions.write_uses(scope, "PASSES"), own_input = false,
-    free_uses = scope.is_progressive and repetitions.write_uses(scope, "free_passes"),
+    name = scope.name, is_group = scope.is_group, repetitions_text = repetitions.write_count(scope, "w->passes"),
+    max_repetitions_text = repetitions.write_count(scope, "PASSES"), own_input = false,
+    free_repetitions_text = scope.is_progressive and repetitions.write_count(scope, "free_passes"),
     stored = scope.count * scope.stored_loops,
     members = cpu_buffers.write_members(cpu.net, state_buffers), buffers = cpu_buffers.describe(state_buffers),
     requests = cpu_buffers.list_requests(cpu.net, state_buffers, "s->", "used"),
@@ -138,7 +149,7 @@ local function make_block(cpu, block, panels)
     uses_part = find_readers("part"), uses_vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
     count = block.count_name, layers = block.count, loops = block.loops,
     own_input = not first_input.carried and read_backward[block.input_value] and first_input.name or false,
-    panels = #panels > 0, depends_on_mode = forward_names.train or false,
+    has_panels = #panels > 0, depends_on_mode = forward_names.train or false,
     forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.output_value),
   })
 end
@@ -161,16 +172,17 @@ local function name_attended(net)
   return by_family
 end
 
--- A block's function for decoding, with its records in `list`. runs_once: whether it runs once, before all tokens, or
--- with every token; has_caches: whether the block has caches. The fields parameters, panels and state: whether the
--- records read these arguments.
+-- A block's function for decoding, with its records in `list`. runs_once: true for the function that runs once, before
+-- all tokens, false for the function that runs with every token; has_caches: whether the block has caches. Fields that
+-- begin with reads_: whether the records read this argument.
 local function make_decoding_function(cpu, block, stream, runs_once, has_caches)
   local list = records.list_decoding(cpu, block, stream, runs_once)
   local read_names = calls.find_read(list)
-  return { routine = block.name .. (runs_once and "_prepare" or "_decode"), input = not runs_once, cached = has_caches,
+  return { routine = block.name .. (runs_once and "_prepare" or "_decode"), input = not runs_once,
+    has_caches = has_caches,
     name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
-    list = list, parameters = read_names.p or false, panels = read_names.panels or false,
-    state = read_names.s or false }
+    list = list, reads_parameters = read_names.p or false, reads_panels = read_names.panels or false,
+    reads_state = read_names.s or false }
 end
 
 local function make_decoded_block(cpu, block, stream)
@@ -180,10 +192,10 @@ local function make_decoded_block(cpu, block, stream)
     local is_self_attention = op.kv == op.q
     caches[i] = { name = op.family.name, stream_prefix = prefix, is_self_attention = is_self_attention,
       width = is_self_attention and "3 * WIDTH" or "2 * WIDTH",
-      tiles = op.family.tiles, sums = op.family.score.running and true or false }
+      tiles = op.family.tiles, has_sums = op.family.score.running and true or false }
   end
   local has_caches = #caches > 0
-  return { name = block.name, uses = block.uses, caches = caches, cached = has_caches,
+  return { name = block.name, repetitions_text = block.repetitions_text, caches = caches, has_caches = has_caches,
     before_tokens = make_decoding_function(cpu, block, stream, true, has_caches),
     per_token = make_decoding_function(cpu, block, stream, false, has_caches) }
 end
@@ -205,12 +217,12 @@ local function make_decoding(cpu, stream)
   for _, record in ipairs(list_block_records(result.per_token)) do
     local block = make_decoded_block(cpu, net.scopes[record.name], stream)
     result.blocks[#result.blocks + 1] = block
-    local cache = block.cached and ("&c.%s[%s]"):format(block.name, record.number)
+    local cache = block.has_caches and ("&c.%s[%s]"):format(block.name, record.number)
     record.routine, record.cache = block.name .. "_decode", cache
     calls.fill("cpu", record)
     if block.before_tokens.list[1] then
       calls.append("cpu", result.before_tokens, "block", nil, { call = record.call, template = record.template,
-        routine = block.name .. "_prepare", first = "0", past = block.uses, number = record.number,
+        routine = block.name .. "_prepare", first = "0", past = block.repetitions_text, number = record.number,
         self = record.self, cache = cache, input = false, output = false })
     end
   end
@@ -228,9 +240,9 @@ end
 -- both are added to buffer_lists. stream: the stream that is decoded token by token, or nil. eval_dropout: whether
 -- evaluation applies dropout. panels_member: the workspace's member with the panels of weights.
 function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabulary, stream, eval_dropout, panels_member)
-  local kernel_names, tied = names.list_kernel_names(), net.classified.op.tied
-  -- Both map a value to the name of the buffer for copies of its labelled rows: part_names for all values that have
-  -- this buffer, copied_parts for values whose buffer the network's pass has filled so far.
+  local kernel_names, class_table = names.list_kernel_names(), net.classified.op.class_table
+  -- part_names and copied_parts map a value to the name of the buffer for copies of its labelled rows: part_names for
+  -- all values that have such a buffer, copied_parts for those whose buffer the network's records have filled so far.
   local cpu = { net = net, lists = lists_by_scope, buffers = buffer_lists, labelled_rows = labelled, part_names = {},
     copied_parts = {}, vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
     products = calls.make_functions(kernel_names), gradients = calls.make_functions(kernel_names),
@@ -256,13 +268,13 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
-    passes_by_length = lists.any(net.scopes, function(block) return block.by_length end) or false,
+    passes_by_length = lists.any(net.scopes, function(block) return block.passes_by_length end) or false,
     gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
     has_losses = lists.any(net.scopes, function(block) return block.has_losses end) or false,
-    tied = tied and tied.name or false, first_class = tied and tied.rows.output or 0,
+    class_table = class_table and class_table.name or false, first_class = class_table and class_table.rows.output or 0,
     first_class_words = net.classified.op.other_parameters[1] and "row of the output layer's weight for" or "token of",
     max_dropouts = builder.find_max_dropouts(net),
-    masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
+    has_masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),
     decoding = stream and make_decoding(cpu, stream) or false,
     labelled_prefix = cpu_buffers.get_prefix(net, net.classified.op.x.stream) }

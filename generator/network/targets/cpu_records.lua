@@ -2,8 +2,8 @@
 -- by a template of templates/cpu/op.
 --
 -- Input: the state of cpu_network.lua (cpu), a scope of the network (builder.lua); for the network's forward list, the
--- mode "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The functions
--- that these calls need are added to cpu.products, cpu.gradients (of weights) and cpu.rows.
+-- mode "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The generated
+-- functions that these calls need are added to cpu.products, cpu.gradients (of weights) and cpu.rows (of rows).
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -19,12 +19,12 @@ local M = {}
 
 local find_function, make_suffix = calls.find_function, calls.make_suffix
 
--- Kind of an operation -> the function that makes its forward records. text: C texts of pointers, counts of rows and
--- prefixes for the operation (cpu_names.lua).
+-- Kind of an operation -> the function(cpu, text, op, mode) that returns its forward records. text: C texts of
+-- pointers, counts of rows and prefixes for the operation, by role (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
--- The name of the function of a norm. form: the start of the name; dropout: the name of the branch's dropout, or false;
--- fields: the function's other fields.
+-- The name of the generated function of a norm. form: the middle of the name, such as "row_norm"; dropout: the name of
+-- the branch's dropout, or false; fields: the function's further fields.
 local function find_norm_function(cpu, op, form, dropout, fields)
   local ending = dropout and dropout ~= "BRANCH" and "_" .. dropout:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. make_suffix(op.out.width) .. ending
@@ -43,7 +43,7 @@ local function find_forward_norm(cpu, op)
     drop_kernel = kernel:format("dropout_") })
 end
 
--- The part of the random counter that identifies a repetition of a block, as text in C.
+-- C text of the part of the random counter that identifies the current repetition of a block.
 local function write_site(scope)
   return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
@@ -58,15 +58,15 @@ local function make_mask_sampling(cpu, text, op)
     width = op.out.width.text, mask = text.state_prefix .. op.mask }
 end
 
--- The record that applies the mask of an operation's dropout to `x` in place. elements: the number of elements of x, as
--- text.
+-- The record that applies the mask of an operation's dropout to `x` in place. elements: C text of x's element count.
 local function make_mask_application(text, op, x, elements)
   return { kind = "drop", call = "dropout_apply(elements, mask, factor, x)", elements = elements,
     mask = text.state_prefix .. op.mask, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
--- The records of an operation and of the dropout of its result: the operation's record, one that samples the mask, and
--- one that applies it in place. elements: the number of the result's elements, as text, by default for all tokens.
+-- The records of an operation and of the dropout of its result: the operation's record, a record that samples the mask,
+-- and a record that applies it in place. elements: C text of the number of elements of the result, by default those of
+-- all tokens.
 local function add_dropout(cpu, text, op, record, elements)
   if not op.dropout then
     return record
@@ -77,7 +77,7 @@ local function add_dropout(cpu, text, op, record, elements)
 end
 
 function forward.product(cpu, text, op)
-  local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
+  local finish = op.has_relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
   local name = find_function(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, extra = op.p.bias and "bias" or false, x = "x", y = "y" })
@@ -85,7 +85,7 @@ function forward.product(cpu, text, op)
     panels = text.panels .. op.weight, bias = op.p.bias and text.p .. op.weight .. "_bias" })
 end
 
--- The number of tokens of a traced value of the network, as text, if there are several streams; false if there is one.
+-- C text of the number of tokens of a traced value if there are several streams; false if there is one stream.
 local function write_traced_tokens(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.get_prefix(cpu.net, value.stream)) or false
 end
@@ -124,15 +124,15 @@ function forward.add(cpu, text, op)
     "routine(tokens, residual, branch, mask, out)"))
 end
 
--- The name of the function that applies a kernel, or its gradient, to rows; ending: "" or "_grad".
+-- The name of the function that applies a kernel (ending: "") or its gradient (ending: "_grad") to rows.
 local function find_kernel_function(cpu, op, kernel, ending)
   local key, name = table.concat({ kernel, ending, op.out.width.text }, " "), kernel .. "_" .. op.out.name .. ending
   return find_function(cpu.rows, key, name, { template = ("cpu/rows/activation%s.tpl"):format(ending),
     kernel = kernel, width = op.out.width.text })
 end
 
--- The record of an attention, forward or backward. Its field `part` selects the labelled queries, in a repetition that
--- computes only these queries.
+-- The record of an attention, forward or backward. routine: a format for the function's name. If the last repetition
+-- computes only labelled queries, the field `part` is the variable that selects the queries, else false.
 local function make_attention(cpu, text, op, routine)
   local is_labelled = cpu.labelled_rows and cpu.labelled_rows.labelled_work[op]
   return { routine = routine:format(op.family.name), part = is_labelled and text.part or false,
@@ -148,20 +148,21 @@ function forward.attention(cpu, text, op)
   return record
 end
 
--- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions. If
--- a cell has a memory, its product is stored instead of added, since it is added to the sums of the next step.
+-- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions.
+-- Without a memory, the product with the state is added to the sums of the same step; with a memory it is stored first
+-- and added to the sums of the next step.
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
   local function find_product(inner, columns_text, name, finish, extra)
-    local prefix = name:match("^%l+")
+    local prefix = name:match("^%l+") -- "to" in the forward pass, "from" in the backward pass
     return find_function(cpu.products, table.concat({ prefix, inner, columns_text, finish }, " "), name, {
       inner = inner, columns = columns_text, finish = finish, extra = extra or false,
       x = prefix == "to" and "x" or "dy", y = prefix == "to" and "y" or "dx" })
   end
   local function find_gradient(inner, columns_text, name, has_bias)
     return find_function(cpu.gradients, table.concat({ inner, columns_text, tostring(has_bias) }, " "), name .. "_grad",
-      { inner = inner, columns = columns_text, bias = has_bias })
+      { inner = inner, columns = columns_text, has_bias = has_bias })
   end
   local fields = { template = ("cpu/rows/%s.tpl"):format(op.cell), width = width, sums = op.sums.text,
     columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
@@ -179,7 +180,7 @@ local function find_recurrence_function(cpu, op, direction)
   return find_function(cpu.rows, op.out.name, op.out.name, fields) .. "_" .. direction
 end
 
--- The record's field `stores`: whether values of all steps are stored, as text; false if the cell has no such values.
+-- stores: C text of whether values of all steps are stored; false if the cell has no such values.
 function forward.recur(cpu, _, op, mode)
   return { call = "routine(self, stores, out)", routine = find_recurrence_function(cpu, op, "forward"),
     stores = recurrence.CELLS[op.cell].has_step_values and (mode == "train" and "true" or "false") or false,
@@ -191,10 +192,10 @@ function forward.embed(cpu, _, op)
     traced = write_traced_tokens(cpu, op.out) }
 end
 
--- after_free: whether memory is cleared only if the step has free passes, which have no gradient (backward.lua).
+-- needs_free_passes: whether memory is cleared only in steps with free passes (passes without gradient: backward.lua).
 function forward.zeros(_, text, op)
   return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text,
-    after_free = false }
+    needs_free_passes = false }
 end
 
 function forward.noise(cpu, _, op)
@@ -202,7 +203,7 @@ function forward.noise(cpu, _, op)
     { template = "cpu/rows/noise.tpl", deviation = op.deviation }) }
 end
 
--- The sampled positions of a stream's tokens, as text, or false. prefix: the stream's prefix in the workspace.
+-- C text of the array of a stream's sampled positions; false if positions are not sampled. prefix: the stream's prefix.
 local function write_positions(text, op, prefix)
   local draw = op.encoding.draw
   if not draw then
@@ -215,14 +216,14 @@ local function write_positions(text, op, prefix)
     draw.layer_index)
 end
 
--- The number of elements of a value of the model's width, as text. prefix: the stream's prefix in the workspace.
+-- C text of the number of elements of a value of the model's width. prefix: the prefix of the value's stream.
 local function write_element_count(text, prefix)
   return ("%s%stokens * WIDTH"):format(text.w, prefix)
 end
 
--- Returns the record that adds vectors of positions or computes their gradient, and the number of elements as text.
--- form: "place" or "place_grad"; vectors: the learned parameter, or in the backward pass its gradient; false if the
--- vectors are not learned.
+-- Returns the record that adds vectors of positions or sums their gradient, and C text of the number of elements of the
+-- result. form: "place" or "place_grad"; vectors: C text of the learned table, or in the backward pass of its gradient;
+-- false if the vectors are not learned.
 local function make_place(cpu, text, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
@@ -237,9 +238,8 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- Completes the last record if it is the record of a group. Sets two of its fields: `list`, the records of a repetition
--- (list_records(cpu, group, ...)), and `part`, whether these records compute a selection of rows: true if the last
--- repetition skips unused rows.
+-- Completes the last record if it is the record of a group: `list`, the records of a repetition, which list_records(cpu,
+-- group, ...) returns; `part`, whether they read the variable `part`, since the last repetition omits unused rows.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then
@@ -249,7 +249,8 @@ local function fill_group(cpu, records, op, list_records, ...)
 end
 
 -- The record of all repetitions of a block or a group. In training, each repetition of a block has a buffer for its
--- input if the backward pass reads the input; if not, all repetitions use the one buffer for outputs of the stream.
+-- input if the backward pass reads the input; if not, inputs and outputs of all repetitions lie in the one buffer for
+-- outputs of the stream.
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then
@@ -275,15 +276,15 @@ function forward.block(cpu, text, op, mode)
   return record
 end
 
--- Kind of an entry of a backward list -> the function that makes its records. text: C texts of pointers, counts of rows
--- and prefixes for the entry (cpu_names.lua).
+-- Kind of an entry of a backward list -> the function(cpu, text, entry, mode) that returns its records. text: C texts
+-- of pointers, counts of rows and prefixes for the entry, by role (cpu_names.lua).
 local backward = {
   accumulate = function(cpu, _, entry)
     return make_row_sum(cpu, entry.to.width, false, "routine(tokens, to, from, to)")
   end,
   copy = function(_, text, entry)
     return { tokens = text.tokens, width = entry.to.width.text, from = text.from, to = text.to,
-      after_free = entry.after_free or false }
+      needs_free_passes = entry.needs_free_passes or false }
   end,
   classify_grad = function() return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" } end,
 }
@@ -291,11 +292,11 @@ backward.clear = backward.copy
 
 function backward.norm_grad(cpu, text, entry)
   local op, dropout = entry.op, entry.dbranch and entry.op.dropout.name or false
-  local is_alone, added = op.kind == "norm", op.kind == "norm" and entry.adds and "_added" or ""
-  local form = is_alone and "row_norm" or entry.adds and "residual_sum_norm" or "residual_norm"
-  local is_in_place = not is_alone and not entry.adds
+  local is_alone, added = op.kind == "norm", op.kind == "norm" and entry.is_added and "_added" or ""
+  local form = is_alone and "row_norm" or entry.is_added and "residual_sum_norm" or "residual_norm"
+  local is_in_place = not is_alone and not entry.is_added
   local record = calls.make_norm(text, op, find_norm_function(cpu, op, form .. "_grad" .. added, dropout, {
-    kernel = calls.name_norm_grad(entry), adds = entry.adds or false,
+    kernel = calls.name_norm_grad(entry), is_added = entry.is_added or false,
     template = is_in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
     "routine(tokens, dy, mask, xhat, rstd, scale, to, dbranch, dscale, doffset)")
   record.dy, record.mask = not is_in_place and text.dy, dropout and text.state_prefix .. op.mask
@@ -316,7 +317,7 @@ function backward.weight_grad(cpu, text, entry)
   local op = entry.op
   local inner, columns = op.x.width.text, op.out.width.text
   local name = find_function(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
-    op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
+    op.weight .. "_grad", { inner = inner, columns = columns, has_bias = op.p.bias })
   return { call = "routine(tokens, x, dy, dw, db)", routine = name, dw = text.g .. op.weight,
     db = op.p.bias and text.g .. op.weight .. "_bias" }
 end
@@ -324,12 +325,12 @@ end
 function backward.input_grad(cpu, text, entry)
   local op = entry.op
   local inner, columns = op.out.width.text, op.x.width.text
-  local finish = entry.relu and "FINISH_RELU_GRAD" or entry.adds and "FINISH_ADD" or "FINISH_STORE"
-  local extra = entry.relu and op.x.name or entry.adds and "dx" or false
+  local finish = entry.rectified_value and "FINISH_RELU_GRAD" or entry.is_added and "FINISH_ADD" or "FINISH_STORE"
+  local extra = entry.rectified_value and op.x.name or entry.is_added and "dx" or false
   local name = find_function(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, extra = extra, x = "dy", y = "dx" })
   return { call = "routine(rows, dy, panels, relu, to)", routine = name,
-    panels = text.panels .. op.weight .. "_transposed", relu = entry.relu and text.x or false }
+    panels = text.panels .. op.weight .. "_transposed", relu = entry.rectified_value and text.x or false }
 end
 
 calls.add_row_records(forward, backward, find_kernel_function, add_dropout)
@@ -374,8 +375,7 @@ function backward.embed_grad(cpu, text, entry)
     self = not is_for_vocabulary and text.self }
 end
 
--- Returns a function that appends the records of an entry to `records`, with the functions of the table makers_by_kind,
--- `forward` or `backward`.
+-- Returns a function(makers_by_kind, entry) that appends an entry's records; makers_by_kind: `forward` or `backward`.
 local function make_appender(cpu, scope, text, place, records, mode)
   local find_names = rows.make_naming(cpu, scope, text, place, records, mode)
   return function(makers_by_kind, entry)
@@ -404,9 +404,10 @@ end
 -- The kinds of records of dropout, which decoding leaves out.
 local DROPOUT_KINDS = { draw = true, drop = true }
 
--- Records of decoding without dropout, for a block of the decoded stream, for a group or for the network: the part that
--- runs once, before all tokens (runs_once), or the part that runs with every token. Caches hold rows of earlier tokens,
--- and keys and values of cross-attention. cached_places: keys and values of cross-attention -> their cache, as text.
+-- Records of decoding, without dropout, for a block of the decoded stream, for a group or for the network: if runs_once
+-- is true, the records that run once, before all tokens; if it is false, the records that run with every token. Caches
+-- hold rows of earlier tokens, and keys and values of cross-attention. cached_places: keys and values of
+-- cross-attention -> C text of their cache.
 function M.list_decoding(cpu, scope, stream, runs_once)
   local text, records, cached_places = names.make_scope_text(cpu, scope, "evaluate"), {}, {}
   local place = names.make_placer(cpu, scope, text, "evaluate")

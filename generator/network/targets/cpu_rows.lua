@@ -1,5 +1,5 @@
--- Makes the records (calls.lua) of work on selected rows on the CPU: in the last repetition of a block, on the rows of
--- labelled tokens (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols
+-- Makes the records (calls.lua) of operations that compute only some rows on the CPU: in the last repetition of a block
+-- the rows of labelled tokens (labelled_rows.lua), in the first repetition a row for each symbol of the vocabulary
 -- (vocabulary_rows.lua).
 --
 -- Input: the state of cpu_network.lua (cpu), with `labelled_rows`, the output of labelled_rows.lua or nil, and
@@ -17,7 +17,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Names of buffers: vectors of the vocabulary's symbols, and copied or summed rows.
+-- Names of buffers: for the vectors of the vocabulary's symbols, and for rows while they are copied or summed.
 local VECTORS, SCRATCH = "token_vectors", "token_scratch"
 
 -- Adds the buffers for rows of the vocabulary to the workspace, if the network has such rows.
@@ -34,7 +34,8 @@ function M.add_buffers(cpu)
 end
 
 -- The name of the buffer for copies of the labelled rows of a value that has all rows: <value>_read, possibly with a
--- number. The field `writer` of this buffer is its first reader.
+-- number. The first call for a value adds the buffer. reader: the entry that reads the copies; it becomes the buffer's
+-- field `writer`, since the rows are copied directly before it.
 local function name_labelled_buffer(cpu, value, reader)
   local used_names = lists.to_set(lists.map(cpu.buffers.workspace, function(buffer) return buffer.name end))
   if not cpu.part_names[value] then
@@ -45,10 +46,11 @@ local function name_labelled_buffer(cpu, value, reader)
   return cpu.part_names[value]
 end
 
--- Makes a function that returns, for a list's entry, the names of the scope and a function that gives the place of a
--- value. place: the function for values with all rows. If an entry computes labelled rows alone and uses a value that
--- has all rows, a record before the entry copies the labelled rows, once in each list (once for both lists of the
--- network). If an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
+-- Makes a function that returns, for a list's entry, the texts of the scope (cpu_names.lua) and a function that returns
+-- the place of a value. place: such a function for values with all rows. If an entry computes labelled rows alone and
+-- reads a value that has all rows, a record before the entry copies the labelled rows; this happens once in each list,
+-- and once for the forward and the backward list of the network together. If an entry computes rows of symbols, a
+-- record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
@@ -101,8 +103,8 @@ function M.append_after(cpu, text, records, place, op)
   end
 end
 
--- Appends the records that precede an entry of a backward list, or that end a scope's list (key: the entry or the
--- scope): they expand gradients of labelled rows to all rows, and sum gradients of all tokens by symbol.
+-- Appends the records that expand gradients of labelled rows to all rows and sum gradients of all tokens by symbol.
+-- key: the entry of a backward list before which the records stand, or the scope at the end of whose list they stand.
 function M.append_before(cpu, text, records, key)
   local function add(kind, call, gradient_buffers, distinct)
     for _, buffer in ipairs(gradient_buffers or {}) do

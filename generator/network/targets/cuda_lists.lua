@@ -39,18 +39,19 @@ end
 -- The state with the output of the repetition before a repetition of a block or a group, as text.
 local function write_previous_state(block)
   local holder = cuda_buffers.find_holder(block)
-  return M.write_host_state(holder, repetitions.write_first_use(holder, block, block.index) .. " - 1")
+  return M.write_host_state(holder, repetitions.write_first_index(holder, block, block.index) .. " - 1")
 end
 
 -- Texts for the host's list of launches, for the network or a group.
 function M.make_host_text(device, scope)
   return { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = function(block)
-    local past = scope.is_group and repetitions.write_first_use(block, scope, ("(%s + 1)"):format(scope.index))
-      or repetitions.write_uses(block, M.HOST_PASSES)
+    local past = scope.is_group and repetitions.write_first_index(block, scope, ("(%s + 1)"):format(scope.index))
+      or repetitions.write_count(block, M.HOST_PASSES)
     return M.write_host_state(block, block == scope and scope.index or past .. " - 1")
   end, write_input = function(group)
     local first_input = records.place_outside(device, M.make_host_text(device, group.parent), group.outer_input)
-    return ("(%s ? %s.output : %s)"):format(repetitions.write_follows(group), write_previous_state(group), first_input)
+    return ("(%s ? %s.output : %s)"):format(repetitions.write_follows_condition(group), write_previous_state(group),
+      first_input)
   end }
 end
 
@@ -94,7 +95,7 @@ function M.find_read(list)
   end
   for _, record in ipairs(list) do
     reads.training = reads.training or record.arguments and lists.has(record.arguments, "training") or false
-    reads.l = reads.l or record.phase or record.product == "weight" and record.first_use ~= false
+    reads.l = reads.l or record.phase or record.product == "weight" and record.last_loop_start ~= false
     reads.x = reads.x or record.x == BLOCK_TEXT.input
   end
   return reads
@@ -106,15 +107,15 @@ local function make_block_launches(device, launch)
   local direction = launch.entry.kind == "block" and "forward" or "backward"
   return calls.fill("cuda", lists.merge(record.on_host, { kind = block.is_group and "list_group" or "list_block",
     block = true, name = block.name, direction = direction, index = block.index, layer = record.layer,
-    follows = record.follows, reads = record[direction].reads, list = record[direction].list,
+    follows_condition = record.follows_condition, reads = record[direction].reads, list = record[direction].list,
     state = M.write_host_state(block, block.index),
     previous = write_previous_state(block) }))
 end
 
 -- The calls of backward products in the host's list; forward products have their own template.
 local CALLS = {
-  weight = "weight_gradient('list', row_count, inner, columns, x, dy, adds, dweight)",
-  input = "input_gradient('list', row_count, inner, columns, dy, weight, adds, to)",
+  weight = "weight_gradient('list', row_count, inner, columns, x, dy, is_added, dweight)",
+  input = "input_gradient('list', row_count, inner, columns, dy, weight, is_added, to)",
 }
 
 -- The record in the host's list for a product. phase: the phase that adds its bias, or nil; layer: the phase's layer.
@@ -122,12 +123,12 @@ local function make_product_launch(device, scope, training, launch, phase, layer
   local scope_text = (scope == device.net or scope.is_group) and M.make_host_text(device, scope) or BLOCK_TEXT
   local text, record = records.make_records(device, scope, training, scope_text, launch.entry)
   local x = (launch.entry.item.op or launch.entry.item).x
-  local first_use = repetitions.write_last_pass(scope, M.HOST_PASSES)
+  local last_loop_start = repetitions.write_last_pass_start(scope, M.HOST_PASSES)
   record.kind, record.product, record.call = "list_" .. launch.product, launch.product, CALLS[launch.product]
   record.row_count = device.net.streams[2] and "list->" .. device.variables[x.stream].rows or false
   if launch.product == "weight" then
-    record.adds = device.loops and (first_use and "use < " .. first_use or "false")
-    record.first_use = first_use or false
+    record.is_added = device.has_loops and (last_loop_start and "use < " .. last_loop_start or "false")
+    record.last_loop_start = last_loop_start or false
   end
   record.phase, record.layer = phase and phase.name or false, layer
   return calls.fill("cuda", record, text)
@@ -145,10 +146,10 @@ function M.make_launches(device, scope, training, entries)
     end
     if launch.product then
       host_list[i] = make_product_launch(device, scope, training, launch, phase, layer)
-      device.biased = device.biased or phase ~= nil
+      device.has_biased_product = device.has_biased_product or phase ~= nil
     elseif launch.block then
       host_list[i] = make_block_launches(device, launch)
-      local last = repetitions.write_uses(launch.block, M.HOST_PASSES) .. " - 1"
+      local last = repetitions.write_count(launch.block, M.HOST_PASSES) .. " - 1"
       layer = scope.is_group and scope.index or launch.entry.kind == "block" and last or "0"
     else
       host_list[i] = calls.fill("cuda", { call = "list_phase('list', phase, layer)", phase = phase.name,
@@ -166,7 +167,7 @@ end
 -- The number of launches of a step, as C text: a constant, and a count for each use of a block or a group.
 function M.count_launches(scopes, train)
   local terms = lists.map(scopes, function(scope)
-    return ("%d * %s"):format(count_own(scope.forward.list) + count_own(scope.backward.list), scope.uses)
+    return ("%d * %s"):format(count_own(scope.forward.list) + count_own(scope.backward.list), scope.repetitions_text)
   end)
   return ("%d + %s"):format(2 + count_own(train.list), table.concat(terms, " + ")) -- 2: begin and end
 end

@@ -49,8 +49,8 @@ end
 
 -- The masks of an operation in all repetitions of its scope: an entry of `bits`.
 local function make_bits(device, scope, op)
-  local bits = { uses = scope.uses, layer = scope.first_site, dropout_number = op.dropout_number,
-    below = name_drop_below(op) }
+  local bits = { repetitions_text = scope.repetitions_text, layer = scope.first_site,
+    dropout_number = op.dropout_number, below = name_drop_below(op) }
   if op.kind == "attention" then
     local T, S = device.variables[op.q.stream].T, device.variables[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"

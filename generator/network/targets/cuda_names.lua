@@ -136,7 +136,8 @@ function M.list_embeddings(device)
       sampled_positions = draw and M.name_input_draws(variables, draw),
       value = op.out.name, gradient = entry.dy.name, adds_places = adds_places(backward, op),
       adds = storing_entry ~= entry,
-      tied = net.classified.op.tied == op.p, mask_number = op.dropout and device.mask_numbers[op] or 0,
+      has_class_gradients = net.classified.op.class_table == op.p,
+      mask_number = op.dropout and device.mask_numbers[op] or 0,
       array_text = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
   end)

@@ -9,8 +9,9 @@
 --     members              the members of the state (cuda_buffers.lua)
 --     lines                the members as lines of C
 --     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
---     count, uses, loops, first_use      see builder.lua; the backward pass starts at the last repetition: with loops,
---                          repetitions from first_use on store gradients, and earlier repetitions add to them
+--     count, uses, loops, last_loop_start      see builder.lua; the backward pass starts at the last repetition: with
+--                                              loops,
+--                          repetitions from last_loop_start on store gradients, and earlier repetitions add to them
 --     input                the place of the block's input in device code
 --     on_host              fields for the host's list of launches: cuda_states.lua
 --     in_place             whether evaluation overwrites the block's input, which no other operation reads
@@ -50,12 +51,12 @@
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
 --   rms          whether any norm is an RMS norm
 --   loops        whether any block has loops
---   passes, draws_passes    whether the number of passes is an argument, and whether training draws it
+--   passes, samples_passes    whether the number of passes is an argument, and whether training draws it
 --   has_losses   whether every pass has a loss
---   sums_again   whether repetitions of a block add to sums of tables
---   clears_more  whether elements of gradients that no operation of a repeated block writes are cleared
---   first_uses   the first repetitions that store gradients, by block (cuda_states.lua)
---   adds_in_groups    whether a group has gradients that its repetitions add
+--   adds_table_sums   whether repetitions of a block add to sums of tables
+--   clears_unwritten  whether elements of gradients that no operation of a repeated block writes are cleared
+--   last_loop_starts   the first repetitions that store gradients, by block (cuda_states.lua)
+--   has_shared_gradients    whether a group has gradients that its repetitions add
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
 --     per_token     the network's records for one token of each sequence
@@ -118,7 +119,7 @@ local function check_network(net, choices)
     end
   end
   local reason = choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)
-      and "of this width with a loss after every pass" or net.by_step and "with a recurrence"
+      and "of this width with a loss after every pass" or net.is_step_major and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then
     records.refuse(nil, "a network %s", reason)
@@ -130,7 +131,8 @@ end
 local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.choices.decoded), function(op)
     local family, is_self_attention = op.family, op.q == op.kv
-    local cache = { block = block.name, uses = block.uses, T = device.variables[op.kv.stream].T }
+    local cache = { block = block.name, repetitions_text = block.repetitions_text,
+      T = device.variables[op.kv.stream].T }
     local rows = { { name = op.kv.name, is_self_attention = is_self_attention,
       width = is_self_attention and "3 * WIDTH" or "2 * WIDTH" } }
     rows[2] = family.terms.biases and { name = family.prefix .. "key_bias", is_self_attention = false,
@@ -173,12 +175,12 @@ local function make_block(device, op)
   end
   local record = lists.merge(cuda_states.describe(device, op, cuda_buffers.list_kept(device, block)), {
     comment = block.comment, layer = block.loops > 1 and "use % " .. block.count_name or "l",
-    first_use = repetitions.write_last_pass(block, repetitions.PASSES), loops = block.loops,
+    last_loop_start = repetitions.write_last_pass_start(block, repetitions.PASSES), loops = block.loops,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    sums_again = block.loops > 1 and sums_tables(block), clears_more = block.loops > 1 and leaves_gaps(block),
+    adds_table_sums = block.loops > 1 and sums_tables(block), clears_unwritten = block.loops > 1 and leaves_gaps(block),
     mask = device.scope_masks[block] or false,
     has_dropout = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
-    in_place = not block.parent.is_group and op.x.carried and op.x.carried.block == block or false,
+    overwrites_input = not block.parent.is_group and op.x.carried and op.x.carried.block == block or false,
   })
   device.block_records[block] = record
   record.has_chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
@@ -238,9 +240,9 @@ local function make_state(net, lists_by_scope, choices)
       return op.family.terms.outwards and op.contribution or nil
     end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
-    loops = lists.any(net.scopes, function(block) return block.loops > 1 end),
+    has_loops = lists.any(net.scopes, function(block) return block.loops > 1 end),
     has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end) }
-  device.rounds = choices.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
+  device.rounds = choices.rounds and not device.has_loops -- in loops, gradients are summed in the memory of the copies
   device.streams, device.variables = cuda_buffers.name_streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
   warp_products.find_rounded_values(device)
@@ -334,17 +336,19 @@ function M.derive(net, lists_by_scope, choices)
     labelled_length = device.variables[net.classified.op.x.stream].T,
     place_sums = list_place_sums(device, net), operands = list_operands(device),
     readout_gradient = find_kind(net_lists.backward, "classify_grad").to.name,
-    tied = net.classified.op.tied and net.classified.op.tied.name or false,
-    rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
-    loops = device.loops, passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
-    draws_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end),
-    has_losses = device.has_losses, sums_again = lists.any(blocks, function(block) return block.sums_again end),
-    clears_more = lists.any(blocks, function(block) return block.clears_more end),
-    first_uses = cuda_states.collect_first_uses(blocks),
-    adds_in_groups = lists.any(groups, function(group) return group.more[1] ~= nil end), rounds = device.rounds,
-    chained = lists.any(blocks, function(block) return block.has_chains end),
+    class_table = net.classified.op.class_table and net.classified.op.class_table.name or false,
+    has_rms_norm = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
+    has_loops = device.has_loops, has_passes = lists.any(net.scopes, function(scope) return scope.has_passes end),
+    samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end),
+    has_losses = device.has_losses,
+    adds_table_sums = lists.any(blocks, function(block) return block.adds_table_sums end),
+    clears_unwritten = lists.any(blocks, function(block) return block.clears_unwritten end),
+    last_loop_starts = cuda_states.collect_first_uses(blocks),
+    has_shared_gradients = lists.any(groups, function(group) return group.shared_gradients[1] ~= nil end),
+    rounds = device.rounds,
+    has_chains = lists.any(blocks, function(block) return block.has_chains end),
     phases = choices.wide and cuda_lists.list_phases(pass, scopes) or false,
-    biased = device.biased or false,
+    has_biased_product = device.has_biased_product or false,
     max_launches = choices.wide and cuda_lists.count_launches(scopes, pass.train) or false,
     launches_of_pass = choices.wide and cuda_lists.count_launches_of_pass(scopes) or false,
   }

@@ -152,7 +152,7 @@ function forward.product(device, text, op, training)
     return warp_products.make_product(device, text, op, training)
   end
   return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)", columns = op.out.width.text,
-    inner = op.x.width.text, x = text.x, weight = text.p .. op.weight, rectified = tostring(op.relu or false),
+    inner = op.x.width.text, x = text.x, weight = text.p .. op.weight, rectified = tostring(op.has_relu or false),
     out = text.out,
     bias = M.adds_bias(device, op) and text.p .. op.weight .. "_bias" or NO_BIAS }
 end
@@ -160,7 +160,7 @@ end
 -- The record that adds the bias and applies the rectifier to a product that a library has computed.
 function forward.add_bias(_, text, op)
   return { call = "add_bias(rows, columns, bias, rectified, out)", columns = op.out.width.text,
-    bias = text.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
+    bias = text.p .. op.weight .. "_bias", rectified = tostring(op.has_relu or false) }
 end
 
 -- The record of a norm; refuses widths that the kernels do not have.
@@ -283,7 +283,7 @@ local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function(device, text)
     return device.has_losses and { template = "cuda/op/readout_grad.tpl", x = text.x,
-      adds = repetitions.PASSES .. " > 1" } or { call = "classify_backward(x, gradients)" }
+      is_added = repetitions.PASSES .. " > 1" } or { call = "classify_backward(x, gradients)" }
   end,
   block_grad = function(device, _, entry)
     local block, record = entry.op.block, device.block_records[entry.op.block]
@@ -306,7 +306,7 @@ local function make_gradient(device, text, op, name)
     return gradient, false
   end
   local other_gradient = (device.choices.wide and text.g or text.w) .. name .. "_more"
-  local condition = ("%s + 1 < %s"):format(group.index, repetitions.write_uses(group, repetitions.PASSES))
+  local condition = ("%s + 1 < %s"):format(group.index, repetitions.write_count(group, repetitions.PASSES))
   return ("%s ? (real *)%s : %s"):format(condition, other_gradient, gradient), { call = "add_numbers(count, from, to)",
     count = op.out.width.text, condition = condition, from = other_gradient, to = gradient }
 end
@@ -361,8 +361,9 @@ function backward.input_grad(device, text, entry)
   end
   local op = entry.op
   return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
-    inner = op.x.width.text, columns = op.out.width.text, weight = text.p .. op.weight, adds = tostring(entry.adds),
-    other = entry.relu and text.x or entry.adds and text.to or NO_ROWS, rectified = tostring(entry.relu ~= nil) }
+    inner = op.x.width.text, columns = op.out.width.text, weight = text.p .. op.weight,
+    is_added = tostring(entry.is_added), rectified = tostring(entry.rectified_value ~= nil),
+    other = entry.rectified_value and text.x or entry.is_added and text.to or NO_ROWS }
 end
 
 -- Adds functions for operations over rows. The dropout of their results is an entry of its own, of kind "drop".
@@ -398,7 +399,8 @@ backward.accumulate, backward.copy = make_row_maker("add_branch(rows, to, from, 
 
 function backward.clear(_, text, entry)
   check_width(entry, entry.to)
-  return { rows = text.rows, to = text.to, condition = entry.after_free and repetitions.FREE_PASSES .. " > 0" or false }
+  return { rows = text.rows, to = text.to,
+    condition = entry.needs_free_passes and repetitions.FREE_PASSES .. " > 0" or false }
 end
 
 -- The texts (calls.lua) and the records of an entry { kind, item, is_backward } (cuda_lists.lua). scope_text: the

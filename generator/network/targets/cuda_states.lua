@@ -43,13 +43,14 @@ function M.describe(device, op, members)
     plural = block.name .. (block.is_group and block.name:find("s$") and "es" or "s"), is_group = block.is_group,
     members = members, lines = cuda_buffers.write_lines(members),
     row_declarations = cuda_buffers.declare_rows(M.find_streams(device, members)),
-    index = block.index, count = block.count_name, uses = block.uses, stored = repetitions.write_stored(block),
-    state_number = repetitions.write_state_number(block, block.index), is_progressive = block.is_progressive,
-    first = first, first_back = draws and repetitions.write_uses(block, repetitions.FREE_PASSES) or first, past = past,
-    in_group = parent.is_group, follows = repetitions.write_follows(block), last = past .. " - 1",
+    index = block.index, count = block.count_name, repetitions_text = block.repetitions_text,
+    stored = repetitions.write_state_count(block), is_progressive = block.is_progressive,
+    state_number = repetitions.write_state_number(block, block.index),
+    first = first, first_back = draws and repetitions.write_count(block, repetitions.FREE_PASSES) or first, past = past,
+    in_group = parent.is_group, follows_condition = repetitions.write_follows_condition(block), last = past .. " - 1",
     input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
     on_host = { first = host_first, past = host_past,
-      first_back = draws and repetitions.write_uses(block, cuda_lists.HOST_FREE_PASSES) or host_first,
+      first_back = draws and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES) or host_first,
       states = cuda_lists.name_host_states(block),
       input = records.place_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
   }
@@ -101,14 +102,14 @@ local function make_group(device, op)
   local holder, past = cuda_buffers.find_holder(group), ("(%s + 1)"):format(group.index)
   local text = records.make_scope_text(device, group)
   local record = lists.merge(M.describe(device, op, cuda_buffers.list_kept_in_group(device, group)), {
-    previous = { name = holder.name, use = repetitions.write_first_use(holder, group, group.index) .. " - 1" },
+    previous = { name = holder.name, use = repetitions.write_first_index(holder, group, group.index) .. " - 1" },
     inner = lists.map(list_inner(group), function(inner)
       return device.block_records[inner].members[1]
-        and { name = inner.name, last = repetitions.write_first_use(inner, group, past) .. " - 1" } or nil
+        and { name = inner.name, last = repetitions.write_first_index(inner, group, past) .. " - 1" } or nil
     end),
-    losses = group.has_losses, output = records.place_outside(device, text, group.output_value),
-    gradient = text.w .. buffers.name_for_stream("gradient", op.out), in_place = false,
-    more = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
+    has_losses = group.has_losses, output = records.place_outside(device, text, group.output_value),
+    gradient = text.w .. buffers.name_for_stream("gradient", op.out), overwrites_input = false,
+    shared_gradients = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
   })
   device.block_records[group] = record
   record.forward = device.make_list(device, group, true, forward)
@@ -134,11 +135,11 @@ end
 
 -- Name of a block -> C text of the index of the last loop's first repetition; false without loops.
 function M.collect_first_uses(blocks)
-  local first_uses = {}
+  local last_loop_starts = {}
   for _, block in ipairs(blocks) do
-    first_uses[block.name] = block.first_use
+    last_loop_starts[block.name] = block.last_loop_start
   end
-  return first_uses
+  return last_loop_starts
 end
 
 return M

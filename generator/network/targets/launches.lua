@@ -48,7 +48,7 @@ end
 
 function adders.input_grad(list, entry)
   list[#list + 1] = { product = "input", entry = entry }
-  if entry.item.relu then
+  if entry.item.rectified_value then
     list:add("rectify_grad", entry)
   end
 end
@@ -62,7 +62,7 @@ local function choose_phase_name(entries)
   end
   local item = entries[1].item
   return last_forward and (last_forward.name or last_forward.out.name) or (entries[1].kind == "rectify_grad"
-    and item.relu.name or item.op and (item.op.name or item.op.out.name) or item.to.name) .. "_back"
+    and item.rectified_value.name or item.op and (item.op.name or item.op.out.name) or item.to.name) .. "_back"
 end
 
 -- Names a phase; a repeated name gets a number. counts: name -> the number of phases with this name so far.

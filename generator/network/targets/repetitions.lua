@@ -10,23 +10,23 @@ local M = {}
 M.PASSES, M.FREE_PASSES = "count_passes()", "count_free_passes()"
 
 -- The count of repetitions of a block or a group in a step. passes: the text of the count of passes.
-function M.write_uses(block, passes)
-  return not block.has_passes and block.uses or block.is_group and block.count == 1 and passes
+function M.write_count(block, passes)
+  return not block.has_passes and block.repetitions_text or block.is_group and block.count == 1 and passes
     or ("%s * %s"):format(passes, block.count_name)
 end
 
 -- The count of a block's repetitions in one repetition of its group.
-function M.write_times(block)
+function M.write_count_in_group(block)
   return block.times == block.count and block.count_name or tostring(block.times)
 end
 
 -- The index of a block's first repetition within repetition `index` of an enclosing scope; "0" in the network.
-function M.write_first_use(block, scope, index)
+function M.write_first_index(block, scope, index)
   if scope == scope.net then
     return "0"
   end
   while block ~= scope do
-    index = block.times == 1 and index or ("%s * %s"):format(index, M.write_times(block))
+    index = block.times == 1 and index or ("%s * %s"):format(index, M.write_count_in_group(block))
     block = block.parent
   end
   return index
@@ -35,7 +35,7 @@ end
 -- The index of the repetition of an enclosing scope that contains repetition `index` of the block.
 function M.write_outer_index(block, scope, index)
   while block ~= scope do
-    index = block.times == 1 and index or ("%s / %s"):format(index, M.write_times(block))
+    index = block.times == 1 and index or ("%s / %s"):format(index, M.write_count_in_group(block))
     block = block.parent
   end
   return index
@@ -46,16 +46,17 @@ end
 function M.write_range(block, passes)
   local parent = block.parent
   if not parent.is_group then
-    return "0", M.write_uses(block, passes)
+    return "0", M.write_count(block, passes)
   end
-  return M.write_first_use(block, parent, parent.index),
-    M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index))
+  return M.write_first_index(block, parent, parent.index),
+    M.write_first_index(block, parent, ("(%s + 1)"):format(parent.index))
 end
 
 -- The count of states that training stores for a block: one for each repetition. If each training step samples its
 -- number of passes with gradient, repetitions without gradient share one further state.
-function M.write_stored(block)
-  return not block.is_progressive and block.uses or block.is_group and tostring(block.stored_loops * block.count + 1)
+function M.write_state_count(block)
+  return not block.is_progressive and block.repetitions_text
+    or block.is_group and tostring(block.stored_loops * block.count + 1)
     or ("%d * %s + 1"):format(block.stored_loops, block.count_name)
 end
 
@@ -66,15 +67,15 @@ function M.write_state_number(block, index, arguments)
 end
 
 -- The index of a block's first repetition in the last pass; false if there is only one pass.
-function M.write_last_pass(block, passes)
-  return block.has_passes and ("(%s - 1) * %s"):format(passes, block.count_name) or block.first_use
+function M.write_last_pass_start(block, passes)
+  return block.has_passes and ("(%s - 1) * %s"):format(passes, block.count_name) or block.last_loop_start
 end
 
 -- A condition in C: whether the current repetition follows another one within the same repetition of the parent; false
 -- if the parent repeats the block once.
-function M.write_follows(block)
+function M.write_follows_condition(block)
   return not block.parent.is_group and block.index .. " > 0"
-    or block.times > 1 and ("%s %% %s > 0"):format(block.index, M.write_times(block))
+    or block.times > 1 and ("%s %% %s > 0"):format(block.index, M.write_count_in_group(block))
 end
 
 return M

@@ -60,7 +60,7 @@ local ACTIVATIONS = { activation = true, gate = true }
 -- The only operation of a list, if it is a product without relu and dropout; nil in other cases.
 local function find_only_product(operations)
   local op = operations and #operations == 1 and operations[1]
-  return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
+  return op and op.kind == "product" and not op.has_relu and not op.dropout and op or nil
 end
 
 -- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed:
@@ -134,7 +134,7 @@ end
 
 local function make_product_in_mode(device, text, op, training)
   local bias, operand = device.adds_bias(op), training and write_operand_address(device, op, "x") or false
-  local finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE"
+  local finish = op.has_relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE"
   return { call = "routine(rows, x, operand, weight, bias, out)", operand = operand,
     weight = name_weights(device, text, op, training) .. op.weight, bias = bias and text.p .. op.weight .. "_bias",
     routine = find_product_function(device, { name = name_in_mode(training or not device.choices.by_team, "product_%s"),
@@ -152,13 +152,14 @@ end
 
 function M.make_input_grad(device, text, entry)
   local op, operand = entry.op, write_operand_address(device, entry.op, "dy") or false
-  local finish = entry.relu and "FINISH_RELU_GRAD" or entry.adds and "FINISH_ADD" or "FINISH_STORE"
+  local finish = entry.rectified_value and "FINISH_RELU_GRAD" or entry.is_added and "FINISH_ADD" or "FINISH_STORE"
   return { call = "routine(rows, dy, operand, weight, other, to)", operand = operand,
-    other = entry.relu and text.x or entry.adds and text.to, weight = name_weights(device, text, op, true) .. op.weight,
+    other = entry.rectified_value and text.x or entry.is_added and text.to,
+    weight = name_weights(device, text, op, true) .. op.weight,
     routine = find_product_function(device, { name = "product_%s_grad", order = "COLUMNS",
       stores_operand = operand ~= false, x_rounded = write_is_rounded(device, entry.dy),
       rounded = tostring(device.rounds),
-      extra = entry.relu and "x" or entry.adds and "other", finish = finish,
+      extra = entry.rectified_value and "x" or entry.is_added and "other", finish = finish,
       form = write_form(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
 end
 
@@ -170,7 +171,7 @@ function M.sum_by_team(device, op)
   local rows_before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(variables.T)
   local gradient_prefix, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
   table.insert(device.operands, { name = name_product(device, op), variables = variables, rows = variables.rows,
-    T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name,
+    T = variables.T, repetitions_text = scope.repetitions_text, count = not is_outside and scope.count_name,
     loops = scope.has_passes and repetitions.PASSES or scope.loops,
     first_row = rows_before,
     use_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
@@ -224,7 +225,7 @@ function M.make_chain_grad(device, text, entry)
     operand = write_operand_address(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
     values = chain.sum and text.sum or write_operand_address(device, chain.last, "x") or text.hidden,
     dhidden = write_operand_address(device, chain.first, "dy") or text.dhidden, weight = weights .. chain.first.weight,
-    other = entry.adds and text.to or "NULL" }
+    other = entry.is_added and text.to or "NULL" }
 end
 
 return M

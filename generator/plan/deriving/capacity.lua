@@ -4,7 +4,7 @@
 --   kind        "stack" or "tape"
 --   cells       the number of cells; false without a limit
 --   exceeded    the least task length of the spec that uses more cells; false if there is none
---   by_length   whether the spec names lengths
+--   names_lengths   whether the spec names lengths
 -- A sequence of T tokens can use T / 2 cells of a stack, since a deeper cell cannot return to the top. The cells of a
 -- tape are compared with the tokens of the input.
 
@@ -28,7 +28,7 @@ function M.derive(plan, facts)
     end
   end
   return { capacity = { kind = kind, cells = model.cells or false, exceeded = exceeded,
-    by_length = not facts.data } }
+    names_lengths = not facts.data } }
 end
 
 return M

@@ -82,7 +82,7 @@ local function list_step_draws(plan, device)
   lists.append(list, lists.map(plan.attentions, function(family)
     return family.attends.draws and describe_family_draw(family) or nil
   end))
-  local address = device.passes and "in->draws + 2" or "in->draws" -- two numbers of passes come first
+  local address = device.has_passes and "in->draws + 2" or "in->draws" -- two numbers of passes come first
   for i, draw in ipairs(list) do
     draw.address, address = address, ("v->%s + %s"):format(draw.member, draw.count)
     if draw.family then

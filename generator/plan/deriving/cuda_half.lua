@@ -311,8 +311,8 @@ function M.derive(plan, net, lists_by_scope)
   local tables = has_any(plan, "biases")
   local multiplies = not library or tables
   local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
-  local draws_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
-  local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not draws_passes
+  local samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
+  local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not samples_passes
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -338,7 +338,7 @@ function M.derive(plan, net, lists_by_scope)
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
   local missing = find_missing(plan)
   device, obstacle = not missing and device, missing or obstacle
-  cuda.staging_name = device and device.chained and "CHAIN_STAGING" or "STAGING"
+  cuda.staging_name = device and device.has_chains and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staging_name == "STAGING" and cuda.staging or CHAIN_STAGING
   lists.update(cuda, device and draws.derive(plan, device) or {})
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE

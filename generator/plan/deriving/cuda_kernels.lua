@@ -38,7 +38,7 @@ function M.list(plan, device, multiplies, by_team)
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/stored_tf32.cu" or "cuda/stored_reals.cu",
       "cuda/product_warps.cu", "cuda/product_narrow.cu", "cuda/product_sized.cu")
-    add(device.chained, "cuda/product_chains.cu")
+    add(device.has_chains, "cuda/product_chains.cu")
     add(in_fragments, ("cuda/weights_%s.cu"):format(plan.precision == "float64" and "exact" or "rounded"),
       "cuda/fragments.cu")
     add(by_team, "cuda/product_weights.cu")
@@ -55,7 +55,7 @@ function M.list(plan, device, multiplies, by_team)
   add(device.has_dropout, "cuda/dropout.cu")
   add(plan.noise or plan.draws_start, "cuda/noise.cu")
   add(true, plan.cuts_by_warp and "cuda/norm_quads.cu" or "cuda/norm_lanes.cu", "cuda/layernorm.cu", "cuda/norm.cu")
-  add(device.rms, "cuda/rms_norm.cu")
+  add(device.has_rms_norm, "cuda/rms_norm.cu")
   return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 

@@ -24,8 +24,9 @@
 --                      sampled, or false
 --   draws_distances    whether distances are sampled
 --   any_draws          whether positions or distances are sampled
---   by_length          whether sequences of each length of a batch have draws and tables of their own
---   slices             with by_length, whether shorter sequences read parts of the tables of the longest sequences
+--   has_tables_by_length          whether sequences of each length of a batch have draws and tables of their own
+--   slices             with has_tables_by_length, whether shorter sequences read parts of the tables of the longest
+--                      sequences
 --   panels_member      the workspace's member with the packed weights
 -- M.derive_shared, which reads the families' terms, returns the fields of its comment, and sets for each family:
 --   sums                   whether its shards sum further values in addition to the gradient
@@ -335,12 +336,12 @@ function M.derive(plan, facts, added_vectors)
   add_draws(fields, plan, input_draw)
   fields.token_positions = derive_token_positions(plan, facts.task, input_draw)
   fields.additive, fields.limit = additive, find_limit(plan, additive, input_draw)
-  fields.by_length = plan.train.mixes and has_values_of_lengths(plan, input_draw) or false
-  fields.slices = fields.by_length and has_only_slices(plan, fields.any_draws)
+  fields.has_tables_by_length = plan.train.mixes and has_values_of_lengths(plan, input_draw) or false
+  fields.slices = fields.has_tables_by_length and has_only_slices(plan, fields.any_draws)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.slices = fields.slices
   end
-  fields.panels_member = fields.by_length and "panels" or "shared"
+  fields.panels_member = fields.has_tables_by_length and "panels" or "shared"
   return fields
 end
 

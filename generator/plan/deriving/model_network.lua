@@ -16,7 +16,7 @@
 --   trace_sites, pass_sites   see network_sites.lua
 --   cpu_headers   the files of kernels/cpu that generated code includes
 --   operation_kernels   the names of the kernels' files that operations need on both targets
---   by_step, cell_width   see builder.lua
+--   is_step_major, cell_width   see builder.lua
 --   network_sizes   the set of the sizes (layers, heads, feedforward, dropout) that a user's own network or a recurrent
 --                 network has read, else nil
 -- Every family gets the fields of settle_families. A mistake in a description is an error { problem = true, what,
@@ -174,7 +174,7 @@ local function check_tokens(plan, net, file)
       refuse(stream, file, ("there is no stream %s"):format(stream.name), 'net:stream("source"), the only stream')
     end
   end
-  if lists.has(net.tables, net.classified.op.tied) and not plan.decoder then
+  if lists.has(net.tables, net.classified.op.class_table) and not plan.decoder then
     refuse(net.classified.op, file, "the tokens of an encoder have no vectors of the output's symbols",
       'model.kind = "decoder", or classify() without tied')
   end
@@ -263,7 +263,7 @@ local function make_section(plan, file)
   if model.loops and type(model.loops.times) == "string" then -- as many passes as a training example has at most
     local max_times = model.loops.max_times
       or lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
-    model.loops = lists.merge(model.loops, { times = max_times, by_length = true })
+    model.loops = lists.merge(model.loops, { times = max_times, passes_by_length = true })
   end
   return model
 end
@@ -410,8 +410,8 @@ function M.derive(plan, file)
     has_equal_rows and vocabulary_rows.derive(net, lists_by_scope, labelled) or nil, stream, fields.eval_dropout,
     plan.panels_member)
   fields.network, fields.passes = outline.derive(net, buffer_lists), passes.derive(net, lists_by_scope, buffer_lists)
-  fields.network_identity, fields.network_sizes = find_identity(plan, net, model), sizes or net.by_step and {}
-  fields.by_step, fields.cell_width = net.by_step or false, net.cell_width or false
+  fields.network_identity, fields.network_sizes = find_identity(plan, net, model), sizes or net.is_step_major and {}
+  fields.is_step_major, fields.cell_width = net.is_step_major or false, net.cell_width or false
   return fields, net, lists_by_scope
 end
 

@@ -35,7 +35,7 @@ function M.list(net)
         add_activation(op.out.name, op.out)
       end
       local block = op.kind == "block" and op.block
-      local is_by_length = block and block.by_length and scope == net
+      local is_by_length = block and block.passes_by_length and scope == net
       local times, earlier_sites = is_by_length and block.count or block and block.times or 0, #sites
       for i = repetition * times, (repetition + 1) * times - 1 do
         if block.is_group then

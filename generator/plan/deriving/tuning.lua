@@ -46,7 +46,8 @@ local function list_products(plan)
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     local inner, columns = panel.sizes[1], panel.sizes[2]
     list[#list + 1] = { inner = inner, columns = columns, count = struct.repetitions }
-    list[#list + 1] = panel.transposed and { inner = columns, columns = inner, count = struct.repetitions } or nil
+    list[#list + 1] = panel.has_transposed_copy and { inner = columns, columns = inner, count = struct.repetitions }
+      or nil
   end
   return list
 end
@@ -103,7 +104,7 @@ choices[1] = {
   default = function(plan, level, values)
     return find_cheapest(values, function(tile)
       local rows = read_tile(tile)
-      return estimate_cost(plan, level, tile, plan.by_step
+      return estimate_cost(plan, level, tile, plan.is_step_major
         and (plan.block_sequences + rows - 1) // rows * rows / plan.block_sequences
         or 1 + (rows - 1) / 2 / plan.block_tokens)
     end)
@@ -156,7 +157,8 @@ end
 -- Tokens that go through all layers together in an evaluation.
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
-  applies = function(plan) return not plan.by_step end, -- a recurrent network evaluates as many sequences as it trains
+  -- a recurrent network evaluates as many sequences together as it trains
+  applies = function(plan) return not plan.is_step_major end,
   constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
   -- A multiple of the training block, because sums go block by block: the runtime would round other values down.
   values = function(plan)
@@ -245,7 +247,7 @@ function M.describe_shape(plan)
     return ("%s %d x %d"):format(family.name, family.heads, family.head_width)
   end)
   local model = plan.resolved.model
-  if plan.by_step then
+  if plan.is_step_major then
     return ("%s %s %s, width %d, steps of %d sequences"):format(plan.precision, model.kind, model.cell, plan.width,
       plan.block_sequences)
   end

@@ -135,7 +135,7 @@ local function add_capacity(capacity, add)
   else
     local kind = capacity.kind
     add(kind, capacity.cells .. " cells", capacity.exceeded and excess_texts[kind]:format(capacity.exceeded)
-      or capacity.by_length and fit_texts[kind] or general_texts[kind])
+      or capacity.names_lengths and fit_texts[kind] or general_texts[kind])
   end
 end
 
@@ -146,7 +146,7 @@ function M.list(plan)
   end
   add("shards", plan.train.shards, "parts of a batch, whose gradients are summed in order: the same bits on 1 to "
     .. plan.train.shards .. " threads")
-  if plan.by_step then
+  if plan.is_step_major then
     add("steps", ("%d sequences"):format(plan.block_sequences),
       "the sequences of a shard; a product of a step has a row for each")
     if plan.capacity then

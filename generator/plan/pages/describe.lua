@@ -144,7 +144,7 @@ function M.make_comments(plan)
       or "Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, "
         .. "forward and backward through all layers; blocks synchronise where gradients are folded.", size, encoding),
     cuda = wrap("The device code's description for the runtime: kernels, memory, draws, position tables."),
-    layers = wrap((plan.by_step and "The recurrence over one block of sequences, forward and backward."
+    layers = wrap((plan.is_step_major and "The recurrence over one block of sequences, forward and backward."
       or "The %s's layers over one block of sequences, forward and backward."):format(
         (plan.resolved.model.kind:gsub("_", "-"))), size),
     trace = wrap(plan.attentions[1] and "One forward pass that stores activations, scores and attention."

@@ -1,2 +1,2 @@
-if (w.free_passes > 0) memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real)); % if after_free
+if (w.free_passes > 0) memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real)); % if needs_free_passes
 memset(${to}, 0, (size_t)${tokens} * ${width} * sizeof(real)); % else

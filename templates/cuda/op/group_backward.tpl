@@ -1,6 +1,6 @@
 #pragma unroll 1
 for (int ${index} = ${past} - 1; ${index} >= ${first_back}; ${index}--) {
     enter_${name}(${index}, true);
-    if (${index} + 1 < ${past}) add_branch(all_rows(), ${gradient}, b->${name}.loss_gradient, ${gradient}); % if losses
+    if (${index} + 1 < ${past}) add_branch(all_rows(), ${gradient}, b->${name}.loss_gradient, ${gradient}); % if has_losses
     % include(op.template, op) % for _, op in ipairs(list)
 }

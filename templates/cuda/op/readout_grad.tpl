@@ -1,8 +1,8 @@
-classify_backward(${x}, ${adds} ? (parameters *)(real *)b->work.readout_more : (parameters *)b->gradient);
-if (${adds}) {
+classify_backward(${x}, ${is_added} ? (parameters *)(real *)b->work.readout_more : (parameters *)b->gradient);
+if (${is_added}) {
     const parameters *more = (const parameters *)(real *)b->work.readout_more;
-% if device.tied then
-    add_numbers(CLASSES * WIDTH, more->${device.tied} + OUTPUT_TOKEN * WIDTH, b->gradient->${device.tied} + OUTPUT_TOKEN * WIDTH);
+% if device.class_table then
+    add_numbers(CLASSES * WIDTH, more->${device.class_table} + OUTPUT_TOKEN * WIDTH, b->gradient->${device.class_table} + OUTPUT_TOKEN * WIDTH);
 % else
     for (int e = threadIdx.x; e < WIDTH * CLASSES; e += THREADS) {
         const int at = e / CLASSES * CLASS_COLUMNS + e % CLASSES;
