@@ -238,7 +238,7 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- Completes the last record if it is the record of a group: `list`, the records of a repetition, which list_records(cpu,
+-- Completes the last record if it is a group's record: `list`, the records of a repetition, which list_records(cpu,
 -- group, ...) returns; `part`, whether they read the variable `part`, since the last repetition omits unused rows.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
