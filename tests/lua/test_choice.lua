@@ -257,7 +257,7 @@ function TestCaptions.test_cost_of_a_run()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
   end
   lu.assertEquals(cost.compute(study, cell, cell.summary.best_run), { parameters = 1234567, tokens = 8400.0,
-    flops = 2e11, is_bound = false })
+    flops = 2e11, is_upper_bound = false })
   local texts = lists.map(cost.make_cells_table(study).rows[1].cells, function(entry) return entry.texts[1] end)
   lu.assertEquals(texts, { "0.1, 0.2", "0.1", "in_distribution", "1,234,567", "8,400", "2.00e+11", "2 min 00 s",
     "4 min 00 s" })

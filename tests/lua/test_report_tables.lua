@@ -43,8 +43,8 @@ function TestViews.test_ours_the_papers_and_the_difference()
   lu.assertEquals(model.rows[2].cells[2].texts[1], "missing")
   lu.assertEquals(model.rows[2].cells[2].texts[3], "")
   lu.assertEquals(model.rows[3].cells[2].texts[1], "missing")
-  lu.assertEquals({ model.rows[1].cells[1].best, model.rows[1].cells[2].best }, { false, true })
-  lu.assertEquals({ model.rows[2].cells[1].best, model.rows[2].cells[2].best }, { false, false })
+  lu.assertEquals({ model.rows[1].cells[1].is_best, model.rows[1].cells[2].is_best }, { false, true })
+  lu.assertEquals({ model.rows[2].cells[1].is_best, model.rows[2].cells[2].is_best }, { false, false })
 end
 
 function TestViews.test_a_table_of_hours()
@@ -63,7 +63,7 @@ function TestViews.test_one_axis()
   lu.assertEquals(table_text.render(model, 60), table.concat({
     "Accuracy in percent, the best of all seeds and learning", "rates\n", "width  best", "-----------",
     "32     30.0", "8      10.0", "16     20.0\n" }, "\n"))
-  lu.assertEquals({ model.rows[1].cells[1].best, model.rows[2].cells[1].best, #model.rows }, { true, false, 3 })
+  lu.assertEquals({ model.rows[1].cells[1].is_best, model.rows[2].cells[1].is_best, #model.rows }, { true, false, 3 })
   lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & best \\\\\n\\midrule\n"
     .. "32 & \\textbf{30.0} \\\\\n8 & 10.0 \\\\\n16 & 20.0 \\\\\n\\bottomrule")
   lu.assertStrContains(html.make_table(model), '<tr><th scope="col">width</th><th scope="col">best</th></tr>')
@@ -120,7 +120,7 @@ function TestViews.test_single_lengths()
   local first = study.cells[1].summary.best_rate
   lu.assertEquals(model.rows[1].cells[1].value, first.mean + 1)
   lu.assertEquals(model.rows[1].cells[2].value, first.mean - 1)
-  lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].missing }, { { "missing" }, true })
+  lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].is_missing }, { { "missing" }, true })
   local paper = assert(published.parse("encoding,task,length,accuracy,quoted\ntheirs,even_pairs,20,60.0,\n"
     .. "best,even_pairs,30,52.0,somebody\nbest,even_pairs,all,51,somebody\n"))
   model = numbers.make_table(study, item, paper)

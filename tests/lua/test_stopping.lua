@@ -54,10 +54,10 @@ function TestStopping.test_confidence_keeps_teacher_forced_measures()
   lu.assertEquals({ stopped.accuracy_teacher_forced, stopped.loss }, { { 0.75 }, { "0.5" } })
   for _, value in ipairs({ 2, 3 }) do
     local level = runs.get_level_evaluation(run, "passes", value, "test")
-    level.weighted, level.totals, level.uncounted = true, { 7 }, { false }
+    level.is_weighted, level.totals, level.uncounted = true, { 7 }, { false }
   end
   stopped = stopping.choose_by_confidence(run, "test")
-  lu.assertEquals({ stopped.weighted, stopped.totals, stopped.uncounted }, { true, { 7 }, { false } })
+  lu.assertEquals({ stopped.is_weighted, stopped.totals, stopped.uncounted }, { true, { 7 }, { false } })
 end
 
 -- A line with results of single examples: texts of lists.

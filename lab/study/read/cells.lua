@@ -12,11 +12,11 @@
 --   number: its index in full_study
 --   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
 --     its cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
---   summary: from summarise, with other_grid: true if the scores have another grid than the study's
+--   summary: from summarise, with has_other_grid: true if the scores have another grid than the study's
 --   lost_text: a text on a missing initial checkpoint (grid.lua), or nil
 --   changes: if the runs are of an earlier version (earlier_results.lua), a text on its differences from `spec`
 --   task_spec: the resolved spec of a run, if the cell has no spec
---   joined: true for a cell that M.merge_axis made of several
+--   is_joined: true for a cell that M.merge_axis made of several
 
 local earlier_results = require("lab.study.read.earlier_results")
 local canonical = require("base.canonical")
@@ -33,19 +33,20 @@ local M = {}
 local DEFAULT_SCORED = { split = "test" }
 
 -- Facts that all runs of a cell should share: a name for messages, and a path in run.json or a function of a run.
--- of_spec: only runs of one spec share the fact; file: the fact is the SHA-256 of a file, which a run may lack.
+-- is_of_spec: only runs of one spec share the fact. is_file_digest: the fact is the SHA-256 of a file, and a run may
+-- have no such file.
 local SHARED_FACTS = {
   { "generated sources", "source_digest" },
   { "compiler", "compiler" },
   { "instruction-set level", "level" },
   { "device", "variant" },
   { "precision", "precision" },
-  { "training data", "data.train_sha256", of_spec = true, file = true },
-  { "test data", "data.eval_sha256", of_spec = true, file = true },
-  { "validation data", "data.validation_sha256", of_spec = true, file = true },
-  { "spec digest", "digest", of_spec = true },
+  { "training data", "data.train_sha256", is_of_spec = true, is_file_digest = true },
+  { "test data", "data.eval_sha256", is_of_spec = true, is_file_digest = true },
+  { "validation data", "data.validation_sha256", is_of_spec = true, is_file_digest = true },
+  { "spec digest", "digest", is_of_spec = true },
   { "last step", function(run) return run.facts.patience_of_steps or run.test.step end },
-  { "examples per length", function(run) return run.test.mixed and "mixed" or run.test.examples end },
+  { "examples per length", function(run) return run.test.is_mixed and "mixed" or run.test.examples end },
   { "evaluated lengths", function(run)
     local lengths = run.test.lengths
     return ("%d, from %d to %d"):format(#lengths, lengths[1], lengths[#lengths])
@@ -56,9 +57,10 @@ local SHARED_FACTS = {
 local function describe_differences(cell_runs, is_joined)
   return lists.map(SHARED_FACTS, function(item)
     local fact = item[2]
-    local values = lists.drop_repeats(lists.map(item.of_spec and is_joined and {} or cell_runs, function(run)
+    local values = lists.drop_repeats(lists.map(item.is_of_spec and is_joined and {} or cell_runs, function(run)
       local value = type(fact) == "string" and lists.get(run.facts, fact) or type(fact) == "function" and fact(run)
-      return item.file and (value or "none"):sub(1, run_files.DATA_DIGITS) or tostring(value or "not recorded")
+      return item.is_file_digest and (value or "none"):sub(1, run_files.DATA_DIGITS)
+        or tostring(value or "not recorded")
     end))
     table.sort(values)
     return #values > 1 and ("%s: %s"):format(item[1], table.concat(values, "; ")) or nil
@@ -191,7 +193,8 @@ local function summarise(cell, scored)
   summary.rates, summary.choice = group_by_rate(cell.runs), describe_choice(evaluated_runs, scored)
   summary.best_rate = choose_best(summary.rates, scored.metric, summary.choice)
   summary.best_score, summary.best_run = best_run and best_run.score, best_run
-  summary.hours, summary.differences = compute_hours(evaluated_runs), describe_differences(evaluated_runs, cell.joined)
+  summary.hours = compute_hours(evaluated_runs)
+  summary.differences = describe_differences(evaluated_runs, cell.is_joined)
   summary.grid = runs.find_usual_grid(evaluated_runs, scored.split)
   summary.decoding, summary.other_decoding = best_run and best_run.decoding, cell.other_decoding
   return summary
@@ -200,7 +203,7 @@ end
 -- Marks a cell whose scores have another grid than the most frequent grid of the study, usual_grid.
 local function mark_grid(cell, usual_grid)
   local grid = cell.summary.grid
-  cell.summary.other_grid = grid ~= nil and grid.key ~= usual_grid.key
+  cell.summary.has_other_grid = grid ~= nil and grid.key ~= usual_grid.key
 end
 
 -- Returns the study without an axis: cells that differ only on this axis become one cell with all of their runs.
@@ -213,7 +216,7 @@ function M.merge_axis(study, axis)
   local joined_cells = lists.map(lists.group(study.cells, function(cell) return canonical.format(make_key(cell)) end),
     function(group)
       local first = group[1]
-      local cell = lists.merge(first, { key = make_key(first), joined = true,
+      local cell = lists.merge(first, { key = make_key(first), is_joined = true,
         runs = lists.collect(group, function(cell) return cell.runs end),
         changes = lists.any(group, function(cell) return cell.changes end) or nil })
       cell.summary = summarise(cell, study.scored)

@@ -40,10 +40,12 @@ local function count_tokens(value, is_symbol)
   return type(value) == "table" and #value or nil
 end
 
--- Returns an example's values on the axes as one text, "-" where it has none. inputs: the value on "length"; get(axis):
--- the value on another axis, or nil.
-local function format_group(inputs, axes, get)
-  return table.concat(lists.map(axes, function(axis) return axis == "length" and inputs or get(axis) or "-" end), " ")
+-- Returns an example's values on the axes as one text, with "-" for an axis without a value. inputs: the value on
+-- "length"; get_value(axis): the value on another axis, or nil.
+local function format_group(inputs, axes, get_value)
+  return table.concat(lists.map(axes, function(axis)
+    return axis == "length" and inputs or get_value(axis) or "-"
+  end), " ")
 end
 
 -- Makes a function that takes the lines of a file and returns for each example the numbers of its input and output

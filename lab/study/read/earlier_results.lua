@@ -28,9 +28,9 @@ local function describe_unscored_runs(cell_runs)
   return runs.format_states(counts)
 end
 
--- Returns the runs of a cell to show; whether they are of an earlier version; and, for an earlier version, a text on
--- its differences from the current spec, nil for a restored study. cell_runs: the cell's current runs. Appends texts on
--- versions that are not shown to left_out.
+-- Returns three values: the runs of a cell to show; whether they are of an earlier version; and, if they are, a text on
+-- the differences of that version from the current spec (nil for a restored study). cell_runs: the cell's current runs.
+-- Appends texts on versions that are not shown to left_out.
 function M.choose(root, study, cell, cell_runs, left_out)
   local shown_runs, changes = cell_runs, nil
   local has_results = is_any_evaluated(cell_runs)

@@ -21,7 +21,7 @@ local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
 local WORDS = { decoding = { greedy = true, teacher_forced = true }, order = { file = true } }
 local AS_TEXT = { exact_match = true, loss = true }
 
-local function fits(value, shape)
+local function is_in_shape(value, shape)
   return shape ~= nil and shape.min ~= nil and value >= shape.min and value <= shape.max
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
@@ -37,7 +37,7 @@ function M.parse_pairs(line, position, shape, texts)
     if not name then
       name, value, separator, next_position = line:match(WORD_PAIR, position)
     end
-    local is_valid = text and value and fits(value, shape.fields[name] or shape.other_fields)
+    local is_valid = text and value and is_in_shape(value, shape.fields[name] or shape.other_fields)
       or not text and shape.fields[name] and WORDS[name] and WORDS[name][value]
     if not is_valid or row[name] then
       return nil
@@ -57,7 +57,9 @@ local function parse_plain(line)
   end
   row.step, row.split, row.length = tonumber(step), split, tonumber(length)
   row.exact_match, row.loss = row.exact_match or "", row.loss or ""
-  return fits(row.step, shape.fields.step) and fits(row.length, shape.fields.by.fields.length) and row or nil
+  local is_valid = is_in_shape(row.step, shape.fields.step)
+    and is_in_shape(row.length, shape.fields.by.fields.length)
+  return is_valid and row or nil
 end
 
 -- Returns the row of any line, or nil and a problem.
@@ -106,8 +108,8 @@ function M.read(line)
   return row, problem
 end
 
--- Returns the lists of a row, of which it has `name`, "places" or "by_example" (run_shapes.lua); or nil and a problem.
--- M.read does not decode them, since a line may have thousands of numbers, which few readers use.
+-- Returns the decoded field `name` of a row that has it, "places" or "by_example" (shapes: run_shapes.lua); or nil and
+-- a problem. M.read does not decode these fields: they may have thousands of numbers, and few readers need them.
 function M.decode(row, name)
   if type(row[name]) == "table" then
     return row[name]

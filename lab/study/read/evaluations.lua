@@ -3,7 +3,7 @@
 -- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
 --   split, step, decoding, data: fields of the lines (evaluation_lines.lua); the last two are nil if lines lack them
 --   examples, draws: the numbers of examples, and of draws (samples of random positions), of the first line
---   mixed: true if other lines have other numbers of examples or draws
+--   is_mixed: true if other lines have other numbers of examples or draws
 --   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and levels
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   <measure>: a list for accuracy, exact_match and loss, and for each other measure of LISTED that some line has: the
@@ -14,7 +14,7 @@
 --   totals: the number of existing examples of each length, nil if all were evaluated
 --   uncounted: for each length whether no label counted; nil if labels counted at all lengths
 --   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
---   weighted: true if a score is the mean over examples, not over lengths
+--   is_weighted: true if a score is the mean over examples, not over lengths
 --   parts: for dataset files, from make_parts
 -- Invariants: only lines of the last step count; the last line of a condition replaces earlier lines.
 
@@ -33,7 +33,7 @@ M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validatio
 -- Measures that have a mean over conditions.
 local AVERAGED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
 local AS_TEXT = { exact_match = true, loss = true }
-local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "has_places", "weighted" }
+local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "has_places", "is_weighted" }
 
 -- Whether a condition has no axes but the first axis of the run and levels.
 local function is_along(axis_values, axis)
@@ -67,7 +67,7 @@ function M.add(evaluations, row)
   local key = axis_values and canonical.format(axis_values) or row.length
   local index = evaluation.indices[key] or #evaluation.lines + 1
   evaluation.indices[key], evaluation.data = index, evaluation.data or row.data
-  evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
+  evaluation.is_mixed = evaluation.is_mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or is_along(row.by, axis)) or nil
   evaluation.lines[index] = { number = number or 0, index = index, by = axis_values, row = row }
 end
@@ -77,9 +77,9 @@ end
 local function average_lines(group, is_averaged)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
-    local counts = is_averaged(line)
-    local weight = counts and (line.row.of or line.row.examples) or 0
-    row.examples, row.of = row.examples + (counts and line.row.examples or 0), row.of + weight
+    local is_counted = is_averaged(line)
+    local weight = is_counted and (line.row.of or line.row.examples) or 0
+    row.examples, row.of = row.examples + (is_counted and line.row.examples or 0), row.of + weight
     for _, name in ipairs(AVERAGED) do
       local value = tonumber(line.row[name])
       if value then
@@ -95,8 +95,8 @@ local function average_lines(group, is_averaged)
   return { number = group.key, row = row }
 end
 
--- Joins lines that share a number on the first axis. Conditions on a frame (spec/task/axes.lua) and another axis are
--- left out. If a number has a condition without other axes, its mean has only that condition.
+-- Joins lines that share a number on the first axis. A line with a frame (spec/task/axes.lua) and a value on another
+-- axis is left out. If one of the lines has no other axes, only that line counts.
 local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
@@ -183,8 +183,8 @@ local function find_lists(lines)
   return has
 end
 
--- Completes the evaluations of a run, or of one level of its noise, after all lines were added. has_sets: they are of
--- dataset files, and get `parts`; is_weighted: scores are means over examples.
+-- Completes the evaluations of a run, or of one level of its noise, after all lines were added. has_sets: whether they
+-- are of dataset files; then they get `parts`. is_weighted: whether scores are means over examples.
 function M.complete(evaluations, has_sets, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = evaluations[split]
@@ -192,7 +192,7 @@ function M.complete(evaluations, has_sets, is_weighted)
       table.sort(evaluation.lines, function(a, b)
         return a.number < b.number or a.number == b.number and a.index < b.index
       end)
-      evaluation.has, evaluation.weighted = find_lists(evaluation.lines), is_weighted or nil
+      evaluation.has, evaluation.is_weighted = find_lists(evaluation.lines), is_weighted or nil
       evaluations[split] = make_evaluation(evaluation, split, evaluation.lines, evaluations.axis)
       evaluations[split].parts = has_sets and make_parts(evaluation, evaluations.axis) or nil
     end

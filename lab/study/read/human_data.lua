@@ -21,14 +21,14 @@ local must, INPUT = stop.must, 1
 local MAX_BYTES = 64 << 20 -- size of a file
 local SUBJECT, ITEM, ACCURACY = "subject", "LST_id", "accuracy" -- names of the columns in published trials
 
--- Reads a CSV file: the result of published.parse with `has`, the set of its columns.
+-- Reads a CSV file: the result of published.parse with `column_set`, the set of its columns.
 local function read(path)
   local text, problem = input.read(path, MAX_BYTES)
   must(INPUT, text, problem and ("%s: found %s; expected %s"):format(path, problem.found, problem.expected)
     or path .. ": no such file; expected a CSV file")
   local parsed, message = published.parse(text)
   must(INPUT, parsed, ("%s: %s"):format(path, message))
-  parsed.has = lists.to_set(parsed.columns)
+  parsed.column_set = lists.to_set(parsed.columns)
   return parsed
 end
 
@@ -38,11 +38,12 @@ local function refuse(path, row, column, found, expected)
     expected))
 end
 
--- Returns the number of each row's puzzle: from the column id, counted from 0 or 1, or else the row's number.
+-- Returns the number of each row's puzzle, from 1 on. The column id numbers the puzzles from 0 or 1; without this
+-- column, row i is puzzle i.
 local function number_puzzles(file, path, count)
   local numbers, is_numbered, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
-    local id = file.has.id and math.tointeger(tonumber(row.id)) or not file.has.id and i
+    local id = file.column_set.id and math.tointeger(tonumber(row.id)) or not file.column_set.id and i
     if not id then
       refuse(path, i, "id", row.id, "an integer")
     end
@@ -59,11 +60,12 @@ local function number_puzzles(file, path, count)
   return numbers
 end
 
--- Returns the share of correct human answers for every puzzle. column: the shares' column by name; nil: the last one.
+-- Returns the share of correct human answers for every puzzle. column: the name of the column of shares; nil: the last
+-- column.
 function M.read_accuracy(path, column, puzzles)
   local file = read(path)
   column = column or file.columns[#file.columns] or "accuracy"
-  must(INPUT, file.has[column], ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
+  must(INPUT, file.column_set[column], ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
     table.concat(file.columns, ", ")))
   must(INPUT, #file.rows == puzzles.count, ("%s: %s; expected %d, as %s was evaluated on"):format(path,
     wording.count(#file.rows, "puzzle"), puzzles.count, puzzles.run))
@@ -72,7 +74,7 @@ function M.read_accuracy(path, column, puzzles)
     local value, number = tonumber(row[column]), numbers[i]
     if not value or not (value >= 0 and value <= 1) then
       refuse(path, i, column, row[column], "a share from 0 to 1")
-    elseif file.has.vectors and puzzles.vectors[number] and tonumber(row.vectors) ~= puzzles.vectors[number] then
+    elseif file.column_set.vectors and puzzles.vectors[number] and tonumber(row.vectors) ~= puzzles.vectors[number] then
       refuse(path, i, "vectors", row.vectors, ("%d, as %s has of puzzle %d"):format(
         puzzles.vectors[number], puzzles.run, number))
     end
@@ -87,8 +89,8 @@ end
 function M.read_trials(path, puzzles)
   local file, trials = read(path), {}
   for _, column in ipairs({ SUBJECT, ITEM, ACCURACY }) do
-    must(INPUT, file.has[column], ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT,
-      ITEM, ACCURACY))
+    must(INPUT, file.column_set[column], ("%s: there is no column %s; expected %s, %s and %s"):format(path, column,
+      SUBJECT, ITEM, ACCURACY))
   end
   for i, row in ipairs(file.rows) do
     local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[ACCURACY])

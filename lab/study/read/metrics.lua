@@ -51,8 +51,8 @@ end
 -- nil.
 function M.complete_scored(study, settings, requested_metric)
   local scored = { split = settings.split or "test", select = settings.select, metric = settings.metric }
-  -- papers print accuracy
-  scored.metric = scored.metric or refers_to_paper(study) and "accuracy" or M.choose_metric(study.cells)
+  local default_metric = refers_to_paper(study) and "accuracy" or M.choose_metric(study.cells) -- papers print accuracy
+  scored.metric = scored.metric or default_metric
   scored.generalises = settings.generalises or choose_criterion(study, scored.metric)
   scored.metric = requested_metric or scored.metric
   return scored

@@ -57,10 +57,10 @@ function M.list_kinds(places)
   return lists.filter({ M.OWN_ANSWERS, M.TEACHER_FORCED }, function(kind) return places.start[kind] ~= nil end)
 end
 
--- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind: by kind of
--- answers, the counted labels of the runs that have this kind.
+-- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind, { <kind of
+-- answers> = the counted labels of those runs that have this kind }.
 function M.add(places_of_runs)
-  local function add(get_counts, summands)
+  local function sum_counts(get_counts, summands)
     local sums = {}
     for _, places in ipairs(summands or places_of_runs) do
       for i, count in ipairs(get_counts(places)) do
@@ -73,19 +73,19 @@ function M.add(places_of_runs)
     local function get_counted(places)
       return places[side].counted
     end
-    local sums = { counted = add(get_counted), counted_by_kind = {} }
+    local sums = { counted = sum_counts(get_counted), counted_by_kind = {} }
     for _, kind in ipairs({ M.OWN_ANSWERS, M.TEACHER_FORCED }) do
       local places_with_kind = lists.filter(places_of_runs, function(places) return places[side][kind] ~= nil end)
       if places_with_kind[1] then
-        sums[kind] = add(function(places) return places[side][kind] end, places_with_kind)
-        sums.counted_by_kind[kind] = add(get_counted, places_with_kind)
+        sums[kind] = sum_counts(function(places) return places[side][kind] end, places_with_kind)
+        sums.counted_by_kind[kind] = sum_counts(get_counted, places_with_kind)
       end
     end
     return sums
   end
   return places_of_runs[1] and { sequences = lists.sum(places_of_runs, function(places) return places.sequences end),
     start = add_side("start"), ["end"] = add_side("end"),
-    first_error = add(function(places) return places.first_error end) } or nil
+    first_error = sum_counts(function(places) return places.first_error end) } or nil
 end
 
 -- Returns the quantile of the places of first errors, interpolated linearly; nil if there is no error.

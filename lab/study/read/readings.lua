@@ -97,8 +97,8 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of the runs in a list whose task is built in, as { question, text }; text has answers and
--- numbers of runs, descending. Other runs have tasks and files of users, on which no paper leaves a question.
+-- Returns the readings of those runs in a list whose task is built in (no paper leaves a question on a user's own task)
+-- as { question, text }. text: the answers, each with its number of runs, the most frequent first.
 function M.count_answers(list)
   local readings = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
   return lists.map(QUESTIONS, function(question)

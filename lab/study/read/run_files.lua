@@ -109,7 +109,8 @@ end
 
 -- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: whether
 -- the line ends with a newline, or has more than max_line bytes; then only max_line + 1 bytes of it are passed. Returns
--- the result of take; nil; or nil and the problem with the file. Memory holds at most a block and a line.
+-- the result of take, or nil if it never returned one; nil and a problem if the file cannot be read. Memory holds at
+-- most a block and a line.
 local function read_lines(path, max_bytes, max_line, take)
   local file, problem = input.open(path, max_bytes)
   if not file then

@@ -154,8 +154,8 @@ local COUNTS = shapes.list(COUNT, MAX_PLACES)
 local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
   { required = { "counted" } })
 
--- Checks that both sides have the same kinds of answers, at least one unless the lists are empty; and that no more
--- sequences have a first error than there are sequences, of which empty lists alone have none.
+-- Checks that both sides have the same kinds of answers; that there is a kind of answers and a sequence, unless the
+-- lists are empty; and that there is at most one first error for each sequence.
 local function check_totals(value, path)
   local has_kind = false
   for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
@@ -176,7 +176,8 @@ local function check_totals(value, path)
   end
 end
 
--- Checks that all lists have a number for each place, and that no more answers are right than labels are counted.
+-- Checks that all lists have a number for each place, and that a place has at most as many right answers as counted
+-- labels.
 local function check_places(value, path)
   path = path == "" and "" or path .. "."
   for _, name in ipairs({ "start", "end" }) do

@@ -10,8 +10,8 @@
 --     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
 --     in_distribution. If there is no such test, choose_test makes another set the test
 --   is_within: whether test has only training lengths, or, for a user's own file, no part beyond training
---   is_trained: only with is_within: whether test has the examples of training, or, without a test file, of validation
---   novel: held-out sets exclude examples of training
+--   is_trained: only with is_within: whether test consists of the examples of training, since the run has no other set
+--   novel: true if held-out sets exclude examples of training
 --   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
 --   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
 --   decoding: for generative models the decoding of all evaluations of the run, "greedy" or "teacher_forced"
@@ -54,7 +54,7 @@ end
 M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 
 -- Removes the level (the noise on embeddings, or the number of passes) from the axes of a line. Returns a new line, the
--- name of the level and its value; or, without a level, only the given line.
+-- name of the level and its value; if the line has no level, only the given line.
 local function split_level(row)
   local level = row.by and lists.find(axes.LEVELS, function(name) return row.by[name] ~= nil end)
   if not level then
@@ -107,10 +107,9 @@ local function has_own_data(run, row)
   end) ~= nil
 end
 
--- Chooses between a generative model's evaluations on its own answers and its teacher-forced evaluations: returns the
--- evaluations with the spec's decoding, or, if they have no line after training, the evaluations with the other
--- decoding. Sets run.decoding. by_decoding: evaluations by decoding; models that are not generative have only the
--- entry "".
+-- Chooses one decoding of a generative model: greedy (the model reads its own answers) or teacher-forced. Returns the
+-- evaluations with the spec's decoding; if they have no line after training, the evaluations with the other decoding.
+-- Sets run.decoding. by_decoding: evaluations by decoding; models that are not generative have only the entry "".
 local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
@@ -317,7 +316,7 @@ end
 -- the result { key, text }, key identifies the grid, and text describes it, such as "mean over 9 lengths 60..500".
 local function describe_grid(run, evaluation)
   local text = format_numbers(run.axis, evaluation.lengths)
-  if evaluation.weighted then
+  if evaluation.is_weighted then
     local count = lists.sum(evaluation.counts, function(examples) return examples end)
     local total = lists.sum(evaluation.totals or evaluation.counts, function(examples) return examples end)
     text = ("share of %s, %s"):format(total > count and ("%d examples, by %d of them"):format(total, count)
@@ -369,13 +368,13 @@ function M.get_score(run, name, metric)
 end
 
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
--- if the evaluation is `weighted`, the mean over lengths if it is not. Lengths without counted labels are skipped. nil
--- without an evaluation, or if another length lacks the metric. metric: by default accuracy.
+-- if is_weighted, otherwise the mean over lengths. Lengths without counted labels are skipped. Returns nil without an
+-- evaluation, or if another length lacks the metric. metric: by default accuracy.
 function M.compute_mean(evaluation, metric)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
   local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
-  local examples = evaluation and evaluation.weighted and (evaluation.totals or evaluation.counts) or {}
+  local examples = evaluation and evaluation.is_weighted and (evaluation.totals or evaluation.counts) or {}
   for i = 1, list and #evaluation.lengths or 0 do
     local value, weight = tonumber(list[i]), examples[i] or 1
     if value then

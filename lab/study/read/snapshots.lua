@@ -1,11 +1,12 @@
 -- Snapshots of studies that were swept into a folder of runs: the cells at that time, whatever the specs are now.
 --
---     RUNS/.studies/<study>.json         of a scale <study>@<scale>.json: title, axes, cells with their resolved specs
---     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
+--     RUNS/.studies/<study>.json         title, axes, cells with their resolved specs; for a scale, the file is
+--                                        <study>@<scale>.json
+--     RUNS/.studies/sources/<digest>.c   the user's own samplers, and networks (.lua), by the digest of their bytes
 --
 -- Input: the folder of all runs, a study's name and scale. Reads files, writes none. Output: M.read returns { study,
--- path, scale, title, axes, scored, labels, cells }. If it returns nil, the snapshot is missing, or the second result
--- describes its damage. A cell is listed once for each of its plans:
+-- path, scale, title, axes, scored, labels, cells }; nil if the snapshot is missing; nil and a text if it is damaged. A
+-- cell is listed once for each of its plans:
 --   id, key   from grid.lua
 --   digest    the plan digest
 --   swept     the time of the sweep

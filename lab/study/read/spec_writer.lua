@@ -63,8 +63,8 @@ local function write_sums(text)
   return table.concat(parts) .. text:sub(position)
 end
 
--- Writes a formula from expression/text.lua as a function that can be traced. The function also reads constants that
--- became numbers in the formula, since an unread parameter is an error.
+-- Writes a formula from expression/text.lua as a function for a spec. The function also reads those parameters that the
+-- formula has as plain numbers, since a parameter that a score does not read is an error.
 local function write_score(formula, parameters)
   local lines = {}
   for _, name in ipairs(canonical.sort_keys(parameters or {})) do

@@ -50,7 +50,7 @@ function M.choose_by_confidence(run, split)
   if not chosen_levels then
     return nil
   end
-  local chosen = { split = split, lengths = lengths, totals = levels[1].totals, weighted = levels[1].weighted,
+  local chosen = { split = split, lengths = lengths, totals = levels[1].totals, is_weighted = levels[1].is_weighted,
     uncounted = levels[1].uncounted }
   for _, name in ipairs({ "counts", "accuracy", "accuracy_teacher_forced", "exact_match", "loss" }) do
     chosen[name] = levels[1][name] and lists.map(chosen_levels, function(level, i) return level[name][i] end)
@@ -133,7 +133,7 @@ function M.choose_by_example(run, split)
     return lists.map(sums, function(sum) return sum[total_name] > 0 and sum[count_name] / sum[total_name] or "" end)
   end
   return { split = split, lengths = first.lengths, counts = first.counts, totals = first.totals,
-    weighted = first.weighted, uncounted = first.uncounted, exact_match = list_shares("exact", "sequences"),
+    is_weighted = first.is_weighted, uncounted = first.uncounted, exact_match = list_shares("exact", "sequences"),
     [run.decoding and "accuracy_teacher_forced" or "accuracy"] = list_shares("correct", "counted") }
 end
 

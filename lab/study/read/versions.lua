@@ -32,11 +32,11 @@ local NOT_IN_PLAN = { id = true, source = true, eval = true, init = true, ["trai
   ["task.name"] = true, ["model.source"] = true }
 
 -- Returns the values, by path, that are part of a plan although NOT_IN_PLAN names their fields: values of evaluation,
--- and the steps or epochs over which the learning rate falls.
+-- and the steps or epochs over which the learning rate fall_end.
 local function list_exceptions(resolved)
-  local falls = features.get_fall(resolved) or {}
+  local fall_end = features.get_fall(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
-    ["train.steps"] = falls.steps, ["train.epochs"] = falls.epochs }
+    ["train.steps"] = fall_end.steps, ["train.epochs"] = fall_end.epochs }
 end
 
 local function format_value(value)
@@ -124,7 +124,7 @@ end
 -- number of further differences.
 function M.describe(study, cell, version)
   local texts = {}
-  if not cell.spec then -- cell.lost_text: a text on a missing initial checkpoint, or nil
+  if not cell.spec then -- lost_text: a text on a missing initial checkpoint, or nil
     return { cell.lost_text or cell.source and ("the cell waits for %s now"):format(cell.source.id)
       or "the study has no such cell now" }
   elseif version.digest ~= cell.spec.plan.digest then

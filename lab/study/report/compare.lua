@@ -105,7 +105,7 @@ local function find_first_difference(a, b)
   return nil, common_count
 end
 
--- Returns both values as text: with four digits, with nine if they are equal in four, or else with all.
+-- Returns both values as text, with the smallest number of digits in which they differ: four, nine, or all.
 local function show_both(a, b)
   for _, form in ipairs(math.type(a) == "float" and math.type(b) == "float" and { "%.4g", "%.9g" } or {}) do
     if form:format(a) ~= form:format(b) then
@@ -157,9 +157,14 @@ local function make_title(metric)
   return (measures.by_name[metric].title:gsub("^%l", string.upper))
 end
 
--- Returns the curves to show, { name (of files), title, corner (the name of x), a, b (lists of points { x, value } of
--- each run), form (of values, for string.format, without %), percent }, without curves that neither run has. metric:
--- the only metric to show; nil: all metrics.
+-- Returns the curves to show, without curves that neither run has. metric: the only metric to show; nil: all metrics. A
+-- curve:
+--   name      the name of its files
+--   title     its title
+--   corner    the name of x
+--   a, b      lists of points { x, value }, one for each run
+--   form      the format of values for string.format, without %
+--   percent   whether values are in percent
 local function list_curves(a, b, metric)
   local curve_pairs = {}
   local function add(pair, list_points)
@@ -171,8 +176,8 @@ local function list_curves(a, b, metric)
       return lists.map(run.metrics, function(row) return row[name] and { row.step, row[name] } end)
     end)
   end
-  local generative = a.decoding or b.decoding
-  local names = metric and { metric } or generative and { "exact_match", "accuracy", "accuracy_teacher_forced" }
+  local is_generative = a.decoding or b.decoding
+  local names = metric and { metric } or is_generative and { "exact_match", "accuracy", "accuracy_teacher_forced" }
     or { "accuracy" }
   local axis = a.axis == b.axis and a.axis or "length"
   for _, name in ipairs(names) do

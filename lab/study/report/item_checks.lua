@@ -48,10 +48,10 @@ local function make_word_check(problem, known_names)
   end
 end
 
--- Makes a check of a value by fits(value); problem: a text in which %s stands for the value.
-local function make_form_check(fits, problem, expected)
+-- Makes a check that a value is valid by is_valid(value); problem: a text in which %s stands for the value.
+local function make_form_check(is_valid, problem, expected)
   return function(_, _, value)
-    if not fits(value) then
+    if not is_valid(value) then
       return problem:gsub("%%s", function() return diagnostics.show(value) end), expected
     end
   end
@@ -61,8 +61,9 @@ local checks = { value = make_word_check("not a value of a table", { "hours", "m
   show = make_word_check("nothing to show", { "median", "max" }),
   set = make_word_check("not a set", study_module.SPLITS) }
 
--- Makes a check of a list with check(study, item, value) for values. is_scaled: in a scale, the list may be empty.
-local function make_list_check(check, list_problem, expected, is_scaled)
+-- Makes a check of a list, in which check(study, item, value) checks each value. may_be_empty: whether the list may be
+-- empty in a scale of a study, since a scale leaves out values.
+local function make_list_check(check, list_problem, expected, may_be_empty)
   return function(study, item, value)
     for _, item_value in ipairs(type(value) == "table" and value or {}) do
       local problem, expected_value, hint = check(study, item, item_value)
@@ -70,7 +71,7 @@ local function make_list_check(check, list_problem, expected, is_scaled)
         return problem, expected_value, hint
       end
     end
-    if type(value) ~= "table" or #value == 0 and not (is_scaled and study.scale) then
+    if type(value) ~= "table" or #value == 0 and not (may_be_empty and study.scale) then
       return list_problem, expected
     end
   end

@@ -1,8 +1,8 @@
 -- Checks the items of a study's `report`, and fills in their defaults.
 --
--- Input: a study with axes and `report`, a list of items. Output: a list of complete items, each once for each of its
--- pages, with `index`, its number in `report`; or nil and a message that names the file and the field. docs/reports.md
--- describes each kind.
+-- Input: a study with axes and `report`, a list of items. Output: a list of complete items, in which an item occurs
+-- once for each of its pages; the field `index` is the item's index in `report`. Or nil and a message that names the
+-- file and the field. docs/reports.md describes each kind.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -25,6 +25,8 @@ local find_axis = score_tables.find_axis
 --   numbers   the name of an axis of the study whose values are numbers
 --   place     the name of an axis of the study or of evaluations
 --   values    a list of names on the item's axis
+--   none      no value: this kind of item lacks the field, although COMMON has it
+-- The names of the other kinds say what the value is, such as "percent".
 local KINDS = {
   table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
@@ -155,29 +157,30 @@ local function make_defaults(study, max)
     return has_several(axis) and not is_chosen[axis] and axis.name or nil
   end)
   local rows, columns = table_axes[1].name, table_axes[2] and table_axes[2].name
-  local function item(kind, fields)
+  local function make_item(kind, fields)
     return lists.merge({ kind = kind, pages = pages }, fields)
   end
   local list = lists.map({ "median", max and "max" or nil }, function(value)
-    return item("table", { value = value, rows = rows, columns = columns })
+    return make_item("table", { value = value, rows = rows, columns = columns })
   end)
-  list[#list + 1] = item("curves", { panels = columns and rows, lines = columns or rows })
+  list[#list + 1] = make_item("curves", { panels = columns and rows, lines = columns or rows })
   local placed_lengths = choose_placed_lengths(study)
-  list[#list + 1] = placed_lengths and item("places", { lines = columns or rows, at = placed_lengths,
+  list[#list + 1] = placed_lengths and make_item("places", { lines = columns or rows, at = placed_lengths,
     pages = lists.join(columns and has_several(table_axes[1]) and { rows } or {}, pages) })
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
-    list[#list + 1] = item("progress", { panels = columns and rows, lines = columns or rows, splits = { split } })
+    list[#list + 1] = make_item("progress", { panels = columns and rows, lines = columns or rows,
+      splits = { split } })
   end
   local numbers = lists.find(table_axes, function(axis)
     return has_several(axis) and not lists.find(axis.values, function(value) return not tonumber(value) end)
   end)
   local line_axis = lists.find(table_axes, function(axis) return axis ~= numbers end)
-  list[#list + 1] = numbers and item("axis", { x = numbers.name, lines = line_axis and line_axis.name,
+  list[#list + 1] = numbers and make_item("axis", { x = numbers.name, lines = line_axis and line_axis.name,
     show = max and "max" or nil })
   return list
 end
 
--- Returns a name, or a table of names, as texts, as axes have them: a study may give names as numbers.
+-- Returns a name, or a table of names, as texts. A study may give names as numbers, but axes have names as texts.
 local function name_values(value)
   if type(value) ~= "table" then
     return nodes.get_name(value)

@@ -24,8 +24,8 @@ local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
 end
 
--- Returns the study that a sweep's snapshot records, for a study whose file cannot be read because of `message`;
--- without a snapshot nil, and `message` if the user named the study. Appends messages to problems.
+-- Returns the study that a sweep's snapshot records, for a study whose file cannot be read because of `message`.
+-- Without a snapshot, returns nil, and also `message` if the user named the study. Appends messages to problems.
 local function replace_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, get_base_name(name), scale)
   local reason = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
@@ -95,8 +95,8 @@ local function read(options, expanded)
   return study
 end
 
--- Makes a function that returns the plan of a cell's best run: the plan of the cell's spec, or, if the cell has no spec
--- or the run is of an earlier version, the plan of the spec in run.json; nil if it is unknown.
+-- Makes a function that returns the plan of a cell's best run: the plan of the cell's spec; if the cell has no spec or
+-- the run is of an earlier version, the plan of the spec in run.json. The function returns nil if the plan is unknown.
 local function make_planner(project)
   local plans = {}
   return function(cell)

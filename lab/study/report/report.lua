@@ -90,8 +90,9 @@ local function read_published(project, study, checked_items)
   return { by_item = by_item, setting = setting }
 end
 
--- Functions that make the tables and the figures of items, by kind; a figure may come with tables, which may have names
--- of their own. A figure has panels for curves.lua, or a script. A figure and a table may have `file`, a further file.
+-- Functions that make the tables and the figures of items, by kind. A function of a figure may return tables, too, and
+-- these may have names of their own. A figure has panels for curves.lua, or a script. A figure and a table may have
+-- `file`, a further file.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
   spread = spread.make_table, claim = claims.make_table }
@@ -132,7 +133,7 @@ local function make_file_name(item)
 end
 
 -- Returns a sentence on each item of a study's report that fits no cell on any of its pages. checked_items: the items,
--- once per page. fitted_items: the set of the numbers, in the report, of items that fit a cell.
+-- once per page. fitted_items: the set of the indices of those items of the report that fit a cell.
 local function describe_unfitted(checked_items, fitted_items)
   return lists.map(lists.group(checked_items, function(item) return item.index end), function(pages)
     local last = pages[#pages]
@@ -195,7 +196,8 @@ local function make_command_formatter(options, study)
   end
 end
 
--- Makes the paragraphs below the title, a list of { text, flagged }: scores, then flagged limits of comparing them.
+-- Makes the paragraphs below the title, a list of { text, is_flagged }: first about the scores, then, flagged, about
+-- limits of comparing them.
 local function make_lead(report, study)
   local requested_count, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
@@ -214,7 +216,7 @@ local function make_lead(report, study)
       .. "measure of a reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
       table.concat(differing, ", ") .. (#differing == 1 and " differs" or " differ")))
   end
-  return lists.append(lead, lists.map(remarks, function(text) return { text = text, flagged = true } end))
+  return lists.append(lead, lists.map(remarks, function(text) return { text = text, is_flagged = true } end))
 end
 
 -- Returns the report:

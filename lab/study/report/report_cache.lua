@@ -78,7 +78,8 @@ local function measure_clock_lag(path)
   return math.max(0, os.time() - (lfs.attributes(path, "modification") or 0))
 end
 
--- Dates the written files before the start of reading, so that later changes alter the times. Returns states by path.
+-- Sets the times of the written files to just before the start of reading, so that every later change alters these
+-- times. Returns the files' states by path.
 local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do
@@ -89,10 +90,10 @@ local function stamp_files(report)
   return states
 end
 
--- Stores a report { said (texts), code, message, start_time (of reading), out, files (for write.files) }. read: the
--- dependencies. If a dependency was changed shortly before `start_time` or since, or another report has changed a
+-- Stores a report { said (texts), code, message, start_time (of reading), out, files (for write.files) }. read_states:
+-- the dependencies. If a dependency was changed shortly before start_time or later, or another report has changed a
 -- written file, nothing is stored, and an earlier record of the key is removed.
-function M.keep(key, report, read)
+function M.keep(key, report, read_states)
   local record_path = find_record(key)
   if not record_path then
     return
@@ -103,17 +104,17 @@ function M.keep(key, report, read)
     return paths.resolve(report.out .. "/" .. file.path)
   end))
   report.written_paths[paths.resolve(report.out)] = true
-  dependencies.add_modules(read)
-  dependencies.remove(read, report.written_paths)
+  dependencies.add_modules(read_states)
+  dependencies.remove(read_states, report.written_paths)
   local is_replaced = lists.find(report.files, function(file) -- by another report
     return file.text and write.read(report.out .. "/" .. file.path) ~= file.text
   end)
-  if is_replaced or not dependencies.are_settled(read, start_time) or not dependencies.are_unchanged(read,
-    report.written_paths) then
+  if is_replaced or not dependencies.are_settled(read_states, start_time)
+    or not dependencies.are_unchanged(read_states, report.written_paths) then
     os.remove(record_path)
     return
   end
-  for path, state in pairs(read) do
+  for path, state in pairs(read_states) do
     states[path] = states[path] or state
   end
   local text = format_record(key, report, states)

@@ -76,8 +76,8 @@ local function format_mask(mask, is_causal)
 end
 
 -- Returns the masks of a spec in words, such as "causal" or "decoder: window of 1 before and 0 after"; nil without
--- attention. In an encoder-decoder, the mask of `encoding` is that of the decoder, which sees no later keys in any
--- case; if it hides no more keys than that, the text has no part for it.
+-- attention. In an encoder-decoder, the mask of `encoding` is the decoder's mask. A decoder sees no later keys in any
+-- case; the text has a part for its mask only if this mask hides more keys.
 local function format_masks(spec)
   local encoding, kind = lists.get(spec, "encoding"), lists.get(spec, "model.kind")
   if not encoding or kind == "recurrent" then
@@ -108,12 +108,13 @@ local function format_capacity(capacity)
     or capacity.kind .. " without limit"
 end
 
--- The settings: the name in the paper's file, and a function that returns the value of an evaluated run. optional: a
--- run without a value is left out, and not shown as "not recorded"; axis: studies with this axis omit the setting;
--- usual: a value that is not shown if no run has another.
+-- The settings: the name in the paper's file, and a function that returns the value of an evaluated run, or nil.
+--   is_optional   whether a run without a value is left out, and not shown as "not recorded"
+--   axis          the name of an axis; a study with this axis omits the setting
+--   usual_value   a value that is not shown if no run has another value
 local SETTINGS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, axis = "task" },
-  { "task options", format_options, optional = true },
+  { "task options", format_options, is_optional = true },
   { "model", function(run)
     local model = get_field(run, "model")
     local layers = model and wording.format_layers(model)
@@ -123,10 +124,10 @@ local SETTINGS = {
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },
-  { "architecture", function(run) return format_architecture(get_field(run, "model")) end, optional = true },
-  { "mask", function(run) return format_masks(run.facts.spec) end, optional = true, usual = "full" },
-  { "parameters", function(run) return run.facts.parameters end, optional = true },
-  { "optimiser", function(run) return format_optimiser(get_field(run, "train")) end, optional = true },
+  { "architecture", function(run) return format_architecture(get_field(run, "model")) end, is_optional = true },
+  { "mask", function(run) return format_masks(run.facts.spec) end, is_optional = true, usual_value = "full" },
+  { "parameters", function(run) return run.facts.parameters end, is_optional = true },
+  { "optimiser", function(run) return format_optimiser(get_field(run, "train")) end, is_optional = true },
   { "steps", function(run) return ("%d"):format(run.test.step) end },
   { "batch", function(run) return get_field(run, "train.batch") end },
   { "training lengths", function(run)
@@ -137,7 +138,7 @@ local SETTINGS = {
     local text = format_lengths(run.test.lengths)
     return run.axis ~= "length" and ("those of the examples, by %s %s"):format(run.axis, text) or text
   end },
-  { "examples per length", function(run) return run.test.mixed and "mixed" or ("%d"):format(run.test.examples) end },
+  { "examples per length", function(run) return run.test.is_mixed and "mixed" or ("%d"):format(run.test.examples) end },
   { "precision", function(run) return run.facts.precision or "float32" end },
   { "machine", function(run) return run.facts.machine end },
   { "compiler, instruction-set level", function(run)
@@ -170,9 +171,9 @@ function M.list(study, published)
     local is_axis = lists.has(lists.get_names(study.axes), setting.axis)
     local texts = is_axis and {} or list_texts(function(run)
       local text = setting[2](run)
-      return text and tostring(text) or not setting.optional and "not recorded" or nil
+      return text and tostring(text) or not setting.is_optional and "not recorded" or nil
     end)
-    texts = #texts == 1 and texts[1] == setting.usual and {} or texts
+    texts = #texts == 1 and texts[1] == setting.usual_value and {} or texts
     local value = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
       or texts[1] and table.concat(texts, "; ")
     if value or paper[name] and not is_axis then

@@ -46,7 +46,8 @@ local function list_points(places, side, kind)
   end)
 end
 
--- Makes the panel of a number, a side and a kind of answers; nil without points.
+-- Makes the panel of a number (a length, or a number on the first axis), a side and a kind of answers; nil without
+-- points.
 local function make_panel(line_entries, axis, number, side, kind, styles)
   local words = { ("%s %g"):format(axis, number), SIDES[side], kind and ANSWERS[kind] }
   local panel = { title = table.concat(words, ", "), xlabel = "place " .. SIDES[side], ylabel = "token accuracy",
@@ -117,7 +118,7 @@ local function tabulate_places(study, item, line_entries, axis, kinds, number)
         return text
       end)
       texts[#texts + 1] = ("%d"):format(counted_labels)
-      return { texts = texts, number = entry.line.cell and entry.line.cell.number, missing = counted_labels == 0 }
+      return { texts = texts, number = entry.line.cell and entry.line.cell.number, is_missing = counted_labels == 0 }
     end) }
   end)
   local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
@@ -136,7 +137,7 @@ local function make_error_entry(entry, number)
   local places = places_module.add(list_places(entry, number))
   local cell_number = entry.line.cell and entry.line.cell.number
   if not places then
-    return { texts = { entries.MISSING, "", "", "" }, number = cell_number, missing = true }
+    return { texts = { entries.MISSING, "", "", "" }, number = cell_number, is_missing = true }
   end
   local errors = lists.sum(places.first_error, function(count) return count end)
   local median = places_module.find_error_quantile(places, 0.5)

@@ -22,7 +22,7 @@ local scales = require("lab.study.report.figures.scales")
 
 local M = {}
 
-local quote, number = gnuplot.quote, gnuplot.format_number
+local quote, format_number = gnuplot.quote, gnuplot.format_number
 
 M.POINTS = 100 -- maximum number of points of a curve; beyond it, neighbours are averaged
 
@@ -56,7 +56,7 @@ end
 
 local function make_block(name, points)
   return gnuplot.make_block(name, lists.map(M.thin(points), function(point)
-    return table.concat(lists.map(point, number), " ")
+    return table.concat(lists.map(point, format_number), " ")
   end))
 end
 
@@ -77,18 +77,18 @@ local function make_blocks(figure)
   return blocks
 end
 
--- Returns the words `with ...` for a line. every: the number of points from one symbol to the next, nil: 1. gnuplot
--- expects the transparency of a colour before red, green and blue.
-local function format_style(style, faint, every)
+-- Returns the words `with ...` for a line. symbol_distance: the number of points from one symbol to the next, by
+-- default 1. gnuplot expects the transparency of a colour before red, green and blue.
+local function format_style(style, faint, symbol_distance)
   local colour, point = faint and "#a8" .. style.colour:sub(2) or style.colour, not faint and style.point
   return ("with %s lw %s dt %s%s lc rgb '%s'"):format(point and "linespoints" or "lines", faint and "1" or "2.2",
-    style.dash, point and (" pt %d ps 0.8 pi %d"):format(point, every or 1) or "", colour)
+    style.dash, point and (" pt %d ps 0.8 pi %d"):format(point, symbol_distance or 1) or "", colour)
 end
 
 -- Returns the lines that set the scale of the y axis. Every panel needs them, since gnuplot retains the last scale.
 local function format_scale(axis)
   if axis.zoom then
-    local limit = number(100 + scales.ZOOM_OFFSET)
+    local limit = format_number(100 + scales.ZOOM_OFFSET)
     return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
       :format(limit, limit, ZOOMED)
   end
@@ -98,41 +98,42 @@ end
 local function format_ranges(panel)
   local x = panel.x
   local tics = x.ticks and ("(%s)"):format(table.concat(x.ticks, ", ")) or x.log and "autofreq"
-    or number(scales.choose_step(x[2] - x[1]))
-  return table.concat({ format_scale(panel.y), ("set xrange [%s:%s]"):format(number(x[1]), number(x[2])),
-    ("set yrange [%s:%s]"):format(number(panel.y[1]), number(panel.y[2])),
+    or format_number(scales.choose_step(x[2] - x[1]))
+  return table.concat({ format_scale(panel.y), ("set xrange [%s:%s]"):format(format_number(x[1]), format_number(x[2])),
+    ("set yrange [%s:%s]"):format(format_number(panel.y[1]), format_number(panel.y[2])),
     x.log and ("set logscale x %d"):format(x.log) or "unset logscale x", "set xtics nomirror " .. tics,
     panel.percent and "set format y '%g%%'" or "set format y '%g'",
     not panel.y.zoom and "set ytics nomirror " .. (panel.y.step or panel.percent and 20 or "autofreq") or nil }, "\n")
 end
 
--- on_page: names of levels are next to the panel, not in it.
+-- Returns the lines that draw a panel's marks, levels and labels. on_page: whether the panel is on the HTML page; there
+-- the names of levels are next to the panel, and not in it.
 local function format_marks(panel, on_page)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
     lines[#lines + 1] = ("set object 1 rectangle from %s,graph 0 to %s,graph 1 fc rgb '#e8999977' fs solid noborder "
-      .. "behind"):format(number(panel.shade[1]), number(panel.shade[2]))
+      .. "behind"):format(format_number(panel.shade[1]), format_number(panel.shade[2]))
   end
   lists.append(lines, lists.map(panel.marks or {}, function(mark, i)
     return ("set arrow %d from %s,graph 0 to %s,graph 1 nohead dt (8,5) lw 1.4 lc rgb '#888888'"):format(i,
-      number(mark[1]), number(mark[1]))
+      format_number(mark[1]), format_number(mark[1]))
   end))
   lists.append(lines, lists.map(panel.levels or {}, function(level)
     local shift = level[3] or 0
     return ("set label %s at graph %s, first %s left offset 0,%s font ',%d' tc rgb '#777777'"):format(quote(level[2]),
-      on_page and "1.01" or "0.02", number(level[1]), number(on_page and shift or shift ~= 0 and shift or 0.5),
-      on_page and 12 or 9)
+      on_page and "1.01" or "0.02", format_number(level[1]),
+      format_number(on_page and shift or shift ~= 0 and shift or 0.5), on_page and 12 or 9)
   end))
   return table.concat(lists.append(lines, lists.map(panel.labels or {}, function(label)
-    return ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), number(label[1]), number(label[2]),
-      label[4])
+    return ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), format_number(label[1]),
+      format_number(label[2]), label[4])
   end)), "\n")
 end
 
 -- Returns the parts of gnuplot's plot command for a panel, in the order of drawing: { words, curve (nil for a level) }.
 local function list_parts(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
-    return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
+    return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(format_number(level[1]),
       i == 1 and "(2,3)" or "(8,3)") }
   end)
   lists.append(parts, lists.map(panel.curves, function(curve)

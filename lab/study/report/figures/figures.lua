@@ -91,9 +91,9 @@ local function add_cell(panel, cell, title, style, scored)
     return #points > 0 and points or nil
   end)
   panel.levels = M.make_levels(cell.task, scored.metric)
-  panel.thinned = panel.thinned or points_by_run[1] and #points_by_run[1] > curves.POINTS
+  panel.is_thinned = panel.is_thinned or points_by_run[1] and #points_by_run[1] > curves.POINTS
   local samples = #chosen_runs == 1 and make_sample_band(chosen_runs[1], scored) or nil
-  panel.samples = panel.samples or samples ~= nil
+  panel.has_sample_band = panel.has_sample_band or samples ~= nil
   seed_curves.add_curves(panel, points_by_run, style, title, { mean = seed_curves.average(points_by_run), band = samples
     or seed_curves.find_quartiles(points_by_run), cell = cell.number })
 end
@@ -144,14 +144,14 @@ function M.make_by_length(study, item)
   local strips = lists.map(figure.panels, function(panel) return panel.strip end)
   lists.append(figure.legend, lists.drop_repeats(lists.collect(strips, function(strip) return strip.legend end)))
   figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
-  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (has_panel_with("samples") and SAMPLES_TEXT or ""),
+  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (has_panel_with("has_sample_band") and SAMPLES_TEXT or ""),
     captions.name_answers(study), captions.name_rates(study),
     axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     strips[1] and novelty_strip.CAPTION,
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
       and "Flat lines: chance, and the majority baseline where it is higher",
-    has_panel_with("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points"):format(
-      curves.POINTS))
+    has_panel_with("is_thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points")
+      :format(curves.POINTS))
   return figure
 end
 
@@ -165,7 +165,7 @@ local function list_timed_scores(run, metric)
   end)
 end
 
--- Returns the means of the points at equal indices of several lists; the result ends with the shortest list.
+-- Returns the means of the points at equal indices of several lists. The result is as long as the shortest list.
 local function average_timed(timed_runs)
   local mean = {}
   while timed_runs[1] and not lists.find(timed_runs, function(points) return not points[#mean + 1] end) do
@@ -200,7 +200,7 @@ local function tabulate_times(study, item, times, threshold)
   local rows = lists.map(score_tables.list_along(study, item, item.lines), function(line)
     local time = times[line.name]
     return { line.label, ("%d of %d"):format(time.reached, time.runs), format_time(time.median),
-      format_time(time.fastest), cell = line.cell, missing = time.runs == 0 }
+      format_time(time.fastest), cell = line.cell, is_missing = time.runs == 0 }
   end)
   local titles = lists.map({ item.slow, item.fast }, function(name)
     return score_tables.label(study, item.lines, name)
@@ -216,7 +216,7 @@ local function tabulate_times(study, item, times, threshold)
   local title = ("Training time to %g%% %s"):format(threshold, entries.name_metric(study))
   local model = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), caption = caption,
     heads = { item.lines, "runs", "median", "fastest" }, rows = rows })
-  model.rows[#rows].last = true
+  model.rows[#rows].is_summary = true
   return model
 end
 

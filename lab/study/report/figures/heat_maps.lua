@@ -27,7 +27,8 @@ local SINGLE_WIDTH = 330 -- minimum pixels of the width of a single panel, for t
 local MAX_COLUMNS = 16 -- columns of a table, and columns of squares with numbers
 local NAN = 0 / 0
 
--- Returns the evaluated conditions of a run on axes of evaluations, by name: { by, value, trained }.
+-- Returns the evaluated conditions of a run on the axes of evaluations with these names: { by, value, trained }.
+-- trained: whether the condition is a training length, or is not beyond training.
 local function list_conditions(run, study, names)
   local metric, factor = study.scored.metric, metrics.by_name[study.scored.metric].factor
   local function make(axis_values, value, trained)
@@ -38,8 +39,9 @@ local function list_conditions(run, study, names)
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
       local axis_values = condition.by
-      local fits = axis_values[names[1]] and axis_values[names[2]] and #canonical.sort_keys(axis_values) == 2
-      return fits and make(axis_values, condition[metric], not condition.beyond) or nil
+      local has_both_axes = axis_values[names[1]] and axis_values[names[2]]
+        and #canonical.sort_keys(axis_values) == 2
+      return has_both_axes and make(axis_values, condition[metric], not condition.beyond) or nil
     end)
   end
   local in_distribution = run.parts and run.parts.in_distribution
@@ -85,16 +87,16 @@ end
 
 -- Returns the map of a panel: { title, values (row-major, NaN for gaps), trained, counts }.
 local function make_map(title, points, rows, columns)
-  local by_row = {}
+  local points_by_row = {}
   for _, point in ipairs(points) do
-    by_row[point.row] = by_row[point.row] or {}
-    by_row[point.row][point.column] = by_row[point.row][point.column] or {}
-    table.insert(by_row[point.row][point.column], point)
+    points_by_row[point.row] = points_by_row[point.row] or {}
+    points_by_row[point.row][point.column] = points_by_row[point.row][point.column] or {}
+    table.insert(points_by_row[point.row][point.column], point)
   end
   local map = { title = title, values = {}, trained = {}, counts = {} }
   for _, row in ipairs(rows) do
     for _, column in ipairs(columns) do
-      local cell_points = by_row[row] and by_row[row][column] or {}
+      local cell_points = points_by_row[row] and points_by_row[row][column] or {}
       local index = #map.values + 1
       map.values[index] = statistics.mean(lists.map(cell_points, function(point) return point.value end)) or NAN
       map.trained[index], map.counts[index] = lists.find(cell_points, function(point) return point.trained end) ~= nil,

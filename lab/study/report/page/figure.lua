@@ -107,8 +107,8 @@ local function make_value_cell(panel, entry, x)
     and (" <small>(%s to %s)</small>"):format(format_number(panel, band[2]), format_number(panel, band[3])) or "")
 end
 
--- Returns the table of a panel's numbers, unfolded if `open`; column titles link to runs.
-local function make_numbers(figure, panel, series, xs, open)
+-- Returns the table of a panel's numbers, whose column titles link to runs. is_open: whether the table is unfolded.
+local function make_numbers(figure, panel, series, xs, is_open)
   local heads = lists.map(series, function(entry)
     return ('<th scope="col" data-line="%d">%s</th>'):format(entry.number, link_cell(entry.curve.cell,
       escape(entry.curve.line)))
@@ -122,7 +122,7 @@ local function make_numbers(figure, panel, series, xs, open)
     .. '</tbody></table>'):format(escape(panel.ylabel) .. (panel.percent and ", percent" or ""), escape(panel.xlabel),
     table.concat(heads), table.concat(rows, "\n"))
   return ('<details class="numbers"%s><summary>Numbers<span class="unseen"> of %s</span></summary>%s</details>'):format(
-    open and ' open="open"' or "", escape(title), html.wrap("Numbers of " .. title, body))
+    is_open and ' open="open"' or "", escape(title), html.wrap("Numbers of " .. title, body))
 end
 
 -- Returns the text alternative of a picture: the first and the last number of each line.
@@ -136,7 +136,7 @@ local function describe_picture(panel, series)
     panel.ylabel .. (panel.percent and " in percent" or ""), panel.xlabel, table.concat(parts, "; "))
 end
 
--- svg, strip_svg: pictures of the panel and of its strip, or nil.
+-- Returns a panel's pictures and table. svg, strip_svg: pictures of the panel and of its strip, or nil.
 local function make_panel_body(figure, panel, svg, strip_svg, line_numbers)
   local series, xs = list_series(panel, line_numbers)
   local title = panel.title and panel.title ~= "" and ("<h3>%s</h3>"):format(escape(panel.title)) or ""

@@ -23,7 +23,8 @@ local function make_head_row(model)
     model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
 end
 
--- Makes the i-th cell of an entry. The first, our value, links to its runs. No line break splits a deviation.
+-- Makes the i-th cell of an entry. The first cell has our value, which links to its runs. No line break splits "±" from
+-- its number.
 local function make_cell(entry, i)
   local text = escape.html(entry.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
@@ -32,7 +33,7 @@ local function make_cell(entry, i)
     text = ('<a href="#cell-%d"%s>%s</a>'):format(entry.number,
       entry.note and (' title="%s"'):format(escape.html(entry.note)) or "", text)
   end
-  local class = entry.missing and ' class="missing"' or entry.best and ' class="best"' or ""
+  local class = entry.is_missing and ' class="missing"' or entry.is_best and ' class="best"' or ""
   local detail = entry.detail and (" <small>%s</small>"):format(escape.html(entry.detail)) or ""
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
@@ -44,7 +45,8 @@ local function make_row(model, row)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.escape_name(row.title)) or ""
     local second = count > 1 and ('<th scope="row">%s</th>'):format(escape.html(sub)) or ""
-    local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"' or row.last and ' class="last"' or ""
+    local class = i > 1 and ' class="beside"' or count > 1 and ' class="first"'
+      or row.is_summary and ' class="last"' or ""
     return ("<tr%s>%s%s%s</tr>"):format(class, head, second, table.concat(cells))
   end), "\n")
 end
@@ -87,10 +89,11 @@ end
 
 -- Removes all definitions of gnuplot's symbols but the first, since they are equal.
 local function drop_repeated_symbols(text)
-  local first = true
+  local is_first = true
   return (text:gsub("<defs>.-</defs>", function(symbols)
-    first, symbols = false, first and symbols or ""
-    return symbols
+    local kept_symbols = is_first and symbols or ""
+    is_first = false
+    return kept_symbols
   end))
 end
 

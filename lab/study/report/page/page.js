@@ -31,14 +31,15 @@ function follow(panel, names) {
   rule.className = "rule";
   picture.after(rule, box);
   const show = event => {
-    const at = picture.getBoundingClientRect();
-    const x = (event.clientX - at.left) / at.width;
+    const bounds = picture.getBoundingClientRect();
+    const x = (event.clientX - bounds.left) / bounds.width;
     const row = nearest(rows, x);
     const lines = names.filter(name => name.firstChild.getAttribute("aria-pressed") === "true").map(name => {
-      const own = rows.filter(one => one.querySelector(`[data-line="${name.dataset.toggle}"]`)?.textContent);
+      const cell = `[data-line="${name.dataset.toggle}"]`;
+      const rowsWithValue = rows.filter(candidate => candidate.querySelector(cell)?.textContent);
       const line = document.createElement("div");
-      if (own.length) {
-        const value = nearest(own, x).querySelector(`[data-line="${name.dataset.toggle}"]`).textContent;
+      if (rowsWithValue.length) {
+        const value = nearest(rowsWithValue, x).querySelector(cell).textContent;
         line.append(name.querySelector("svg").cloneNode(true), ` ${name.textContent.trim()} ${value}`);
       }
       return line;

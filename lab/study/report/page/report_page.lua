@@ -130,7 +130,7 @@ function M.render(report, pictures)
     local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
     add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
-  local lead = lists.map(report.lead, function(paragraph) return make_paragraph(paragraph.text, paragraph.flagged
+  local lead = lists.map(report.lead, function(paragraph) return make_paragraph(paragraph.text, paragraph.is_flagged
     and "flag") end)
   return html.make_page({ title = report.title, lead = table.concat(lead, "\n") .. make_settings(report)
     .. make_code_block(report.command), sections = sections })

@@ -24,12 +24,12 @@ local function find_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Returns the sets on which any run was evaluated, and last the parts of test that are beyond training on given axes;
--- and whether some sets are parts of test.
+-- Returns the sets on which any run was evaluated; the last of them are the parts of test that are beyond training on
+-- given axes. Second result: whether some sets are parts of test.
 local function list_sets(study)
-  local is_evaluated, axis_sets, parts = {}, {}, false
+  local is_evaluated, axis_sets, has_parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do
-    parts = parts or run.parts ~= nil
+    has_parts = has_parts or run.parts ~= nil
     for _, set in ipairs(SETS) do
       is_evaluated[set] = is_evaluated[set] or find_evaluation(run, set) ~= nil
     end
@@ -37,7 +37,8 @@ local function list_sets(study)
       axis_sets[#axis_sets + 1], is_evaluated[entry.name] = not is_evaluated[entry.name] and entry.name or nil, true
     end
   end
-  return lists.append(lists.map(SETS, function(set) return is_evaluated[set] and set or nil end), axis_sets), parts
+  return lists.append(lists.map(SETS, function(set) return is_evaluated[set] and set or nil end), axis_sets),
+    has_parts
 end
 
 local function compute_median(cell, set, metric)
@@ -68,9 +69,9 @@ local function describe_grids(study, sets)
   return #texts > 0 and ("sets: %s"):format(table.concat(texts, ", ")) or nil
 end
 
-local function explain_numbers(names, parts)
+local function explain_numbers(names, has_parts)
   local texts = { lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and ANSWERS or nil }
-  texts[#texts + 1] = parts and "the set test has the parts in_distribution and beyond" or nil
+  texts[#texts + 1] = has_parts and "the set test has the parts in_distribution and beyond" or nil
   return table.concat(texts, "; ")
 end
 
@@ -80,13 +81,13 @@ local function make_entry(cell, set, names)
     return value and metrics.by_name[name].form:format(value) or ""
   end) }
   if #runs.get_chosen_runs(cell) == 0 then
-    entry.texts[1], entry.missing = entries.MISSING, true
+    entry.texts[1], entry.is_missing = entries.MISSING, true
   end
   return entry
 end
 
 function M.make_cells_table(study)
-  local sets, parts = list_sets(study)
+  local sets, has_parts = list_sets(study)
   if #sets == 0 then
     return nil
   end
@@ -100,7 +101,7 @@ function M.make_cells_table(study)
     end) }
   end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    caption = captions.join(explain_numbers(names, parts), captions.name_answers(study), captions.name_rates(study),
+    caption = captions.join(explain_numbers(names, has_parts), captions.name_answers(study), captions.name_rates(study),
       describe_grids(study, sets)), corner = "cell", subs = subs, columns = entries.make_columns(sets), rows = rows,
       notes = {} }
 end

@@ -108,9 +108,11 @@ function M.join(...)
   return #parts > 0 and table.concat(parts, " ") or nil
 end
 
--- Returns all sentences on a table of scores; nil without scores. rated: the scores are at the chosen learning rate.
-function M.describe(study, rated)
-  return M.join(M.name_grid(study), M.name_answers(study), M.name_stopping(study), rated and M.name_rates(study))
+-- Returns all sentences on a table of scores; nil without scores. has_chosen_rate: whether the scores are at the chosen
+-- learning rate.
+function M.describe(study, has_chosen_rate)
+  return M.join(M.name_grid(study), M.name_answers(study), M.name_stopping(study),
+    has_chosen_rate and M.name_rates(study))
 end
 
 -- Returns the criterion of generalisation as a text: "a run generalises with exact match above 99%".

@@ -45,14 +45,14 @@ local function make_row(study, cell)
     return count and cost.format_count(count) or entries.MISSING
   end
   local tokens = show_count(function(run) return costs[run].tokens end)
-  local is_bound = lists.find(runs.get_chosen_runs(cell), function(run) return costs[run].is_bound end)
+  local is_upper_bound = lists.find(runs.get_chosen_runs(cell), function(run) return costs[run].is_upper_bound end)
   return { score_tables.format_key(study, cell),
     show_score(function(run) return run.score end),
     show_score(function(run) return runs.get_best_score(run, scored.split, scored.metric) end),
     show_score(function(run) return compute_late_score(run, scored.metric) end),
     show_count(function(run) return run.best and run.best.step end),
     show_count(function(run) return run.facts.step end),
-    is_bound and "at most " .. tokens or tokens, cell = cell }
+    is_upper_bound and "at most " .. tokens or tokens, cell = cell }
 end
 
 function M.make_cells_table(study)

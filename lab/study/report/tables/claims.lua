@@ -28,10 +28,11 @@ local function meets(bound, score)
   return score ~= nil and (not bound.above or score > bound.above) and (not bound.below or score < bound.below)
 end
 
--- Makes a row and counts its seeds: requested, with scores at all numbers, and meeting the bound at all of them.
+-- Makes a row. Adds its seeds to the counts: `requested`; `scored`, with scores at all numbers; `meeting`, which meet
+-- the bound at all numbers.
 local function make_row(study, item, row, counts)
   local form, list = metrics.by_name[study.scored.metric].form, runs.get_chosen_runs(row.cell)
-  local shown_count, scored_count = 0, 0
+  local meeting_count, scored_count = 0, 0
   local texts = lists.map(item.at, function() return {} end)
   for _, run in ipairs(list) do
     local evaluations, meets_bound, has_scores = list_evaluations(run, study, item), true, true
@@ -40,21 +41,22 @@ local function make_row(study, item, row, counts)
       texts[i][#texts[i] + 1] = score and form:format(score) or entries.MISSING
       meets_bound, has_scores = meets_bound and meets(item.bound, score), has_scores and score ~= nil
     end
-    shown_count, scored_count = shown_count + (meets_bound and 1 or 0), scored_count + (has_scores and 1 or 0)
+    meeting_count, scored_count = meeting_count + (meets_bound and 1 or 0), scored_count + (has_scores and 1 or 0)
   end
   local rate = row.cell and (row.cell.summary.best_rate or row.cell.summary.rates[1])
   local requested_count = rate and rate.requested or 0
-  for name, number in pairs({ requested = requested_count, scored = scored_count, shown = shown_count }) do
+  for name, number in pairs({ requested = requested_count, scored = scored_count, meeting = meeting_count }) do
     counts[name] = counts[name] + number
   end
   local line = lists.map(texts, function(scores) return #scores > 0 and table.concat(scores, ", ")
     or entries.MISSING end)
-  line[#line + 1] = ("%d of %d"):format(shown_count, requested_count)
+  line[#line + 1] = ("%d of %d"):format(meeting_count, requested_count)
   return lists.append({ row.label, cell = row.cell }, line)
 end
 
 local function describe(counts)
-  local missed_count, is_open = counts.scored - counts.shown, counts.requested == 0 or counts.scored < counts.requested
+  local missed_count = counts.scored - counts.meeting
+  local is_open = counts.requested == 0 or counts.scored < counts.requested
   if missed_count > 0 then
     return ("Not shown: %d of %d runs with a score miss the bound"):format(missed_count, counts.scored)
   end
@@ -63,7 +65,7 @@ local function describe(counts)
 end
 
 function M.make_table(study, item)
-  local axis, counts = numbers.find_axis(study) or "length", { requested = 0, scored = 0, shown = 0 }
+  local axis, counts = numbers.find_axis(study) or "length", { requested = 0, scored = 0, meeting = 0 }
   local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row)
     return make_row(study, item, row, counts)
   end)

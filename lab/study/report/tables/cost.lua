@@ -5,8 +5,8 @@
 --   parameters   the number of parameters
 --   tokens       tokens of all streams of the sequences that the run was trained on
 --   flops        operations: the plan's number for a step times the steps
---   is_bound     whether tokens and flops are upper bounds by the longest sequence, for a user's own dataset files;
---                for other tasks they are means over the training lengths
+--   is_upper_bound   whether tokens and flops are upper bounds, computed with the longest sequence, as for a user's own
+--                    dataset files; for other tasks they are means over the training lengths
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -23,7 +23,7 @@ function M.compute(study, cell, run)
   local cost = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
     cost.tokens, cost.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
-    cost.is_bound = plan.task.data and not plan.task.data.is_generated or false
+    cost.is_upper_bound = plan.task.data and not plan.task.data.is_generated or false
   end
   return cost
 end
@@ -52,7 +52,7 @@ end
 local function make_row(study, cell)
   local best_rate, best_run, hours = cell.summary.best_rate, cell.summary.best_run, cell.summary.hours
   local cost = best_run and M.compute(study, cell, best_run) or {}
-  local prefix, time = cost.is_bound and "at most " or "", hours.mean and 3600 * hours.mean
+  local prefix, time = cost.is_upper_bound and "at most " or "", hours.mean and 3600 * hours.mean
   return { score_tables.format_key(study, cell), format_rates(cell.summary.rates),
     best_rate and ("%g"):format(best_rate.rate) or entries.MISSING,
     captions.name_chosen(cell) or best_run and "one rate" or entries.MISSING, M.format_count(cost.parameters),

@@ -1,7 +1,7 @@
 -- Fields and lines of CSV files.
 --
--- Input: a value: a text, a truth value, an integer, a float, which gets nine digits, a list of texts or integers with
--- spaces between them, or nil, an empty field. Output: text.
+-- Input: values. Output: text. A float gets nine digits; a list of texts or integers becomes one field with spaces
+-- between them; nil becomes an empty field.
 
 local escape = require("base.escape")
 local lists = require("base.lists")

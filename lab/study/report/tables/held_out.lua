@@ -67,7 +67,7 @@ local function tabulate_trained(study)
     "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the further axes of conditions whose number on the first axis is also a condition without further axes.
+-- Returns the further axes of those conditions whose number on the first axis was also evaluated without further axes.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -84,9 +84,9 @@ local function list_finer_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Whether a table by an axis includes a condition. frame: the condition's frame, the width to which numbers are padded;
--- nil: the condition names no frame, and has the frame of training. A table by frames includes conditions without
--- further axes.
+-- Whether a table by an axis includes a condition. frame: the frame (the width to which numbers are padded) that the
+-- condition must have; nil: the condition must name no frame, and so has the frame of training. A table by frames
+-- includes only conditions without further axes.
 local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
     return entry.by[runs.FRAME] == frame

@@ -70,10 +70,10 @@ end
 local function make_rows(study, cell)
   local shares, form = M.find(study, cell), metrics.by_name[study.scored.metric].form
   local scores, lengths = list_scores(study, cell)
-  local new = lists.filter(lengths, function(length)
+  local new_lengths = lists.filter(lengths, function(length)
     return lists.any(SHARES, function(name) return ((shares[length] or {})[name] or 0) > 0 end)
   end)
-  return lists.map(novelty.choose_lengths(new), function(length)
+  return lists.map(novelty.choose_lengths(new_lengths), function(length)
     return lists.append({ score_tables.format_key(study, cell), ("%d"):format(length),
       form:format(statistics.mean(scores[length])), cell = cell },
       lists.map(SHARES, function(name) return format_share(shares[length][name]) end))

@@ -39,8 +39,9 @@ local function find_max_length(points, index, criterion)
   end)
 end
 
--- Returns { reach, bound, first, last }: bound is the reach if all results had the upper end of their intervals; first
--- and last are the least and greatest evaluated length. nil for a run that was evaluated at fewer than two lengths.
+-- Returns { reach, bound, first, last }; nil for a run that was evaluated at fewer than two lengths. bound: the reach
+-- that the run would have if each result were at the upper end of its interval; first, last: the least and the greatest
+-- evaluated length.
 function M.compute(run, criterion)
   local points = run.state == "evaluated" and list_points(run, criterion.metric) or {}
   return #points > 1 and { reach = find_max_length(points, 2, criterion), bound = find_max_length(points, 3, criterion),
@@ -70,7 +71,7 @@ local function make_row(study, cell)
   local measurements = lists.map(list, function(run) return M.compute(run, study.scored.generalises) end)
   local title = score_tables.format_key(study, cell)
   if not measurements[1] then
-    return { title, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, cell = cell, missing = true }
+    return { title, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, cell = cell, is_missing = true }
   end
   table.sort(measurements, function(a, b) return a.reach < b.reach end)
   local median_result, max_result = measurements[(#measurements + 1) // 2], measurements[#measurements]

@@ -8,7 +8,8 @@
 --   corner    the title of the left column
 --   subs      the titles of the texts in each cell, { "" } for a single text
 --   columns   { { title }, ... }
---   rows      { { title, last, cells (table_entries.lua) }, ... }; last: the row is one of the summaries at the end
+--   rows      { { title, is_summary, cells (table_entries.lua) }, ... }; is_summary: whether the row is one of the
+--             summaries at the end
 --   notes     texts
 
 local canonical = require("base.canonical")
@@ -121,7 +122,7 @@ function M.tabulate(study, item, published)
   end
   local notes = entries.collect_notes(rows, columns)
   if #rows > 1 and item.columns and not study.is_from_folder then
-    rows[#rows + 1] = { title = "mean", last = true, cells = lists.map(columns, function(_, j)
+    rows[#rows + 1] = { title = "mean", is_summary = true, cells = lists.map(columns, function(_, j)
       return entries.make_summary(rows, j, statistics.mean, false, measure.form, published)
     end) }
   end
@@ -181,8 +182,8 @@ end
 
 -- Makes the rows of the means and of the largest values of each column; a mean is missing if a row has no value.
 local function make_summary_rows(rows, published)
-  local means = { title = "mean", cells = {}, last = true }
-  local maxima = { title = "largest", cells = {}, last = true }
+  local means = { title = "mean", cells = {}, is_summary = true }
+  local maxima = { title = "largest", cells = {}, is_summary = true }
   for column = 1, 3 do
     means.cells[column] = entries.make_summary(rows, column, statistics.mean, false, column == 3 and "%+.2f" or "%.1f",
       published)

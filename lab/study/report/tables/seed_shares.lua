@@ -19,7 +19,8 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
--- Returns the numbers of a part's seeds in the order of their first run, as text, and the number of different seeds.
+-- Numbers the different seeds of a part in the order of their first run. Returns the numbers of all runs' seeds as a
+-- text, such as "1 1 2 2", and the number of different seeds.
 local function number_seeds(cell_runs, part_name)
   local numbers, count = {}, 0
   return table.concat(lists.map(cell_runs, function(run)
@@ -39,7 +40,7 @@ local function list_factors(cell_runs)
   end), function(factor) return factor.levels > 1 end)
 end
 
--- Returns the seeds of a run's factors in the set, a list of numbers of factors, as a key.
+-- Returns the seeds of some of a run's factors as a key. set: a list of indices of factors.
 local function make_key(run, factors, set)
   return table.concat(lists.map(set, function(i) return seeds.get(run, factors[i].parts[1]) end), " ")
 end
@@ -74,10 +75,10 @@ local function contains(set, subset)
   return not lists.any(subset, function(i) return not lists.has(set, i) end)
 end
 
--- Returns the sum over the sets that fits(set) selects of (-1)^(|set| - size) get(set).
-local function alternate(sets, size, fits, get)
-  return lists.sum(lists.filter(sets, fits), function(set)
-    return (#set - size) % 2 == 0 and get(set) or -get(set)
+-- Returns the sum of (-1)^(|set| - size) get_value(set) over the sets for which is_summed(set) is true.
+local function sum_alternating(sets, size, is_summed, get_value)
+  return lists.sum(lists.filter(sets, is_summed), function(set)
+    return (#set - size) % 2 == 0 and get_value(set) or -get_value(set)
   end)
 end
 
@@ -96,7 +97,7 @@ local function compute_mean_squares(crossed_runs, factors, sets)
       degrees_of_freedom = degrees_of_freedom * (factors[i].levels - 1)
     end
     squares[set] = lists.sum(crossed_runs, function(run) -- squared effect of the set's seeds, once for each run
-      return alternate(sets, #set, function(subset) return contains(set, subset) end, function(subset)
+      return sum_alternating(sets, #set, function(subset) return contains(set, subset) end, function(subset)
         return means[subset][make_key(run, factors, subset)]
       end) ^ 2
     end) / degrees_of_freedom
@@ -104,9 +105,13 @@ local function compute_mean_squares(crossed_runs, factors, sets)
   return squares
 end
 
--- Returns the variance components of crossed runs with scores: { factors, sd, rest, rest_is_negative }; each factor
--- gets share, of the sum of all components, and is_negative: its estimate is negative and counts as 0. rest: the share
--- of combinations of seeds. Shares are nil if all scores are equal.
+-- Returns the variance components of crossed runs with scores:
+--   factors            the factors, each with share (of the sum of all components) and is_negative, whether its
+--                      estimate is negative and counts as 0
+--   sd                 the root of the sum of all components
+--   rest               the share of combinations of seeds
+--   rest_is_negative   whether an estimate for a combination is negative and counts as 0
+-- Shares are nil if all scores are equal.
 function M.compute(crossed_runs, factors)
   local sets = list_sets(#factors)
   local squares = compute_mean_squares(crossed_runs, factors, sets)
@@ -116,9 +121,9 @@ function M.compute(crossed_runs, factors)
     for _, i in ipairs(set) do
       outside = outside // factors[i].levels
     end
-    local component = alternate(sets, #set, function(superset) return contains(superset, set) end, function(superset)
-      return squares[superset]
-    end) / outside
+    local component = sum_alternating(sets, #set, function(superset)
+      return contains(superset, set)
+    end, function(superset) return squares[superset] end) / outside
     total = total + math.max(0, component)
     if #set == 1 then
       factors[set[1]].share, factors[set[1]].is_negative = math.max(0, component), component < 0

@@ -1,9 +1,10 @@
 -- A table of a report: the spread of scores between the seeds of a value of an axis, and between these values.
 --
 -- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
--- value of the axis `rows`. Within is the root of the pooled variance of scores around the means of each value of the
--- axis `of`; between is the root of the additional variance of these means, by the method of moments for one random
--- effect: mean squares between minus mean squares within, over the effective number of runs of each value, at least 0.
+-- value of the axis `rows`. Each value of the axis `of` has a mean over its seeds. "sd within" is the root of the
+-- pooled variance of scores around these means; "sd between" is the root of the additional variance of the means, by
+-- the method of moments for one random effect: mean squares between minus mean squares within, divided by the effective
+-- number of runs of each value, at least 0.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

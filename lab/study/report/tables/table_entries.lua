@@ -1,14 +1,14 @@
 -- Entries of a report's tables: a cell's measurement next to a paper's number.
 --
 -- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry:
---   texts     in the order of the table's `subs`
---   missing   whether there is no value
---   best      whether the value is the best of its row or column
---   number    the number of the cell to which the entry links
---   note      a caution on the value
---   value     our number
---   paper     the paper's number
---   detail    a small text after the value
+--   texts        in the order of the table's `subs`
+--   is_missing   whether there is no value
+--   is_best      whether the value is the best of its row or column
+--   number       the number of the cell to which the entry links
+--   note         a caution on the value
+--   value        our number
+--   paper        the paper's number
+--   detail       a small text after the value
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -21,7 +21,8 @@ local M = {}
 
 M.MISSING = "missing"
 
--- By an item's `value`: a table's title; short: title of its only column; form of the value; the paper's columns.
+-- By an item's `value`: title, of a table; short, the title of the table's only column; form, the format of the value;
+-- columns, the names of the paper's columns.
 local VALUES = {
   median = { title = "%s in %s: median, least to most and number of seeds, at the chosen learning rate",
     short = "median (least to most; seeds)", columns = { "accuracy_median" } },
@@ -47,8 +48,9 @@ function M.choose_time_unit(list)
   return max_seconds >= 60 and "minutes" or "seconds", max_seconds >= 60 and 60 or 1
 end
 
--- Returns the entry of VALUES for an item's value, with its title and form completed. Times get per_hour, the number of
--- their unit in an hour; the unit is hours next to a paper's times, and fits the times if there are none of a paper.
+-- Returns the entry of VALUES for an item's value, with its title and form completed. For times, the result has
+-- per_hour, the number of time units in an hour. The unit is hours next to a paper's times; otherwise it fits our
+-- times.
 function M.choose_form(study, item, published)
   local value, metric = VALUES[item.value], metrics.by_name[study.scored.metric]
   if item.value ~= "hours" then
@@ -142,7 +144,7 @@ end
 -- Adds cautions on a cell's scores: a grid that differs from the study's, a rate chosen on scored examples or beyond
 -- training, evaluations with two decodings, scores only on examples or lengths of training.
 local function add_score_cautions(parts, summary)
-  parts[#parts + 1] = summary.other_grid and ("another grid: %s"):format(summary.grid.text) or nil
+  parts[#parts + 1] = summary.has_other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   if summary.other_decoding then
     parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(
       summary.other_decoding == 1 and "1 run was" or wording.count(summary.other_decoding, "run") .. " were",
@@ -181,7 +183,7 @@ end
 
 -- Makes an entry for a measured value, shown as `text`; note: a caution on the value, or nil.
 function M.make_entry(cell, value, note, text)
-  return { missing = not value, number = cell and cell.number, note = note, value = value,
+  return { is_missing = not value, number = cell and cell.number, note = note, value = value,
     texts = { text .. (note and value and "*" or "") } }
 end
 
@@ -243,11 +245,13 @@ function M.make_columns(titles)
 end
 
 -- Makes a table with one text in each cell. model: { name, title, caption, notes, heads, rows }; heads and each row are
--- texts, the first for the left column; `cell` of a row: the study's cell that its texts link to; `missing`: no value.
+-- texts, the first for the left column. A row may have `cell`, the study's cell to which its texts link, and
+-- is_missing, whether there is no value.
 function M.tabulate(model)
   local rows = lists.map(model.rows, function(row)
     return { title = row[1], cells = lists.map({ table.unpack(row, 2) }, function(text)
-      return { texts = { text }, number = row.cell and row.cell.number, missing = row.missing or text == M.MISSING }
+      return { texts = { text }, number = row.cell and row.cell.number,
+        is_missing = row.is_missing or text == M.MISSING }
     end) }
   end)
   return { name = model.name, title = model.title, caption = model.caption, notes = model.notes or {}, subs = { "" },
@@ -262,7 +266,7 @@ function M.mark_best(entries, metric)
     best = metrics.is_better(metric, entry.value, best) and entry.value or best
   end
   for _, entry in ipairs(entries) do
-    entry.best = has_all_values and entry.value == best
+    entry.is_best = has_all_values and entry.value == best
   end
 end
 

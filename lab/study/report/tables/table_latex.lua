@@ -16,7 +16,7 @@ local MAX_NOTES = 10 -- with more notes, a table has only their number
 local function format_cell(model, cell)
   return table.concat(lists.map(model.subs, function(_, i)
     local text = escape.latex(cell.texts[i] or ""):gsub("^([+-]%d[%d.]*)$", "$%1$")
-    return i == 1 and cell.best and not cell.missing and ("\\textbf{%s}"):format(text) or text
+    return i == 1 and cell.is_best and not cell.is_missing and ("\\textbf{%s}"):format(text) or text
   end), " & ")
 end
 
@@ -39,7 +39,7 @@ local function format_block(model, block)
   local from, to = block.from, block.to
   local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #model.subs)),
     format_heads(model, from, to) .. "\\midrule" }
-  local summary = lists.find(model.rows, function(row) return row.last end)
+  local summary = lists.find(model.rows, function(row) return row.is_summary end)
   for _, row in ipairs(block.rows) do
     lines[#lines + 1] = row == summary and "\\midrule" or nil
     local cells = { escape.latex(row.title) }
@@ -60,7 +60,7 @@ local function measure_column(model, column)
   local widths = lists.map(model.subs, function(sub, i)
     local max_width = lists.max(model.rows, function(row)
       local cell = row.cells[column]
-      return measure(cell.texts[i], i == 1 and cell.best)
+      return measure(cell.texts[i], i == 1 and cell.is_best)
     end)
     return math.max(max_width, #model.subs > 1 and measure(sub) or 0)
   end)

@@ -84,7 +84,7 @@ end
 
 local function format_block(model, block)
   local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(block.width), {}
-  local summary = lists.find(model.rows, function(row) return row.last end)
+  local summary = lists.find(model.rows, function(row) return row.is_summary end)
   for i in ipairs(block[1]) do
     lines[#lines + 1] = summary and model.rows[i - heads] == summary and rule or nil
     local texts = lists.map(block, function(column) return column[i] end)

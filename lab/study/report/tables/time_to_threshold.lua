@@ -1,10 +1,9 @@
 -- A table of a report: the steps and the time of training until an evaluation during training reaches a threshold.
 --
--- Input: a study with its cells read, an item { rows, threshold, split }. Output: a table as in score_tables.lua, with
--- a row for each value of an axis. A row has the mean and deviation, over the runs at a cell's chosen learning rate
--- that reached the threshold (in percent), of the step of the first evaluation at or above the threshold, and of the
--- seconds of training until then; both are blank if no run reached the threshold. The last column counts the runs that
--- reached it.
+-- Input: a study with its cells read, an item { rows, threshold (in percent), split }. Output: a table as in
+-- score_tables.lua, with a row for each value of an axis. It counts the runs at a cell's chosen learning rate that
+-- reached the threshold. For these runs, it has mean and standard deviation of two numbers: the step of the first
+-- evaluation at or above the threshold, and the seconds of training until then. Both are blank if no run reached it.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
