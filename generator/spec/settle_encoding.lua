@@ -84,18 +84,16 @@ function M.settle_score(context, texts)
   elseif not names[2] then
     return resolve_formula(context, texts, encoding, nil, names[1])
   end
-  local formulas, earlier_errors, shared_encodings = {}, context.diagnostics:count(), {}
+  local formulas, shared_encodings = {}, {}
   local encoding_node = context.loaded.tree.fields.encoding
   encoding_node = tree.is_table(encoding_node) and encoding_node or nil
   for _, name in ipairs(names) do
     local family = encoding[name]
     shared_encodings[name] = not family and setmetatable({}, { __index = encoding }) or nil
     local finish_positions = name == "cross" and settle_cross(context, family or shared_encodings[name], family)
-    if context.diagnostics:count() == earlier_errors then
-      local inherits = name == "cross" and not inherit.states_cross_score(encoding_node)
-      local resolve = inherits and inherit_formula or resolve_formula
-      formulas[name] = resolve(context, texts, family or shared_encodings[name], family and name, name)
-    end
+    local inherits = name == "cross" and not inherit.states_cross_score(encoding_node)
+    local resolve = inherits and inherit_formula or resolve_formula
+    formulas[name] = resolve(context, texts, family or shared_encodings[name], family and name, name)
     if finish_positions then
       finish_positions()
     end

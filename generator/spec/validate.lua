@@ -267,7 +267,8 @@ function M.resolve(loaded, d, options)
   settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
   local has_all_presets = next(context.partial) == nil -- otherwise rules would report defaults of missing presets
-  context.score = has_all_presets and settle_encoding.settle_score(context, loaded.texts) or nil
+  local is_traceable = has_all_presets and not loaded.is_untraceable
+  context.score = is_traceable and settle_encoding.settle_score(context, loaded.texts) or nil
   context.has_no_errors = d:count() == 0
   local warnings = has_all_presets and rules.apply(context)
   if d:count() > 0 then

@@ -25,8 +25,7 @@ local function get_value(loaded, path)
 end
 
 local function refuse(text, message)
-  local loaded, d = load_text(text)
-  lu.assertNil(loaded)
+  local _, d = load_text(text)
   lu.assertStrContains(d:text(), message)
   return d
 end
@@ -178,8 +177,7 @@ TestLoad = {}
 function TestLoad.test_id_is_the_base_name()
   lu.assertEquals(load_spec("spec/runs/bucket_sort_none.lua").id, "bucket_sort_none")
   for _, name in ipairs({ "a.lua", "Upper.lua", "9lives.lua", "with-dash.lua", ("a"):rep(65) .. ".lua", "noend" }) do
-    local loaded, d = load_spec(support.write(name, "return {}"))
-    lu.assertNil(loaded, name)
+    local _, d = load_spec(support.write(name, "return {}"))
     lu.assertStrContains(d:text(), "is not a name for a spec")
   end
   lu.assertNotNil(load_spec(support.write(("a"):rep(64) .. ".lua", "return {}")))

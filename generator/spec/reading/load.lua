@@ -9,8 +9,9 @@
 --   place(origin, name)   returns { shown, real } for a file that the spec names: the path for messages, and the path
 --                         to open; name, origin: the value that names the file, and its origin
 --   read_file(origin, name)   returns the file's display path and text; or its display path, nil and a message
--- A section in which a preset is missing is marked `partial`, and reading continues, so that other mistakes in the
--- section are also reported.
+--   is_untraceable   whether a function has a token that tracing cannot record, which has been reported
+-- A section in which a preset is missing is marked `partial`, and reading continues after this and other errors in
+-- sections, so that all mistakes are reported together.
 -- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.
 --
 -- Order of merging. A section's own table is its table in one file. A section has at most one parent: the preset or
@@ -75,9 +76,23 @@ local function read_text(path)
   return (text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n"))
 end
 
+-- Returns the result of a function whose errors let reading continue.
+local function tolerate_errors(state, f, ...)
+  local earlier_errors = state.diagnostics:count()
+  local result = f(...)
+  state.tolerated = state.tolerated + state.diagnostics:count() - earlier_errors
+  return result
+end
+
+-- The number of errors that make the spec unreadable.
+local function count_fatal_errors(state)
+  return state.diagnostics:count() - state.tolerated
+end
+
 -- Reports tokens in function bodies that tracing cannot record.
 local function check_functions(state, text, path)
   for _, token in ipairs(locate.find_forbidden(text)) do
+    state.is_untraceable = true
     state.diagnostics:add({ path = path, line = token.line, col = token.col,
       what = ("`%s` inside a function body"):format(token.text), expected = locate.INSTEAD[token.text]
         .. "; a function of a spec is traced once, and Lua cannot trace comparisons or branches" })
@@ -129,7 +144,7 @@ local function open_file(state, real, relative, use_origin, replacement)
     return report_problem(state, shown, text, problem)
   end
   state.texts[shown] = text
-  check_functions(state, text, shown)
+  tolerate_errors(state, check_functions, state, text, shown)
   local function find_origin(path)
     local position = locate.find_place(places, path)
     return replacement and replacement.origin(path) or { path = shown, line = position.line, col = position.col }
@@ -157,7 +172,6 @@ local function report_unknown_preset(state, section, node, field, expected)
   else
     refuse(state, node, field, diagnostics.show(name) .. " names nothing", expected, hint)
   end
-  state.unknown = state.unknown + 1
   return suggestion
 end
 
@@ -249,34 +263,13 @@ local function expand_scores(state, file, own_table, chain, path)
   })
 end
 
--- An encoding's table in which the list `layers` is replaced by a table for each entry: layer1, layer2, ... A table of
--- that name in the encoding's table is merged over the entry.
-local function expand_layers(state, own_table)
-  local list = own_table.fields.layers
-  if not list then
-    return own_table
-  end
-  local new_table = tree.copy(own_table)
-  new_table.fields.layers = nil
-  if not tree.is_list(list) or not list.items[2] or list.items[#families.LAYERS + 1] then
-    refuse(state, list, "encoding.layers", tree.is_list(list) and ("has %d entries"):format(#list.items)
-      or "is " .. tree.show(list), families.LAYERS_TEXT)
-    return new_table
-  end
-  for i, item in ipairs(list.items) do
-    local name, entry = families.LAYERS[i], sections.expand("encoding", item)
-    new_table.fields[name] = own_table.fields[name] and entries.merge(entry, own_table.fields[name]) or entry
-  end
-  return new_table
-end
-
 -- An encoding's own table in which the table of each family of attentions is merged over the preset that it uses. The
 -- mark `in_list` of a table of encoding.layers means that it replaces the table of a parent.
 local function resolve_families(state, file, own_table, chain)
   if not tree.is_table(own_table) then
     return own_table
   end
-  local new_table = tree.copy(expand_layers(state, own_table))
+  local new_table = tree.copy(sections.expand_layers(own_table, function(...) refuse(state, ...) end))
   for _, name in ipairs(families.NAMES) do
     local node, is_layer = new_table.fields[name], families.is_layer[name]
     if tree.is_table(node) then
@@ -346,7 +339,7 @@ local function resolve_file(state, file)
   end
   names.use = nil
   for _, name in ipairs(canonical.sort_keys(names)) do
-    local node = resolve_section(state, file, name, { file })
+    local node = tolerate_errors(state, resolve_section, state, file, name, { file })
     if node then
       node.partial = state.partial[name]
     end
@@ -369,21 +362,20 @@ local function find_file(state, main, origin, name)
   return { shown = get_shown_path(state, real, resolve_path(naming_file.relative)), real = real }
 end
 
--- The state of loading: files by real path (false: unusable), texts by display path, unknown (the number of missing
--- presets); `finish` adds partial, the set of sections with a missing preset.
+-- The state of loading: files by real path (false: unusable), texts by display path, tolerated (the number of errors
+-- that let reading continue), is_untraceable; `finish` adds partial, the set of sections to which a missing preset
+-- belongs.
 local function make_state(options)
-  return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
+  return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, tolerated = 0,
     budget = sandbox.make_budget() }
 end
 
--- Returns the result of M.load for a file that has been opened; nil after errors. earlier_errors: the number of errors
--- before the file was opened. If all errors since then are missing presets, the result is returned nevertheless, with
--- the sections that lack a preset marked `partial`.
-local function finish(state, file, id, earlier_errors)
-  local earlier_unknown = state.unknown
-  state.partial = {} -- sections to which a missing preset belongs
+-- Returns the result of M.load for a file that has been opened; nil if there are more fatal errors than fatal_errors,
+-- their number before the file was opened.
+local function finish(state, file, id, fatal_errors)
+  state.partial = {}
   local root = resolve_file(state, file)
-  if state.diagnostics:count() - earlier_errors > state.unknown - earlier_unknown then
+  if count_fatal_errors(state) > fatal_errors then
     return nil
   end
   local function place(origin, name) return find_file(state, file, origin, name) end
@@ -392,22 +384,22 @@ local function finish(state, file, id, earlier_errors)
     return location.shown, read_text(location.real)
   end
   return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
-    read_file = read_file }
+    read_file = read_file, is_untraceable = state.is_untraceable or false }
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil. Returns
--- { id, source, root, tree, texts, place, read_file }, or nil after errors, in options.diagnostics.
+-- the table that this file's first comment describes, or nil after fatal errors, which are in options.diagnostics.
 function M.load(path, options)
   local d = options.diagnostics
-  local earlier_errors = d:count()
   local state = make_state(options)
+  local fatal_errors = count_fatal_errors(state)
   local real = paths.resolve(path)
   local base = real:match("([^/]*)$")
   local id = base:gsub("%.lua$", "")
   local file = open_file(state, real, base, nil)
   if base == id or not M.is_id(id) then
-    d:add({ path = get_shown_path(state, real, base), what = ("%s is not a name for a spec"):format(
-      diagnostics.show(base)), expected = M.ID_TEXT .. "; then .lua" })
+    tolerate_errors(state, d.add, d, { path = get_shown_path(state, real, base),
+      what = ("%s is not a name for a spec"):format(diagnostics.show(base)), expected = M.ID_TEXT .. "; then .lua" })
   end
   if file and file.tree.fields.axes then -- read as a spec, a study would give many misleading errors
     return refuse(state, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
@@ -417,7 +409,7 @@ function M.load(path, options)
     return nil
   end
   overrides.apply(file, options.sets or {}, d)
-  return finish(state, file, id, earlier_errors)
+  return finish(state, file, id, fatal_errors)
 end
 
 -- Opens a file that is not a spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
@@ -434,14 +426,14 @@ end
 -- show `name` as the spec's path. M.load describes sets and the result.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
-  local earlier_errors, top = state.diagnostics:count(), nil
+  local fatal_errors, top = count_fatal_errors(state), nil
   for _, fragment in ipairs(fragments) do
     local file = fragment.source.file
     top = { real = file.real, relative = file.relative, shown = file.shown, tree = fragment.tree, parent = top }
   end
   overrides.apply(top, sets or {}, state.diagnostics)
   top.shown = name
-  return finish(state, top, id, earlier_errors)
+  return finish(state, top, id, fatal_errors)
 end
 
 return M

@@ -39,6 +39,27 @@ function M.expand(section, node)
   end).fields })
 end
 
+-- An encoding's table in which the list `layers` is replaced by a table for each entry: layer1, layer2, ... A table of
+-- that name in the encoding's table is merged over the entry. report(node, field, what, expected) reports an error.
+function M.expand_layers(own_table, report)
+  local list = own_table.fields.layers
+  if not list then
+    return own_table
+  end
+  local new_table = tree.copy(own_table)
+  new_table.fields.layers = nil
+  if not tree.is_list(list) or not list.items[2] or list.items[#families.LAYERS + 1] then
+    report(list, "encoding.layers", tree.is_list(list) and ("has %d entries"):format(#list.items)
+      or "is " .. tree.show(list), families.LAYERS_TEXT)
+    return new_table
+  end
+  for i, item in ipairs(list.items) do
+    local name, entry = families.LAYERS[i], M.expand("encoding", item)
+    new_table.fields[name] = own_table.fields[name] and entries.merge(entry, own_table.fields[name]) or entry
+  end
+  return new_table
+end
+
 -- Fields that choose a task; a spec states one of them.
 M.TASK_CHOICES = { "kind", "source", "data" }
 

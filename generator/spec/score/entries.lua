@@ -212,7 +212,9 @@ function M.expand(encoding, context)
   end
   local new_encoding = tree.copy(encoding)
   new_encoding.fields.score = { origin = score.origin, fields = {}, items = list }
-  if #list == 1 then
+  if #list == 0 then -- all entries have errors
+    new_encoding.fields.score, new_encoding.fields.parameters = nil, nil
+  elseif #list == 1 then
     new_encoding.fields.score = list[1].fields.score
     new_encoding.fields.parameters = merge_parameters(list[1].fields.parameters, encoding.fields.parameters)
   end
