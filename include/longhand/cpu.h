@@ -5,8 +5,8 @@
  *
  *     once            make_tables
  *     training step   begin_step by all threads | barrier
- *                     per shard: for each of its lengths begin_length (unless the thread
- *                     has the values), begin_shard, train_block over blocks, end_shard;
+ *                     per shard: for each of its lengths begin_length (unless the thread has
+ *                     made the values already), begin_shard, train_block over blocks, end_shard;
  *                     then fold in shard order | barrier
  *                     scale and squared_norm per chunk | barrier | update per chunk
  *     evaluation      begin_step | barrier | forward_block over blocks
@@ -38,8 +38,8 @@ typedef struct lh_shape {
     int labels;                 /* labelled positions per sequence */
 } lh_shape;
 
-/* The key and counter words of random positions and distances (rng.h); example: LH_SHARED, in evaluation the index of
- * the draw. */
+/* The key and three counter words of random positions and distances (rng.h). In training, `example` is LH_SHARED; in
+ * evaluation it is the index of the draw. */
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
@@ -77,7 +77,7 @@ typedef struct lh_sums {
     int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
     int64_t sequences; /* sequences with any counted position */
     int64_t exact;     /* sequences that have counted positions, all of them correct */
-    /* Evaluation of a model with loops: sum of -log of the greatest probability over the positions of `loss`. */
+    /* Evaluation of a model with loops: sum of -log(greatest probability) over the label positions in the loss. */
     double uncertainty;
 } lh_sums;
 
@@ -207,8 +207,8 @@ typedef struct lh_cpu_program {
     void (*decode_step)(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory);
     /* Computes the outputs of forward_block from logits that decode_step has written for all labels of the block. */
     void (*score_block)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
-    /* Copies the cached keys and values of sequence `from`, and positions that it alone has, to sequence `to`, so that
-     * an unfinished sequence can take the place of a finished one. The caller moves the tokens. */
+    /* Copies the cached keys and values of sequence `from`, and its positions if each sequence has positions of its
+     * own, to sequence `to`, so that an unfinished sequence can replace a finished one. The caller moves the tokens. */
     void (*decode_move)(const lh_cpu_step *step, int to, int from, void *memory);
 
     /* Adds gradient to total and sets gradient to 0, for count elements of each. */

@@ -25,8 +25,8 @@ typedef struct lh_cuda_variant {
     int shards;       /* parts of a batch */
 } lh_cuda_variant;
 
-/* A matrix product in device memory: out = a b, or out += a b. out [rows][columns], a [rows][inner] and b
- * [inner][columns] are row-major and dense; transposed_a, transposed_b: the matrix is stored transposed. */
+/* A matrix product in device memory: out = a b or, if `adds` is set, out += a b. out [rows][columns], a [rows][inner]
+ * and b [inner][columns] are row-major and dense; transposed_a, transposed_b: the matrix is stored transposed. */
 typedef struct lh_cuda_product {
     int rows, columns, inner;
     bool transposed_a, transposed_b, adds;

@@ -32,8 +32,8 @@ void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count
 void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *middle,
                               int32_t *scratch);
 
-/* Draws positions of one stream of sequence number `sequence` of the batch, at a site of its own. In evaluation
- * draw->example, the index of the draw, is below LH_MOST_DRAWS. */
+/* Draws positions for one stream of the sequence with this index in the batch; the counter contains stream and index.
+ * In evaluation draw->example, the index of the draw, is below LH_MOST_DRAWS. */
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool is_sorted, int32_t *out, int32_t *scratch);
 

@@ -3,8 +3,8 @@
  * Every random number is a pure function of (key, counter); nothing is carried from draw to draw, so the bits do not
  * depend on threads, replicas, or on where a run was interrupted.
  *
- *   key      the run's seed, or the seed of one of its parts (data/seeds.h); in evaluation the evaluation seed; for a
- *            set that the task makes task.seed; low word first
+ *   key      in training, the run's seed, or the seed of one of its parts (data/seeds.h); in evaluation, the evaluation
+ *            seed; for examples of a set that the task makes, task.seed. The low word comes first
  *   counter  word 0: block within the site, word 1: site, word 2: example, word 3: step
  *   site     domain << 24 | layer << 8 | place
  *   example  index in the batch; LH_SHARED for numbers that the whole batch shares
@@ -36,9 +36,9 @@ enum {                             /* domains */
 /* Counter word 3 of draws of the validation stream is LH_VALIDATION_STEP + length. Noise and dropout of validation
  * share the domains of the evaluation, whose lengths are all below this number. */
 #define LH_VALIDATION_STEP 0x80000000u
-enum {                         /* places within data and evaluation */
-       LH_PLACE_SAMPLE = 0,    /* the example itself */
-       LH_PLACE_LENGTH = 1,    /* length of a training batch, example = LH_SHARED; with mixed lengths of one example */
+enum {                      /* places within data and evaluation */
+       LH_PLACE_SAMPLE = 0, /* the example itself */
+       LH_PLACE_LENGTH = 1, /* length of a training batch, example = LH_SHARED; if lengths are mixed, of one example */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
        LH_PLACE_ORDER = 4,     /* the order of a fixed set of examples: in an epoch (step: its number), in a trace */

@@ -57,8 +57,8 @@ extern const char *const lh_number_names[LH_NUMBER_NAMES];
 
 /* Positions that depend on a sequence's tokens, as integers from 0; 0 means that a token has no position. */
 typedef struct lh_token_positions {
-    /* Whether each token, by its number, is a digit: the position of a digit is 1 plus the number of digits directly
-     * before it in its stream, and other tokens have no position. */
+    /* digit[t]: whether token t of the alphabet is a digit. The position of a digit is 1 plus the number of digits
+     * directly before it in its stream; other tokens have no position. */
     const bool *digit; /* NULL: lh_task.place or the lines give the positions */
     bool by_line;      /* the lines of dataset files give the positions (lh_dataset.positions) */
     /* Training adds a random number to positions above 0: if `digit` is set, one for each batch, from 0 to offset; else
@@ -139,8 +139,8 @@ typedef struct lh_noise {
 
 typedef enum lh_schedule_kind {
     LH_SCHEDULE_CONSTANT,
-    LH_SCHEDULE_LINEAR, /* the rate falls until step train.steps of the spec, as with LH_SCHEDULE_COSINE */
-    LH_SCHEDULE_COSINE
+    LH_SCHEDULE_LINEAR, /* the rate falls until step train.steps of the spec */
+    LH_SCHEDULE_COSINE  /* the same end, along a cosine */
 } lh_schedule_kind;
 
 /* The learning rate as a function of the step; see engine/schedule.h. All fields 0: constant. */
@@ -186,7 +186,7 @@ typedef struct lh_train_defaults {
     const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
 } lh_train_defaults;
 
-/* The step of the kept checkpoint number `index`. */
+/* The step of the checkpoint that entry `index` of keep_steps keeps. */
 static inline int64_t lh_get_kept_step(const lh_train_defaults *train, int index) {
     return train->keep_steps[index] * (train->keep_unit > 0 ? train->keep_unit : 1);
 }

@@ -1,8 +1,8 @@
 /* Tasks: each is a sampler, or a function that makes a fixed set of examples. The file of a task is valid C11; it makes
  * tokens without floating point and keeps no state.
  *
- * A task is one C file, runtime/data/tasks/<kind>.c, or a user's own, <kind>.c at the path that task.source in the spec
- * gives (docs/own-task.md). The generator reads the first comment of the file:
+ * A task is one C file, <kind>.c: a built-in one in runtime/data/tasks, or a user's own at the path task.source of the
+ * spec (docs/own-task.md). The generator reads the first comment of the file:
  *
  *     / * Bucket Sort (Ruoss et al. 2023): sort n tokens ascending.
  *      *
@@ -146,16 +146,18 @@ struct lh_collection {
     const char *validation; /* the text of the file that task.validation names; NULL: none is given */
     const char *path;       /* path of the validation file, for messages */
     /* Adds a copy of one example with its values on the task's axes. LH_ERR_ENVIRONMENT: out of memory. */
-    lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes, lh_error *error);
+    lh_status (*add)(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axis_values,
+                     lh_error *error);
     /* Adds a copy of an item for `expand`. A task uses add_item instead of add if the tokens of all examples would take
      * too much memory. */
-    lh_status (*add_item)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error);
+    lh_status (*add_item)(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axis_values,
+                          lh_error *error);
     lh_task_expand *expand; /* the task sets it before it calls add_item */
     /* Whether an evaluation of the spec is grouped by an axis, and whether it requests this value on the axis. */
     bool (*groups_by)(const lh_collection *c, int axis);
     bool (*requests)(const lh_collection *c, int axis, int value);
-    /* Axes that the task marks as exclusive, 1 << axis for each, by set: examples with a value on such an axis were
-     * made for it and count only in evaluations by the axis. */
+    /* For each set, the axes that the task marks as exclusive, 1 << axis for each: examples with a value on such an
+     * axis were made for it and count only in evaluations by this axis. */
     unsigned exclusive_axes[LH_SETS];
     void (*progress)(lh_collection *c, double share); /* the task reports its progress here, 0 to 1 */
 };
