@@ -26,8 +26,8 @@ NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "sec
 SPACES_FOR_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # a terminal would obey them
 STOPPED = 75  # exit code of a run that continues later
 PAUSE = 1  # seconds between two readings of the files
-# Seconds without a change after which --follow ends: if all runs have ended, and if one has not. A run may need minutes
-# for a line, and a cluster minutes to restart a stopped task.
+# Seconds without a change after which --follow ends: the first if all runs have ended, the second if one has not. A run
+# may need minutes for a line, and a cluster minutes to restart a stopped task.
 QUIET_ENDED, QUIET_UNENDED = 60, 600
 
 
@@ -145,7 +145,7 @@ def _list_final_events(evaluations, seconds):
                 yield seconds, int(value), _encode_values(f"{line['split']}_by_{axis}", _list_measures(line))
 
 
-def _list_events(run, start, ended):
+def _list_events(run, start, has_ended):
     """All events of a run. start: time of its first step. If a run has not ended, an evaluation is left out until a
     later line of metrics shows that the evaluation is complete."""
     seconds, events, evaluations = start, [], run.evaluations()
@@ -155,7 +155,7 @@ def _list_events(run, start, ended):
             events.append((seconds, *during.pop(0)))
         seconds = start + (line.get("seconds") or 0)
         events.append((seconds, line["step"], _encode_values("training", _list_measures(line))))
-    if ended:
+    if has_ended:
         events += [(seconds, *event) for event in during]
         events += _list_final_events(evaluations, seconds)
     return events
@@ -197,7 +197,7 @@ class _EventFile:
         for path in sorted(folder.glob("events.out.tfevents.*.longhand")):
             if path.is_file() and not path.is_symlink():
                 self._path = path
-        self._start = _decode_time(self._read())
+        self._start = _decode_time(self._read())  # time of the file's first record; None: there is no file yet
 
     def _read(self):
         if self._path is None or not self._path.is_file():
@@ -218,11 +218,11 @@ class _EventFile:
         for path in old_paths:
             path.unlink()
 
-    def update(self, run, ended):
+    def update(self, run, has_ended):
         """Writes the events of a run that the file lacks."""
         if self._start is None:
             self._start = _read_start(run)
-        events, written = _list_events(run, self._start, ended), len(self._events)
+        events, written = _list_events(run, self._start, has_ended), len(self._events)
         if self._is_unchanged() and events[:written] == self._events:
             data = b"".join(map(_encode_event, events[written:]))
             _write(self._path, data, 0)
@@ -301,12 +301,12 @@ class _Export:
     def _update_run(self, key, folder, age):
         """Writes new events of a run. age: seconds since the last change of the run's files."""
         run = Run(folder)
-        ended = run.info.get("exit") not in (None, STOPPED)
-        if not ended:
+        has_ended = run.info.get("exit") not in (None, STOPPED)
+        if not has_ended:
             self._unended[key] = time.monotonic() - age
         if key not in self._files:
             self._files[key] = _EventFile(make_folder(self._out, *key))
-        self._files[key].update(run, ended or not self._follow)
+        self._files[key].update(run, has_ended or not self._follow)
 
     def update(self):
         """Writes new events of all runs; returns whether files of a run had changed."""

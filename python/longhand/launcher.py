@@ -60,7 +60,8 @@ class _Lines:
     """The lines of a command's stderr, as an iterator that calls `watch` while it waits, and at the end."""
 
     def __init__(self, stream, watch):
-        self.watch, self._queue, self._due = watch, queue.SimpleQueue(), time.monotonic()
+        self.watch, self._queue = watch, queue.SimpleQueue()  # the queue has the lines, and None at the end
+        self._due = time.monotonic()  # earliest time of the next call of `watch`
         threading.Thread(target=self._read, args=(stream,), daemon=True).start()
 
     def _read(self, stream):

@@ -227,7 +227,7 @@ class Writer:
     def write_body(self, index, result):
         """The lines of a function's body, for its result. index: the index of a sum, None for a score."""
         self.scopes.append((index, []))
-        text = "nil" if result is None else self.write_text(result, 0, whole=True)
+        text = "nil" if result is None else self.write_text(result, 0, is_whole_result=True)
         return [*self.scopes.pop()[1], f"return {text}"]
 
     def is_local(self, node):
@@ -235,10 +235,10 @@ class Writer:
         return (isinstance(node, Traced) and node.kind in ("operator", "call") and len(self.scopes) > 0
                 and (id(node) in self.names or self.uses.get(id(node), 0) > 1))
 
-    def write_text(self, node, level, whole=False):
-        """The text of an expression, in parentheses if its precedence is below level. whole: the expression is the
-        complete result of a function."""
-        if self.is_local(node) and not (whole and self.uses.get(id(node), 0) == 0):
+    def write_text(self, node, level, is_whole_result=False):
+        """The text of an expression, in parentheses if its precedence is below level. is_whole_result: the expression
+        is the complete result of a function."""
+        if self.is_local(node) and not (is_whole_result and self.uses.get(id(node), 0) == 0):
             return self.variables.get(id(node)) or self._declare(node)
         text, precedence = self._write_node(node)
         return f"({text})" if precedence < level else text
