@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
         compile(&nvrtc, &job, NULL);
     } else {
         char *text = read_text(argv[3]);
-        lh_nvrtc_job job = {.target = argv[2], .name = argv[3], .source = text, .reports = true};
+        lh_nvrtc_job job = {.target = argv[2], .name = argv[3], .source = text, .reports_resources = true};
         compile(&nvrtc, &job, argv[4]);
         free(text);
     }

@@ -7,8 +7,8 @@
  */
 #include "longhand/cuda.h"
 
-/* Embeds a file, aligned for the driver, with a 0 after it that ends a text. The label is local to this object unless
- * .globl exports it. */
+/* Embeds a file, aligned for the driver, and puts a 0 after it, since the file may be a text. The label is local to
+ * this object unless .globl exports it. */
 #define EMBED(label, path) \
     __asm__(".pushsection .rodata\n" \
             ".balign 16\n" label ":\n" \

@@ -1,9 +1,8 @@
 /* See cpu_level.h.
  *
- * The psABI of x86-64 defines its levels, section 3.1.1. A level is checked feature by feature, because not all
- * compilers know the names of levels in __builtin_cpu_supports. Features whose names all compilers know are checked by
- * __builtin_cpu_supports, which also tests whether the operating system saves the wide registers; other features are
- * read from cpuid.
+ * Section 3.1.1 of the psABI for x86-64 defines the levels. A level is checked feature by feature, because not all
+ * compilers know the names of levels in __builtin_cpu_supports. This function checks the features whose names all
+ * compilers know, and also whether the operating system saves the wide registers. Other features are read from cpuid.
  */
 #include "base/cpu_level.h"
 
@@ -14,7 +13,7 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static bool runs_v2(void) {
+static bool supports_v2(void) {
     unsigned a, b, c, d, extended = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
     bool cx16 = c >> 13 & 1;
@@ -24,9 +23,9 @@ static bool runs_v2(void) {
            __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
 }
 
-static bool runs_v3(void) {
+static bool supports_v3(void) {
     unsigned a, b, c, d, extended = 0;
-    if (!runs_v2() || !__get_cpuid(1, &a, &b, &c, &d)) return false;
+    if (!supports_v2() || !__get_cpuid(1, &a, &b, &c, &d)) return false;
     bool movbe = c >> 22 & 1, osxsave = c >> 27 & 1, f16c = c >> 29 & 1;
     if (!__get_cpuid(0x80000001, &a, &b, &extended, &d)) return false;
     bool lzcnt = extended >> 5 & 1;
@@ -34,26 +33,26 @@ static bool runs_v3(void) {
            __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 }
 
-static bool runs_v4(void) {
-    return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+static bool supports_v4(void) {
+    return supports_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl");
 }
 
-bool lh_level_runs(const char *level) {
+bool lh_level_is_supported(const char *level) {
     __builtin_cpu_init();
     if (strcmp(level, "x86-64") == 0) return true;
-    if (strcmp(level, "x86-64-v3") == 0) return runs_v3();
-    return strcmp(level, "x86-64-v4") == 0 && runs_v4();
+    if (strcmp(level, "x86-64-v3") == 0) return supports_v3();
+    return strcmp(level, "x86-64-v4") == 0 && supports_v4();
 }
 
 #elif defined(__aarch64__)
 
-bool lh_level_runs(const char *level) { return strcmp(level, "aarch64") == 0; }
+bool lh_level_is_supported(const char *level) { return strcmp(level, "aarch64") == 0; }
 
 #else
 
-bool lh_level_runs(const char *level) {
+bool lh_level_is_supported(const char *level) {
     (void)level;
     return false;
 }
@@ -66,7 +65,7 @@ static void list_levels(const lh_cpu_program *const *programs, bool lists_all, c
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; programs[i] && used < size; i++)
-        if (lists_all || lh_level_runs(programs[i]->level))
+        if (lists_all || lh_level_is_supported(programs[i]->level))
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", programs[i]->level);
 }
 
@@ -76,7 +75,7 @@ static lh_status choose_named(const lh_cpu_program *const *programs, const char 
     char levels[256];
     for (int i = 0; programs[i]; i++) {
         if (strcmp(programs[i]->level, name) != 0) continue;
-        if (lh_level_runs(name)) {
+        if (lh_level_is_supported(name)) {
             *chosen = programs[i];
             return LH_OK;
         }
@@ -96,7 +95,7 @@ lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_pr
     const char *name = getenv("LONGHAND_ISA");
     if (name && name[0]) return choose_named(programs, name, chosen, error);
     for (int i = 0; programs[i]; i++)
-        if (lh_level_runs(programs[i]->level)) *chosen = programs[i];
+        if (lh_level_is_supported(programs[i]->level)) *chosen = programs[i];
     if (*chosen) return LH_OK;
     char levels[256];
     list_levels(programs, true, levels, sizeof levels);

@@ -1,9 +1,9 @@
 /* Writes files completely or not at all; see files.h.
  *
  * New content goes to a temporary file in the directory of its target. This file is synced to disk, read back and
- * compared, and only then renamed. Its name is short, so the target's name may be as long as the file system allows,
- * and contains the process id and an id of the machine's last start, so that the next process that locks the directory
- * can remove files of killed processes and keep files that another machine may be using.
+ * compared, and only then renamed. Its name is short, so the target's name may be as long as the file system allows.
+ * The name contains the process id and an id of the machine's last start (boot id). They tell the next process that
+ * locks the directory which files a killed process has left; files that another machine may be using are kept.
  */
 #define _GNU_SOURCE
 #include "base/files.h"
@@ -25,7 +25,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static const char TEMPORARY_START[] = ".longhand-", TEMPORARY_END[] = ".tmp";
+static const char TEMPORARY_PREFIX[] = ".longhand-", TEMPORARY_SUFFIX[] = ".tmp";
 
 lh_status lh_fail_memory(const char *path, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory", path);
@@ -45,10 +45,10 @@ static const char *name_kind(const struct stat *attributes) {
     return S_ISDIR(attributes->st_mode) ? "directory" : S_ISFIFO(attributes->st_mode) ? "pipe" : "device";
 }
 
-/* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
- * LH_ERR_INPUT. */
-static lh_status choose_read_status(int number) {
-    bool is_transient = number == EMFILE || number == ENFILE || number == ENOMEM || number == ESTALE;
+/* The status after a failed open or read with errno `reason`: LH_ERR_ENVIRONMENT if the machine lacks a resource that
+ * may be available later, else LH_ERR_INPUT. */
+static lh_status choose_read_status(int reason) {
+    bool is_transient = reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == ESTALE;
     return is_transient ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
 }
 
@@ -56,13 +56,13 @@ static lh_status choose_read_status(int number) {
  * device may never end. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
     struct stat attributes;
-    bool writes = (flags & O_CREAT) != 0;
-    lh_status failure_status = writes ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
-    *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
-    if (*file < 0 && writes && errno == ELOOP)
+    bool may_create = (flags & O_CREAT) != 0;
+    lh_status failure_status = may_create ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+    *file = open(path, flags | (may_create ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    if (*file < 0 && may_create && errno == ELOOP)
         return lh_fail(error, failure_status, "%s: is a symbolic link, expected a file", path);
     if (*file < 0)
-        return lh_fail(error, writes ? failure_status : choose_read_status(errno), "%s: cannot open: %s", path,
+        return lh_fail(error, may_create ? failure_status : choose_read_status(errno), "%s: cannot open: %s", path,
                        strerror(errno));
     if (fstat(*file, &attributes) != 0) attributes.st_mode = 0;
     if (S_ISREG(attributes.st_mode)) return LH_OK;
@@ -155,7 +155,7 @@ static size_t copy_next(cursor *c, char buffer[BUFFER]) {
     return used;
 }
 
-/* Compares the next bytes of the file with the written data. */
+/* Compares the next `bytes` bytes of the file with the data that was written there. */
 static lh_status check_next(int file, const char *path, const char *data, size_t bytes, lh_error *error) {
     char read_back[BUFFER];
     while (bytes > 0) {
@@ -170,7 +170,8 @@ static lh_status check_next(int file, const char *path, const char *data, size_t
     return LH_OK;
 }
 
-/* Compares the whole file with the pieces. Asks the system to drop cached content, so that reads reach the disk. */
+/* Compares the whole file with the pieces. Before, asks the system to drop cached content, so that reads reach the
+ * disk. */
 static lh_status check_written(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     struct stat attributes;
     lh_status status = LH_OK;
@@ -189,7 +190,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     return status;
 }
 
-/* An id of the machine's last start, unique among machines; empty if the kernel does not report it. */
+/* The id of the machine's last start; no two machines or starts share one. Empty if the kernel does not report it. */
 static char boot_id[64];
 
 static void read_boot_id(void) {
@@ -206,20 +207,20 @@ static const char *get_boot_id(void) {
     return boot_id;
 }
 
-/* Opens a new file in directory. Returns its descriptor, or -1 with errno; *name: malloc'ed path, or NULL. */
-static int open_temporary(const char *directory, char **name) {
+/* Opens a new file in directory. Returns its descriptor, or -1 with errno; *path: malloc'ed path, or NULL. */
+static int open_temporary(const char *directory, char **path) {
     static atomic_uint next_number;
     for (int attempt = 0; attempt < 100; attempt++) { /* an existing file may have the name */
-        if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, get_boot_id(), (long)getpid(),
-                     atomic_fetch_add(&next_number, 1), TEMPORARY_END) < 0) {
-            *name = NULL;
+        if (asprintf(path, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_PREFIX, get_boot_id(), (long)getpid(),
+                     atomic_fetch_add(&next_number, 1), TEMPORARY_SUFFIX) < 0) {
+            *path = NULL;
             errno = ENOMEM;
             return -1;
         }
-        int file = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int file = open(*path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file >= 0 || errno != EEXIST) return file;
-        free(*name);
-        *name = NULL;
+        free(*path);
+        *path = NULL;
     }
     return -1;
 }
@@ -245,18 +246,18 @@ static lh_status fill_temporary(int file, const char *path, const lh_piece *piec
 }
 
 lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
-    char *directory = lh_copy_directory(path), *name = NULL;
+    char *directory = lh_copy_directory(path), *temporary_path = NULL;
     if (!directory) return lh_fail_memory(path, error);
-    int file = open_temporary(directory, &name);
+    int file = open_temporary(directory, &temporary_path);
     lh_status status;
     if (file < 0) {
         status = lh_fail_system(path, "cannot make a file next to it", error);
     } else {
         status = fill_temporary(file, path, pieces, count, error);
-        if (status == LH_OK) status = lh_rename_file(name, path, error);
-        if (status != LH_OK) unlink(name); /* no effect if only the last fsync failed */
+        if (status == LH_OK) status = lh_rename_file(temporary_path, path, error);
+        if (status != LH_OK) unlink(temporary_path); /* if only the last fsync failed, it is already renamed */
     }
-    free(name);
+    free(temporary_path);
     free(directory);
     return status;
 }
@@ -268,19 +269,19 @@ lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_e
 
 lh_status lh_check_replaceable(const char *path, lh_error *error) {
     struct stat attributes;
-    char *directory = lh_copy_directory(path), *name = NULL;
+    char *directory = lh_copy_directory(path), *temporary_path = NULL;
     if (!directory) return lh_fail_memory(path, error);
-    int file = open_temporary(directory, &name);
+    int file = open_temporary(directory, &temporary_path);
     lh_status status = LH_OK;
     if (file < 0) {
         status = lh_fail_system(path, "cannot make a file next to it", error);
     } else {
-        unlink(name);
+        unlink(temporary_path);
         close(file);
         if (stat(path, &attributes) == 0 && S_ISDIR(attributes.st_mode))
             status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is a directory, expected a file", path);
     }
-    free(name);
+    free(temporary_path);
     free(directory);
     return status;
 }
@@ -349,9 +350,9 @@ lh_status lh_sync_file(const char *path, lh_error *error) {
 }
 
 static bool is_temporary(const char *name) {
-    size_t start = strlen(TEMPORARY_START), end = strlen(TEMPORARY_END), length = strlen(name);
-    return length > start + end && strncmp(name, TEMPORARY_START, start) == 0 &&
-           strcmp(name + length - end, TEMPORARY_END) == 0;
+    size_t prefix = strlen(TEMPORARY_PREFIX), suffix = strlen(TEMPORARY_SUFFIX), length = strlen(name);
+    return length > prefix + suffix && strncmp(name, TEMPORARY_PREFIX, prefix) == 0 &&
+           strcmp(name + length - suffix, TEMPORARY_SUFFIX) == 0;
 }
 
 /* Whether only this machine can write to the directory, so that a lock excludes all other processes. On other file
@@ -366,16 +367,16 @@ static bool is_local(int directory) {
     return false;
 }
 
-/* Whether the process that made a temporary file has ended. If the name has the id of this machine's last start, the
- * process can be looked up. Without this id, the process ended before the start if the file system is local, and may
- * run on another machine if not. A file with this process's id is from an earlier process, because this process writes
- * nothing in the directory before it has the lock. */
+/* Whether the process that made a temporary file has ended. If the name contains this machine's boot id, the process
+ * can be looked up. With another boot id, the process ended before this machine's last start if the file system is
+ * local; on a network file system it may be running on another machine. A file with the id of the calling process is
+ * from an earlier process, because the caller writes nothing in the directory before it has the lock. */
 static bool is_abandoned(const char *name, bool is_local_file_system) {
-    const char *start_id = name + strlen(TEMPORARY_START);
+    const char *file_boot_id = name + strlen(TEMPORARY_PREFIX);
     size_t bytes = strlen(get_boot_id());
-    if (bytes == 0 || strncmp(start_id, get_boot_id(), bytes) != 0 || start_id[bytes] != '.')
+    if (bytes == 0 || strncmp(file_boot_id, get_boot_id(), bytes) != 0 || file_boot_id[bytes] != '.')
         return is_local_file_system;
-    pid_t maker = (pid_t)strtol(start_id + bytes + 1, NULL, 10);
+    pid_t maker = (pid_t)strtol(file_boot_id + bytes + 1, NULL, 10);
     return maker <= 0 || maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH);
 }
 
@@ -390,16 +391,17 @@ static void remove_abandoned_files(const char *directory) {
     closedir(list);
 }
 
-/* Whether the file system has no locks (Lustre without flock, NFS without its daemon). Processes that share such a file
- * system must exclude each other in another way, as cluster tasks do with one folder each. */
-static bool has_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
+/* Whether flock failed with errno `reason` because the file system has no locks (Lustre without flock, NFS without its
+ * daemon). Processes that share such a file system must exclude each other in another way, as cluster tasks do with one
+ * folder each. */
+static bool are_locks_missing(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 
 static lh_status lock_file(const char *path, int *handle, bool *is_exclusive, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
     if (status != LH_OK) return status;
     *is_exclusive = flock(file, LOCK_EX | LOCK_NB) == 0;
-    if (*is_exclusive || has_no_locks(errno)) {
+    if (*is_exclusive || are_locks_missing(errno)) {
         *handle = file;
         return LH_OK;
     }

@@ -62,9 +62,10 @@ lh_status lh_read_open_file(int file, const char *path, size_t max_bytes, char *
 lh_status lh_sync_file(const char *path, lh_error *error);
 
 /* Locks directory/lock for this process (flock; the kernel releases the lock when the process dies). *handle is for
- * lh_unlock_directory. Then removes temporary files in the directory whose processes have ended: on a local file system
- * all, on a network file system only files that this machine wrote since its last start. *is_exclusive: false if the
- * file system has no locks; then other processes may use the directory too, and no file is removed. LH_ERR_ENVIRONMENT:
+ * lh_unlock_directory. Then removes temporary files that ended processes have left in the directory: on a local file
+ * system all of them, on a network file system only files that this machine wrote since its last start. *is_exclusive:
+ * false if the file system has no locks; then other processes may use the directory too, and no file is removed.
+ * LH_ERR_ENVIRONMENT:
  * another process holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
 enum { LH_LOCK_HELD = -2 };
 lh_status lh_lock_directory(const char *directory, int *handle, bool *is_exclusive, lh_error *error);

@@ -110,9 +110,9 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
 static int classify_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
     json_t *value = json_object_get(object, key);
-    int verdict = json_is_integer(value) ? json_integer_value(value) <= last : -1;
+    int kind = json_is_integer(value) ? json_integer_value(value) <= last : -1;
     json_decref(object);
-    return verdict;
+    return kind;
 }
 
 /* Copies the lines to keep, each with a newline, into kept_text, [bytes + 1]. Returns the number of bytes written. */
@@ -122,9 +122,9 @@ static size_t copy_kept_lines(const char *text, size_t bytes, const char *key, i
     for (size_t position = 0; position < bytes;) {
         const char *end = memchr(text + position, '\n', bytes - position);
         size_t length = end ? (size_t)(end - (text + position)) : bytes - position;
-        int verdict = classify_line(text + position, length, key, last);
-        if (verdict < 0) truncation->torn_lines++;
-        if (verdict > 0) {
+        int kind = classify_line(text + position, length, key, last);
+        if (kind < 0) truncation->torn_lines++;
+        if (kind > 0) {
             memcpy(kept_text + used, text + position, length);
             used += length;
             kept_text[used++] = '\n';

@@ -50,8 +50,8 @@ void lh_json_end(lh_json *json) { putc('}', json->out); }
 
 void lh_json_end_line(lh_json *json) { fputs("}\n", json->out); }
 
-/* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. min_second, max_second: range
- * of the second byte. Source: the Unicode Standard, table 3-7. */
+/* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. The second byte must lie between
+ * min_second and max_second, which depend on the first. Source: the Unicode Standard, table 3-7. */
 static int get_character_bytes(const unsigned char *c) {
     int continuation_bytes = c[0] >= 0xc2 && c[0] <= 0xdf   ? 1
                              : c[0] >> 4 == 0xe             ? 2

@@ -47,7 +47,7 @@ double lh_exp(double x) {
     double high = x - k * LN2_HIGH, low = k * LN2_LOW;
     double r = high - low;
     double y = 1.0 + (high - (low - r * r * evaluate_polynomial(q, 11, r)));
-    int half = k / 2; /* in two steps, since 2^k itself may be out of range */
+    int half = k / 2; /* y is scaled in two steps, since 2^k itself may be out of range */
     return y * make_power_of_two(half) * make_power_of_two(k - half);
 }
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The number after `key` in the first line that starts with `key`; INFINITY: no such file, line or number ("max"). */
+/* The number after `key` in the first line that starts with `key`. INFINITY: the file or the line is missing, or "max"
+ * or another word stands in place of the number. */
 static double read_number(const char *path, const char *key) {
     char line[256];
     double number = INFINITY;

@@ -110,7 +110,7 @@ static void put_length(char *text, uint64_t value) {
     for (int i = 0; i < 8; i++) text[i] = (char)(value >> 8 * i & 0xff);
 }
 
-/* Makes the start of the file, length and header, malloc'ed; NULL: out of memory. */
+/* Makes the start of the file, which the caller frees: the header's length and the header. NULL: out of memory. */
 static char *make_file_start(const char *header, size_t *bytes) {
     size_t length = strlen(header), padded = (length + 7) / 8 * 8;
     char *text = malloc(8 + padded);
@@ -122,8 +122,9 @@ static char *make_file_start(const char *header, size_t *bytes) {
     return text;
 }
 
-/* Lists the pieces of the tensors in their order, malloc'ed, after an empty piece, which the caller sets to the start
- * of the file; *piece_count: the number of pieces, the empty one included. NULL: out of memory. */
+/* Lists the pieces of a file, for free(): first an empty one, which the caller sets to the start of the file, then the
+ * pieces of the tensors in their order. *piece_count: the number of pieces, the empty one included. NULL: out of
+ * memory. */
 static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *piece_count) {
     size_t bytes, capacity = 1;
     for (int i = 0; i < count; i++) capacity += lh_st_count_pieces(sorted[i], &bytes);
@@ -188,7 +189,7 @@ static uint64_t get_length(const char *text) {
     return value;
 }
 
-/* Parses the header; *start: the offset of the data. */
+/* Parses the header; *start: the offset of the first byte after it, where the tensors' data begins. */
 static lh_status parse_header(const char *path, const char *text, size_t bytes, size_t *start, json_t **header,
                               lh_error *error) {
     if (bytes < 8) return lh_fail(error, LH_ERR_INPUT, "%s: %zu bytes, expected at least 8", path, bytes);
@@ -236,7 +237,8 @@ static bool read_integers(json_t *array, int64_t *out, int max_count, int *count
     return true;
 }
 
-/* Reads one entry of the header; data: the section of the file, of `bytes` bytes, to which offsets refer. */
+/* Reads one entry of the header. data: the part of the file after the header, of `bytes` bytes; offsets count from its
+ * start. */
 static lh_status read_entry(const char *path, const char *name, json_t *entry, const char *data, size_t bytes,
                             lh_st_tensor *tensor, lh_error *error) {
     int64_t offsets[2];

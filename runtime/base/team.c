@@ -8,7 +8,7 @@
  * Between two calls of lh_team_run the OpenMP library decides how idle threads wait. In GNU's library they spin for
  * milliseconds. On a processor that other jobs also use, a call was measured to lose 1 to 20 ms if idle threads spin,
  * and 0.04 ms if they sleep. The library reads this setting from the environment when the program starts, before main:
- * see wait_passively.
+ * see make_openmp_spin_briefly.
  */
 #define _GNU_SOURCE
 #include "base/team.h"
@@ -29,7 +29,7 @@
 #include <sys/syscall.h>
 #endif
 
-enum { SPINS = 1000 };
+enum { SPINS = 1000 }; /* checks of the barrier before a thread sleeps, if there are enough processors */
 
 typedef struct team {
     _Alignas(64) atomic_uint arrived;    /* threads at the barrier */
@@ -42,7 +42,7 @@ typedef struct team {
 static _Thread_local team *current;
 static _Thread_local int thread_count;
 
-static void relax(void) {
+static void pause_briefly(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -72,7 +72,7 @@ static void wake_all(team *t) {
 static void wait_for_change(team *t, unsigned old_generation) {
     for (int i = 0; i < t->spins; i++) {
         if (atomic_load_explicit(&t->generation, memory_order_acquire) != old_generation) return;
-        relax();
+        pause_briefly();
     }
     atomic_fetch_add(&t->sleepers, 1);
     while (atomic_load(&t->generation) == old_generation) sleep_until_changed(t, old_generation);
@@ -114,7 +114,7 @@ static void run_thread(team *t, lh_team_work *work, void *argument, int index, i
 /* Makes idle threads spin as briefly as in the barrier, unless the user has set another behaviour. The priority makes
  * this function run before a statically linked OpenMP library starts. A dynamically linked library has already read its
  * settings; then idle threads spin longer, which only costs time. */
-__attribute__((constructor(101))) static void wait_passively(void) {
+__attribute__((constructor(101))) static void make_openmp_spin_briefly(void) {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     setenv("OMP_WAIT_POLICY", "passive", 1);
     setenv("GOMP_SPINCOUNT", "1000", 1);
@@ -174,7 +174,8 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 
 #endif
 
-/* The number of spins of a team. The number of processors is read once, because every step needs it. */
+/* The value of team.spins for a team of this many threads. The number of processors is read once, because every step
+ * needs it. */
 static int compute_spins(int threads) {
     static atomic_int stored;
     int processors = atomic_load(&stored);
@@ -209,7 +210,7 @@ static int count_affinity_processors(void) {
     return count > 0 ? count : 1;
 }
 
-/* The minimum of `limit` and the number of processors, rounded up, that the time limit of a control group allows. */
+/* The minimum of `limit` and the number of processors, rounded up, that the control group at `directory` allows. */
 static int limit_by_group(const char *directory, int limit) {
     char path[4200];
     snprintf(path, sizeof path, "%s/cpu.max", directory);

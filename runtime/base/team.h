@@ -16,7 +16,7 @@ void lh_team_run(int threads, lh_team_work *work, void *argument);
 void lh_team_barrier(void);
 
 /* The number of processors that this process may use: processors in its affinity mask, or fewer if a control group
- * limits processor time, whose limit is rounded up to whole processors. */
+ * limits processor time (a limit of 1.5 processors counts as 2). */
 int lh_team_count_processors(void);
 
 #endif

@@ -129,7 +129,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     return LH_OK;
 }
 
-/* The passes at task length n divided by the passes that the spec counts; 1 without loops. */
+/* The number of passes at task length n, divided by spec->passes, for which flops are counted; 1 without loops. */
 static double compute_pass_share(const lh_spec *spec, int n) {
     return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
 }

@@ -28,7 +28,7 @@ bool lh_bench_decodes(const lh_target *target) {
 static lh_status open_engine(const decoder *d, const lh_target *target, int n, int threads, lh_engine **engine,
                              lh_error *error) {
     lh_engine_config config = {.spec = &d->spec, .threads = threads};
-    lh_lengths lengths = {NULL, 1, n, n, 1};
+    lh_lengths lengths = {.first = n, .last = n};
     lh_status status = lh_cpu_engine_open(&config, target->cpu, engine, error);
     return status == LH_OK ? (*engine)->ops->reserve(*engine, &lengths, 1, error) : status;
 }

@@ -83,7 +83,7 @@ static lh_status compute_loss_at(check *c, const lh_tensor *tensor, double dista
     return compute_loss(c, loss, error);
 }
 
-/* Computes, at the point at `distance`, the loss, the slope by the gradient, and s->size. */
+/* Computes *loss, s->analytic and s->size at the point at `distance`. */
 static lh_status compute_analytic_slope(check *c, const lh_tensor *tensor, double distance, double *loss, slopes *s,
                                         lh_error *error) {
     const double *gradient = c->gradient;
@@ -108,8 +108,8 @@ static double compute_error(const slopes *s, double slope) { return fabs(slope -
 
 static bool are_close(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
-/* Computes all slopes at the point at `distance`, numeric slopes with errors of second order in the step h; one-sided
- * slopes only if the two-sided slope disagrees with the gradient, else they equal the two-sided slope. */
+/* Computes all slopes at the point at `distance`; numeric slopes have errors of second order in the step h. If the
+ * two-sided slope agrees with the gradient, it also takes the place of the one-sided slopes. */
 static lh_status compute_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s,
                                 lh_error *error) {
     double centre_loss = 0, left = 0, right = 0, far_left = 0, far_right = 0;
@@ -139,7 +139,7 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
             min_error, fmin(compute_error(&s, s.centre), fmin(compute_error(&s, s.left), compute_error(&s, s.right))));
     }
     move_parameters(c, tensor, 0);
-    result->worst = fmax(result->worst, min_error);
+    result->worst_error = fmax(result->worst_error, min_error);
     result->passed = result->passed && min_error <= TOLERANCE;
     result->checks++;
     result->kinks += has_kink;

@@ -5,10 +5,10 @@
 #include "engine/target.h"
 
 typedef struct lh_gradcheck_result {
-    double worst; /* greatest relative error over all checks of the tensor */
-    int checks;   /* number of checks */
-    int kinks;    /* number of checks next to a kink of the loss, such as the zero of a ReLU */
-    bool passed;  /* all checks passed */
+    double worst_error; /* greatest relative error over all checks of the tensor */
+    int checks;         /* number of checks */
+    int kinks;          /* number of checks next to a kink of the loss, such as the zero of a ReLU */
+    bool passed;        /* all checks passed */
 } lh_gradcheck_result;
 
 /* Checks every learned tensor at task length n in steps of 1 or 3 sequences, with dropout: differences of losses give

@@ -17,10 +17,10 @@ static lh_engine_config make_config(const lh_bench_request *request, int index) 
                               .fixed_length = request->length};
 }
 
-/* configs, engines: buffers of set->count elements; NULL: they could not be allocated. */
+/* Opens the engines of all replicas. configs, engines: scratch of set->count elements; NULL: no memory. */
 static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, lh_engine **engines, lh_error *error) {
     const lh_bench_request *request = set->request;
-    lh_lengths lengths = {NULL, 0, request->length, request->length, 1}; /* a single length, request->length */
+    lh_lengths lengths = {.first = request->length, .last = request->length};
     if (configs == NULL || engines == NULL) return LH_ERR_ENVIRONMENT;
     for (int i = 0; i < set->count; i++) configs[i] = make_config(request, i);
     lh_status status =

@@ -40,8 +40,7 @@ typedef struct lh_cli_model {
 } lh_cli_model;
 
 /* Opens the model. checkpoint, device, threads: values of the flags; threads 0: all processors. LH_ERR_USAGE:
- * checkpoint is NULL. Other errors are from lh_target_open, from opening an engine and from
- * lh_checkpoint_read_parameters. */
+ * checkpoint is NULL. Otherwise fails as lh_target_open, opening an engine or lh_checkpoint_read_parameters does. */
 lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
                                  int64_t threads, lh_error *error);
 void lh_cli_close_checkpoint(lh_cli_model *model);

@@ -181,7 +181,7 @@ lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh
 
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
-    const lh_lengths any_length = {NULL, 0, 1, INT_MAX, 1}; /* lengths 1 to INT_MAX */
+    const lh_lengths any_length = {.first = 1, .last = INT_MAX};
     if (corpus == NULL) return LH_OK;
     if (set == NULL) set = &corpus->eval;
     *requested = lh_corpus_select(corpus, set, requested);

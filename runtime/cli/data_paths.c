@@ -56,13 +56,13 @@ static char *find_training_folder(const char *facts_path) {
 /* Searches the folders around the checkpoint, from the innermost to the outermost; returns whether one has the file. */
 static bool search_outer_folders(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
-    bool found_path = false;
-    for (int i = 1; folder != NULL && !found_path && i < MAX_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
+    bool is_found = false;
+    for (int i = 1; folder != NULL && !is_found && i < MAX_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
         *slash = 0;
-        found_path = find_in_folder(s, folder);
+        is_found = find_in_folder(s, folder);
     }
     free(folder);
-    return found_path;
+    return is_found;
 }
 
 lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, char found_path[LH_PATH_MAX],

@@ -102,7 +102,11 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that reaches a size limit is an error to report and must not end the process */
     lh_error error = {""};
     lh_defaults defaults;
-    lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2, verbs[verb].data != NEVER};
+    lh_cli cli = {.spec = &defaults.spec,
+                  .program = program,
+                  .argc = argc - 2,
+                  .argv = argv + 2,
+                  .reads_data = verbs[verb].data != NEVER};
     lh_status status = lh_defaults_open(&defaults, spec, &error);
     if (status == LH_OK) status = run_verb(verb, &cli, &error);
     lh_defaults_close(&defaults);

@@ -166,7 +166,7 @@ static bool take_range(const char *text, lh_option_lengths *out) {
         text++;
         if (!take_length(&text, &step)) return false;
     }
-    out->lengths = (lh_lengths){NULL, 0, first, last, step}; /* first, first + step, ..., at most last */
+    out->lengths = (lh_lengths){.first = first, .last = last, .step = step};
     return *text == 0 && last >= first;
 }
 
@@ -175,7 +175,7 @@ static bool take_list(const char *text, lh_option_lengths *out) {
     while (count < LH_OPTION_MAX_LENGTHS && take_length(&text, &out->list[count])) {
         count++;
         if (*text == 0) {
-            out->lengths = (lh_lengths){out->list, count, 0, 0, 0};
+            out->lengths = (lh_lengths){.list = out->list, .count = count};
             return true;
         }
         if (*text++ != ',') return false;
@@ -221,14 +221,14 @@ static lh_status parse_value(const lh_option *option, const char *text, lh_error
     }
 }
 
-lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
-                           lh_error *error) {
-    *help = false;
+lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv,
+                           bool *wants_help, lh_error *error) {
+    *wants_help = false;
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i], *equals = strchr(word, '=');
         size_t bytes = equals != NULL ? (size_t)(equals - word) : strlen(word);
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            *help = true;
+            *wants_help = true;
             return LH_OK;
         }
         const lh_option *option = find_option(options, count, word, bytes);

@@ -24,7 +24,7 @@ enum { LH_OPTION_MAX_LENGTHS = 512, LH_OPTION_MAX_NUMBERS = 64, LH_OPTION_MAX_TE
 #define LH_LARGEST_SEED 9007199254740992.0 /* 2^53: exact in a double */
 
 typedef struct lh_option_lengths {
-    lh_lengths lengths; /* points into list if the value was a list */
+    lh_lengths lengths; /* points to `list` if the value was a list */
     int32_t list[LH_OPTION_MAX_LENGTHS];
 } lh_option_lengths;
 
@@ -59,11 +59,11 @@ typedef struct lh_verb {
 } lh_verb;
 
 /* Parses argv[0 .. argc - 1], the arguments after the verb. LH_ERR_USAGE: a wrong flag or value, which the message
- * names. *help: whether --help or -h was found; later arguments are not parsed. */
-lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv, bool *help,
-                           lh_error *error);
+ * names. *wants_help: whether --help or -h was found; later arguments are not parsed. */
+lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv,
+                           bool *wants_help, lh_error *error);
 
-/* Prints the text of --help; lh_options_print_rows prints only the list of flags. */
+/* The first function prints the text of --help, the second only the list of flags in it. */
 void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
 void lh_options_print_rows(FILE *out, const lh_option *options, int count);
 

@@ -231,7 +231,7 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
             equal_count++;
         if (results[i].has_noise) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
         if (results[i].passes > 0) printf("passes %d\n", results[i].passes);
-        if (results[i].oracle) printf("oracle: as many passes as the task length\n");
+        if (results[i].is_oracle) printf("oracle: as many passes as the task length\n");
         print_results(split_width, results + i, equal_count);
     }
     lh_print_guessing(spec);

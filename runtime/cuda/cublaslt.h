@@ -1,5 +1,5 @@
-/* Declarations of cuBLASLt that the runtime needs. No header of the toolkit is included; values and layouts are equal
- * in versions 11 to 13. tests/cuda/cublaslt.c compares them with a toolkit's headers. */
+/* Declarations of cuBLASLt that the runtime needs. No header of the toolkit is included. Values of constants and
+ * layouts of structs are equal in versions 11 to 13; tests/cuda/cublaslt.c compares them with a toolkit's headers. */
 #ifndef LONGHAND_CUDA_CUBLASLT_H
 #define LONGHAND_CUDA_CUBLASLT_H
 

@@ -93,7 +93,7 @@ static lh_status check_fit(const lh_cuda_device *device, lh_error *error) {
     return LH_OK;
 }
 
-/* code: machine code (a cubin), or PTX, a text that ends with 0. */
+/* Loads code into the device's context: machine code (a cubin), or PTX, a text that ends with 0. */
 static lh_status load_module(lh_cuda_device *device, const void *code, lh_error *error) {
     char log[LOG_BYTES] = "";
     lh_error reason = {""};
@@ -149,7 +149,7 @@ static lh_status compile_and_load(lh_cuda_device *device, lh_error *error) {
     return status;
 }
 
-/* *blocks: number of blocks of a kernel that one multiprocessor holds at once. */
+/* Sets *blocks to the number of blocks of a kernel that are resident on one multiprocessor at once. */
 static lh_status count_resident_blocks(const lh_cuda_device *device, CUfunction kernel, int *blocks, lh_error *error) {
     CUresult result = device->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks, kernel, device->program->threads, device->program->block_memory);

@@ -18,7 +18,7 @@ typedef struct lh_cuda_device {
     int architecture;   /* compute capability times 10: 90 for 9.0 */
     int driver_version; /* highest CUDA version that the driver knows, 13000: 13.0 */
     int multiprocessors;
-    int cooperative;     /* 1: supports cooperative launches (all blocks resident), which every program needs */
+    int cooperative;     /* 1: supports cooperative launches, whose blocks are all resident; every program needs them */
     int watchdog;        /* 1: the driver ends launches that take seconds, as on a GPU that drives a display */
     size_t block_memory; /* maximum shared memory of a block, bytes */
     size_t total_memory, free_memory; /* bytes; free_memory: after the kernels were loaded */

@@ -31,8 +31,8 @@ bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file) {
                                  reason ? reason : ": this program is linked statically and cannot load libraries");
         return false;
     }
-    if (library == search->last) return false;
-    search->last = library;
+    if (library == search->last_library) return false;
+    search->last_library = library;
     return search->examine(search, library, file);
 }
 

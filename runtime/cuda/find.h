@@ -11,9 +11,9 @@ typedef struct lh_cuda_search {
     bool (*examine)(struct lh_cuda_search *search, void *library, const char *file);
     void *argument; /* data for `examine` */
 
-    char folders[600]; /* searched places, separated by commas, cut to the buffer */
-    char refused[900]; /* a newline and the reason for each refused library, cut to the buffer */
-    void *last;        /* the last examined library, which is not examined again under another name */
+    char folders[600];  /* searched places, separated by commas, cut to the buffer */
+    char refused[900];  /* a newline and the reason for each refused library, cut to the buffer */
+    void *last_library; /* the last examined library, which is not examined again under another name */
 } lh_cuda_search;
 
 /* Searches lib64 and lib of LONGHAND_CUDA_ROOT if that variable is set, and nothing else. Otherwise searches lib64 and

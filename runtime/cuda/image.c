@@ -19,8 +19,8 @@ bool lh_cuda_parse_kind(const char *name, lh_cuda_kind *kind) {
 
 bool lh_cuda_runs_image(const lh_cuda_kind *kind, int architecture) {
     if (kind->suffix == 'a') return kind->architecture == architecture;
-    bool one_major = kind->architecture / 10 == architecture / 10; /* both have the same major version */
-    return kind->architecture <= architecture && (one_major || !(kind->is_machine_code || kind->suffix));
+    bool has_same_major = kind->architecture / 10 == architecture / 10;
+    return kind->architecture <= architecture && (has_same_major || !(kind->is_machine_code || kind->suffix));
 }
 
 /* The rank among images that the device runs: the highest is best. */

@@ -78,7 +78,7 @@ static void write_cached(const char *folder, const char *path, const char *key, 
     if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", failure.text);
 }
 
-/* path: the cached file, in `folder`; NULL: there is no cache. */
+/* Reads the code from the cached file `path` in `folder`, or compiles and caches it. path NULL: there is no cache. */
 static lh_status compile_or_read(const lh_nvrtc *nvrtc, const char *source, const char *folder, const char *path,
                                  lh_cuda_code *code, lh_error *error) {
     char key[LH_SHA256_TEXT];

@@ -224,11 +224,11 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
     return check(library, result, "cublasLtMatmulDescSetAttribute", error);
 }
 
-/* Requests the library's best algorithm with this epilogue; *found: whether an algorithm exists. The library reads the
+/* Requests the library's best algorithm with this epilogue; *is_found: whether there is one. The library reads the
  * alignment of a bias from its address; the address in this call has only the common alignment, so the choice does not
  * depend on addresses. */
 static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference,
-                                   bool *found, lh_error *error) {
+                                   bool *is_found, lh_error *error) {
     const functions *call = &library->call;
     lh_lt_heuristic best = {.state = 0};
     int count = 0;
@@ -242,20 +242,20 @@ static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t
     if (result == 0 && count > 0) result = best.state;
     m->algorithm = best.algorithm;
     m->epilogue = epilogue;
-    *found = result == 0 && count > 0;
+    *is_found = result == 0 && count > 0;
     return result == LH_LT_NOT_SUPPORTED ? LH_OK : check(library, result, "cublasLtMatmulAlgoGetHeuristic", error);
 }
 
 /* Chooses an algorithm with the requested epilogue or, if the library has none, an algorithm without epilogue. */
 static lh_status choose_algorithm(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
-    bool found = false;
+    bool is_found = false;
     lh_status status = make_preference(library, &preference, error);
-    if (status == LH_OK) status = request_algorithm(library, m, m->requested_epilogue, preference, &found, error);
-    if (status == LH_OK && !found && m->requested_epilogue != LH_LT_PLAIN)
-        status = request_algorithm(library, m, LH_LT_PLAIN, preference, &found, error);
+    if (status == LH_OK) status = request_algorithm(library, m, m->requested_epilogue, preference, &is_found, error);
+    if (status == LH_OK && !is_found && m->requested_epilogue != LH_LT_PLAIN)
+        status = request_algorithm(library, m, LH_LT_PLAIN, preference, &is_found, error);
     if (preference != NULL) library->call.cublasLtMatmulPreferenceDestroy(preference);
-    if (status == LH_OK && !found)
+    if (status == LH_OK && !is_found)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s (%s) has no algorithm to multiply [%d][%d] by [%d][%d] in %s",
                        library->name, library->file, m->rows, m->inner, m->inner, m->columns,
                        library->device->program->precision);
@@ -271,10 +271,10 @@ static unsigned compute_slot(const lh_cuda_product *p) {
 }
 
 /* Finds or chooses the method for this shape; replaces another shape with the same index in the table. */
-static lh_status find_method(lh_cuda_library *library, const lh_cuda_product *p, const method **found,
+static lh_status find_method(lh_cuda_library *library, const lh_cuda_product *p, const method **is_found,
                              lh_error *error) {
     method *m = &library->methods[compute_slot(p)];
-    *found = m;
+    *is_found = m;
     if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->transposed_a == p->transposed_a &&
         m->transposed_b == p->transposed_b && m->requested_epilogue == choose_epilogue(p))
         return LH_OK;

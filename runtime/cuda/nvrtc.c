@@ -146,7 +146,7 @@ static int compile(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, const lh_nv
     snprintf(target, sizeof target, "--gpu-architecture=%s", job->target);
     options[0] = target;
     memcpy(options + 1, lh_nvrtc_options, sizeof lh_nvrtc_options);
-    if (job->reports && is_machine_code(job)) options[count++] = "--ptxas-options=-v";
+    if (job->reports_resources && is_machine_code(job)) options[count++] = "--ptxas-options=-v";
     return nvrtc->nvrtcCompileProgram(program, count, options);
 }
 

@@ -1,5 +1,5 @@
 /* NVRTC, the CUDA toolkit's compiler as a library, found at run time. The build needs no toolkit. Trainers compile with
- * NVRTC on the machine where they run (jit.h), builds where nvcc is missing (device_compiler.c). */
+ * NVRTC on the machine where they run (jit.h); a build compiles with it if nvcc is missing (device_compiler.c). */
 #ifndef LONGHAND_CUDA_NVRTC_H
 #define LONGHAND_CUDA_NVRTC_H
 
@@ -53,7 +53,7 @@ typedef struct lh_nvrtc_job {
     const char *target; /* "sm_90": machine code; "compute_90": the intermediate form, as text */
     const char *name;   /* name of the source in compiler messages */
     const char *source;
-    bool reports; /* machine code: the log reports the resources of each kernel */
+    bool reports_resources; /* machine code: the log reports_resources the resources of each kernel */
     /* Outputs, malloc'ed, for the caller to free: */
     char *code;   /* NULL: none */
     size_t bytes; /* size of code */

@@ -7,9 +7,14 @@
 #include "data/datasets/epoch.h"
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; if a task lacks CARRY, later indices are 1 less */
-enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ }; /* purposes */
-/* STRATA: digit counts with strata of their own. Most test numbers of a digit count, and of a digit count and chain. */
-enum { STRATA = 6, MAX_PER_DIGITS = 10000, MAX_PER_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
+/* Purposes of random numbers: values of the counter word `example` (arithmetic_items.h). */
+enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ };
+enum {
+    STRATA = 6,             /* each digit count from 1 to this number has a stratum */
+    MAX_PER_DIGITS = 10000, /* maximum test numbers of a digit count */
+    MAX_PER_CHAIN = 500,    /* maximum test numbers of a digit count and a length of the longest chain */
+    PROGRESS = 1 << 14      /* examples between two reports of progress */
+};
 
 /* ---- training pairs ---- */
 
@@ -43,8 +48,9 @@ typedef struct collection_state {
 
 static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
-/* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
-static lh_status add_item(collection_state *s, lh_set set, const lh_number_item *new_item, int by_chain) {
+/* Stores an item with its values on the axes. requested_chain: for a test item that was drawn by its longest chain, the
+ * length of this chain; else LH_NO_VALUE. */
+static lh_status add_item(collection_state *s, lh_set set, const lh_number_item *new_item, int requested_chain) {
     bool has_carries = s->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_set_width(s->o, s->c->options, s->width).frame;
     memset(s->x, 0, (size_t)f.width);
@@ -53,7 +59,8 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
     uint64_t x = lh_compute_number(s->f.base, s->x, digits), y = lh_compute_number(s->f.base, s->y, digits);
     bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && s->trained.pair[find_slot(&s->trained, x << 32 | y)] != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
-    if (has_carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
+    if (has_carries)
+        axes[CARRY] = set == LH_SET_TEST ? requested_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
     axes[has_carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
     axes[get_frame_axis(s->o)] = s->frame;
     if (s->items++ % PROGRESS == 0) s->c->progress(s->c, s->items < s->total ? (double)s->items / (double)s->total : 1);
@@ -63,8 +70,9 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
     return s->c->add_item(s->c, set, &stored, axes, s->error);
 }
 
-/* Draws one operand of each pair as the code of Duan and Shi does: equally many of every digit count up to STRATA, and
- * the lowest numbers where a digit count has too few; the rest is random. Ranges include their upper ends. */
+/* Draws one operand of each pair as the code of Duan and Shi does: each digit count up to STRATA gets an equal share of
+ * the operands or, if it has fewer numbers, as many of the lowest numbers from 0 on as it has numbers. Further operands
+ * are uniform up to base^STRATA. As in that code, ranges include their upper ends. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = lh_make_number_stream(s->c->seed, 0, (uint32_t)purpose);
@@ -120,7 +128,7 @@ static bool draw_permuted(collection_state *s, int trained) {
 static lh_status add_split(collection_state *s) {
     int count = s->f.numbers, trained = count - count / s->f.parts;
     lh_status status = LH_OK;
-    if (s->f.stratified) draw_stratified(s);
+    if (s->f.is_stratified) draw_stratified(s);
     else if (!draw_permuted(s, trained)) return lh_fail(s->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
     for (int i = 0; i < trained; i++) {
         uint64_t pair = (uint64_t)s->first[i] << 32 | s->second[i];
@@ -160,12 +168,13 @@ static lh_status add_digits(collection_state *s, int digits) {
     return status;
 }
 
-/* Whether the test set has numbers with `digits` digits. */
+/* Whether evaluations request test numbers with `digits` digits. */
 static bool requests_digits(const collection_state *s, int digits) {
     return !s->c->groups_by(s->c, DIGITS) || s->c->requests(s->c, DIGITS, digits);
 }
 
-/* The most digits of test numbers in the current frame, at most the task's unless eval.by requests more; 0: none. */
+/* The greatest digit count of test numbers in the current frame. It is at most the task's lh_frame.digits, unless
+ * eval.by requests numbers with more digits; 0: there are no test numbers. */
 static int find_max_digits(const collection_state *s) {
     int digits = s->f.digits;
     if (s->frame > 0) digits = lh_set_width(s->o, s->c->options, s->frame).frame.digits;
@@ -226,17 +235,18 @@ static lh_status add_chains(collection_state *s) {
 
 /* Adds the test numbers in the current frame with up to max_digits digits. */
 static lh_status add_numbers(collection_state *s, int max_digits) {
-    bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
+    bool groups_by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
     lh_status status = LH_OK;
     for (int digits = 1; status == LH_OK && digits <= max_digits; digits++) {
         if (!requests_digits(s, digits)) continue;
         set_width(s, digits);
         status = add_digits(s, digits);
     }
-    return status == LH_OK && by_carry ? add_chains(s) : status;
+    return status == LH_OK && groups_by_carry ? add_chains(s) : status;
 }
 
-/* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
+/* Adds the test numbers that fit in frames of `frame` places again, in these frames; 0: each number in its smallest
+ * frame. */
 static lh_status add_frame(collection_state *s, int frame) {
     s->frame = frame;
     int max_digits = find_max_digits(s);
@@ -268,29 +278,29 @@ static lh_status add_test_set(collection_state *s) {
 
 /* Checks that the frame can hold the numbers of the split. */
 static lh_status check_frame(const collection_state *s) {
-    uint64_t largest_number = s->f.stratified ? lh_compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
+    uint64_t largest_number = s->f.is_stratified ? lh_compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
     int digits = lh_count_number_digits(s->f.base, largest_number);
     if (digits <= s->f.digits) return LH_OK;
     return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: the frame holds numbers of at most %d digits, but training numbers have up to %d in base %d\n"
                    "  expected: a task.options.width that is %d greater%s",
                    s->o->kind, s->f.digits, digits, s->f.base, digits - s->f.digits,
-                   s->f.stratified ? "" : ", or a smaller task.options.numbers");
+                   s->f.is_stratified ? "" : ", or a smaller task.options.numbers");
 }
 
 /* The approximate number of examples; every frame is assumed to have as many as the task's frame. */
 static int64_t count_examples(const collection_state *s) {
-    int64_t count = s->f.numbers, tests = 0, cells = 0, frames = 1;
-    bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
+    int64_t count = s->f.numbers, tests = 0, chain_conditions = 0, frames = 1;
+    bool groups_by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
     for (int digits = 1; digits <= s->f.digits; digits++) {
         if (!requests_digits(s, digits)) continue;
         tests += MAX_PER_DIGITS;
-        for (int chain = 0; by_carry && chain <= digits && digits <= LH_MAX_CHAIN_DIGITS; chain++)
-            cells += s->c->requests(s->c, CARRY, chain);
+        for (int chain = 0; groups_by_carry && chain <= digits && digits <= LH_MAX_CHAIN_DIGITS; chain++)
+            chain_conditions += s->c->requests(s->c, CARRY, chain);
     }
     for (int frame = 0; s->c->groups_by(s->c, get_frame_axis(s->o)) && frame <= LH_MAX_PLACES; frame++)
         frames += s->c->requests(s->c, get_frame_axis(s->o), frame);
-    return count + frames * (tests + cells * MAX_PER_CHAIN);
+    return count + frames * (tests + chain_conditions * MAX_PER_CHAIN);
 }
 
 static bool open_collection(collection_state *s) {

@@ -26,11 +26,11 @@ enum { LH_MAX_PLACES = 4096, LH_MAX_FRAME_OPTIONS = 8 };
 /* Sizes that a task's options determine. */
 typedef struct lh_frame {
     int base;
-    int width;       /* places of an operand */
-    int digits;      /* maximum digits of an operand whose result fits in the frame */
-    int numbers;     /* training and validation examples: all numbers below this limit, or this many pairs */
-    int parts;       /* parts of the training and validation examples; the last part is the validation set */
-    bool stratified; /* operands are sampled by digit count, not from a permutation */
+    int width;          /* places of an operand */
+    int digits;         /* maximum digits of an operand whose result fits in the frame */
+    int numbers;        /* training and validation examples: all numbers below this limit, or this many pairs */
+    int parts;          /* parts of the training and validation examples; the last part is the validation set */
+    bool is_stratified; /* operands are sampled by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
     int greatest_position;           /* see lh_item */
 } lh_frame;
@@ -46,14 +46,15 @@ typedef enum lh_operands {
 typedef struct lh_operation {
     const char *kind;
     lh_operands operands;
-    int options;      /* number of options, at most LH_MAX_FRAME_OPTIONS */
-    int width_option; /* index of the option for the width of the frame */
-    lh_frame (*frame)(const int *options);
+    int options;                           /* number of options, at most LH_MAX_FRAME_OPTIONS */
+    int width_option;                      /* index of the option for the width of the frame */
+    lh_frame (*frame)(const int *options); /* computes the sizes */
     /* Writes input and target. x, y: [width] digits, lowest first; a single digit is y[0]. */
     void (*write)(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example);
     lh_task_expand *expand; /* lh_arithmetic_expand for this operation */
 } lh_operation;
 
+/* Options with the width of one frame. */
 typedef struct lh_framed_options {
     int options[LH_MAX_FRAME_OPTIONS];
     lh_frame frame; /* the sizes that the options determine */

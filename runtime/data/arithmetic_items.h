@@ -1,9 +1,9 @@
 /* Numbers of arithmetic tasks (arithmetic.h), and the items from which their examples are made.
  *
  * Counter words of random numbers (longhand/rng.h): for training and validation, and for the order of test numbers with
- * few digits, word `step` is 0 and word `example` is the purpose. For other test numbers, `step` depends on digits and
- * chain, and `example` is the index of the number among numbers with equal digits and chain. Digits of numbers lie
- * lowest first.
+ * few digits, word `step` is 0 and word `example` tells the purpose (arithmetic.c). For other test numbers, `step`
+ * depends on the digit count and the requested length of the longest chain, and `example` is the index of the number
+ * among numbers with equal values of both. Arrays of digits begin with the lowest digit.
  */
 #ifndef LONGHAND_ARITHMETIC_ITEMS_H
 #define LONGHAND_ARITHMETIC_ITEMS_H
@@ -16,10 +16,12 @@ typedef struct lh_number_item {
     int words;
 } lh_number_item;
 
+/* The item of two given numbers below 2^32. */
 lh_number_item lh_make_small_item(uint32_t x, uint32_t y);
 
 /* The item of the random number with index `draw` among numbers of this many digits. */
 lh_number_item lh_make_drawn_item(int digits, uint32_t draw);
+/* The item of two numbers of `digits` digits, at most LH_MAX_CHAIN_DIGITS, which the item contains. */
 lh_number_item lh_make_written_item(int digits, const uint8_t *x, const uint8_t *y);
 
 /* Sets the width of a new item's frame; 0: the task's width. */
@@ -43,7 +45,7 @@ uint64_t lh_compute_number(int base, const uint8_t *x, int digits);
 /* The length of the longest chain of carries. */
 int lh_measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y);
 
-/* Draws a number that ends in exactly `chain` digits base - 1; false: there is no such number. */
+/* Draws a number of `digits` digits whose last `chain` digits, and no more, are base - 1; false: there is none. */
 bool lh_draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x);
 
 #endif

@@ -88,13 +88,14 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int max_n, int seq
     if (status != LH_OK) return status;
     size_t count = (size_t)sequences, labels = count * (size_t)max_shape.labels;
     size_t words = labels + (size_t)input, places = spec->format->locate != NULL ? labels : 0;
-    size_t tokens = count * (size_t)lh_count_shape_tokens(&max_shape), numbers = spec->format->positions ? tokens : 0;
-    size_t bytes = numbers * sizeof(int32_t) + (tokens + words + places) * sizeof(uint16_t) + labels;
+    size_t tokens = count * (size_t)lh_count_shape_tokens(&max_shape),
+           position_count = spec->format->positions ? tokens : 0;
+    size_t bytes = position_count * sizeof(int32_t) + (tokens + words + places) * sizeof(uint16_t) + labels;
     int32_t *position = batch->memory = malloc(bytes ? bytes : 1);
     if (!position)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a batch of %d sequences of length %d: %zu bytes",
                        sequences, max_n, bytes);
-    for (int s = 0; numbers > 0 && s < spec->format->streams; s++) {
+    for (int s = 0; position_count > 0 && s < spec->format->streams; s++) {
         batch->positions[s] = position;
         position += count * (size_t)max_shape.length[s];
     }
@@ -146,7 +147,7 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-/* Writes the positions of digits in their numbers. */
+/* Writes the positions of digits in their position_count. */
 static void place_digits(const bool *digit, const uint16_t *token, int count, int32_t *position) {
     int32_t last = 0;
     for (int i = 0; i < count; i++) position[i] = last = digit[token[i]] ? last + 1 : 0;
@@ -249,7 +250,7 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
     batch->shape = lh_make_shape(spec, n, sequences);
     for (int row = 0; status == LH_OK && row < sequences; row++) {
         uint32_t index = first + (uint32_t)row;
-        if (source->distinct) index %= source->distinct;
+        if (source->distinct_examples) index %= source->distinct_examples;
         status = fill_row(batch, spec, source, n, index, row, error);
     }
     return status;

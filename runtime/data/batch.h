@@ -44,8 +44,8 @@ typedef struct lh_batch {
     void *memory;
 } lh_batch;
 
-/* The number of 16-bit words (tokens, labels, input) of one sequence at task length n. Each line of input to predict or
- * trace may give shape n other lengths, and so another number, for which an open batch may be too small. */
+/* The number of 16-bit words (tokens, labels, input) of one sequence at task length n. If predict or trace reads lines,
+ * each line may give shape n other lengths; then an open batch may be too small for the new number. */
 size_t lh_count_batch_words(const lh_spec *spec, int n);
 
 /* Allocates buffers for up to `sequences` sequences at any task length up to max_n. LH_ERR_INPUT: at some length
@@ -71,9 +71,10 @@ void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const ui
 /* The source of examples: a sampled example has the counter words `step` and the example's index. */
 typedef struct lh_source {
     lh_key key;
-    uint32_t step;     /* training: the step; evaluation: the condition */
-    uint32_t domain;   /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
-    uint32_t distinct; /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
+    uint32_t step;   /* training: the step; evaluation: the condition */
+    uint32_t domain; /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
+    uint32_t
+        distinct_examples; /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
     const uint32_t *shape_indices; /* dataset: indices of examples in their shape; NULL: all in order */
     const lh_dataset *set;         /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;

@@ -99,10 +99,10 @@ typedef struct choices {
     uint16_t digit[MAX_CHOICES]; /* x * base + y, group by group */
 } choices;
 
-/* Appends to c->digit, at `used`, all pairs of digits with the step wanted_step; x is at least x_first, and y is from
- * y_first to y_last. Returns the new number of used elements. */
-static int take_group(choices *c, int base, bool is_product, int carry, int x_first, int y_first, int y_last,
-                      step wanted_step, int used) {
+/* Appends to c->digit, which has `used` elements, all pairs of digits (x, y) with the step wanted_step, where x is at
+ * least x_first and y is from y_first to y_last. Returns the new number of elements. */
+static int append_group(choices *c, int base, bool is_product, int carry, int x_first, int y_first, int y_last,
+                        step wanted_step, int used) {
     for (int x = x_first; x < base; x++)
         for (int y = y_first; y <= y_last; y++) {
             step s = make_step(base, is_product ? x * y : x + y, carry);
@@ -112,8 +112,7 @@ static int take_group(choices *c, int base, bool is_product, int carry, int x_fi
     return used;
 }
 
-/* Lists the choices of a place. is_top: the highest place, whose digit is not 0; multiplier: the digit y of a
- * product. */
+/* Lists the choices of a place. is_top: it is the highest place, where no digit is 0; multiplier: y in a product. */
 static void make_choices(choices *c, int base, bool is_product, int multiplier, int carry, bool is_top) {
     int used = 0;
     c->groups = 0;
@@ -121,8 +120,8 @@ static void make_choices(choices *c, int base, bool is_product, int multiplier, 
         for (int out = 0; out < base; out++) {
             int first = used;
             step wanted_step = {(effect)kind, out};
-            used = take_group(c, base, is_product, carry, is_top, is_product ? multiplier : is_top,
-                              is_product ? multiplier : base - 1, wanted_step, used);
+            used = append_group(c, base, is_product, carry, is_top, is_product ? multiplier : is_top,
+                                is_product ? multiplier : base - 1, wanted_step, used);
             if (used == first) continue;
             c->group[c->groups].step = wanted_step;
             c->group[c->groups].first = first;
@@ -179,7 +178,7 @@ void lh_chains_close(lh_chains *c) {
     free(c);
 }
 
-/* The number of continuations through one group; 0 if the chain would become too long. */
+/* The number of continuations after choosing a digit of one group; 0 if the chain would become too long. */
 static weight count_group_ways(const lh_chains *c, int multiplier, int places_left, const choices *place_choices,
                                int group, int length, bool is_reached) {
     step s = place_choices->group[group].step;

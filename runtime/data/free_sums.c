@@ -106,14 +106,15 @@ static lh_status add_split(collection_state *s) {
 }
 
 /* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
-static bool chooses(const lh_collection *c, int axis) {
+static bool chooses_values(const lh_collection *c, int axis) {
     if (!c->groups_by(c, axis)) return false;
     for (int v = 1; v <= MAX_DIGITS; v++)
         if (!c->requests(c, axis, v)) return true;
     return false;
 }
 
-static lh_status add_cell(collection_state *s, int first, int second) {
+/* Adds the test examples of one pair of digit counts. */
+static lh_status add_digit_counts(collection_state *s, int first, int second) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < s->sums->tests; i++) {
         const uint16_t word[WORDS] = {(uint16_t)first, (uint16_t)second, (uint16_t)i, 0};
@@ -131,7 +132,7 @@ static lh_status add_test_set(collection_state *s) {
     int max_digits = 0;
     lh_status status = LH_OK;
     for (int a = 0; a < 3; a++) {
-        const bool is_chosen = chooses(c, axes[a]);
+        const bool is_chosen = chooses_values(c, axes[a]);
         for (int v = 1; v <= MAX_DIGITS; v++) {
             requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
             if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
@@ -141,7 +142,7 @@ static lh_status add_test_set(collection_state *s) {
     for (int first = 1; status == LH_OK && first <= max_digits; first++)
         for (int second = 1; status == LH_OK && second <= max_digits; second++)
             if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
-                status = add_cell(s, first, second);
+                status = add_digit_counts(s, first, second);
     return status;
 }
 

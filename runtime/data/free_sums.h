@@ -19,7 +19,7 @@ typedef struct lh_addends {
     int count;
     int digits[LH_MAX_ADDENDS];
     uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [digits], lowest first */
-    lh_rng rng;                                   /* random numbers for the task; the digits used its first */
+    lh_rng rng;                                   /* the stream after the digits, for random choices of the task */
 } lh_addends;
 
 /* Tokens that are written one after the other, or only counted if `token` is NULL. */
@@ -33,7 +33,7 @@ static inline void lh_write_token(lh_token_writer *w, int token) {
     w->count++;
 }
 
-/* A task. max_digits, pairs, parts and tests are the values of its options longest, pairs, parts and tests. */
+/* A task. max_digits, pairs, parts and tests are the values of the task's options longest, pairs, parts and tests. */
 typedef struct lh_sums {
     const char *kind;
     int numbers; /* addends of an example, 2 to LH_MAX_ADDENDS */
@@ -58,9 +58,8 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
 /* Draws an item's numbers, `numbers` in all, with up to `max_trained` digits in training. */
 void lh_sums_draw(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
-/* Makes all examples, with values on the axes: digits of the longest, of the first and of the second number, and
- * whether a training example has the same numbers. Numbers of more than 19 digits count as new: there are more than
- * 10^19. */
+/* Makes all examples, with these values on the axes: digits of the longest, of the first and of the second number, and
+ * whether a training example has the same numbers. An example with a number of more than 19 digits counts as new. */
 lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error);
 
 /* Reads a literal such as 12+345, a number for each of `numbers`; its random numbers are not set. LH_ERR_INPUT: another

@@ -15,8 +15,8 @@ static double make_uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-3
  * bound. */
 static double make_signed_uniform(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
-/* Draws a value. lower_tail: the probability that a normal number is below
- * -2; truncated normal numbers are between -2 and 2. */
+/* Computes a random value from one word. lower_tail: the probability that a normal number is below -2; truncated normal
+ * numbers are between -2 and 2. */
 static double make_random_value(const lh_tensor *tensor, double lower_tail, uint32_t word) {
     if (tensor->init == LH_INIT_UNIFORM) return tensor->value * make_signed_uniform(word);
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(make_uniform(word));

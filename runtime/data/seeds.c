@@ -6,11 +6,11 @@
 
 const char *const lh_seed_part_name[LH_SEED_PARTS] = {"init", "data", "draws"};
 
-const char *lh_write_seeds_apart(const lh_seeds_apart *part_seeds, char text[LH_SEEDS_TEXT]) {
+const char *lh_write_separate_seeds(const lh_separate_seeds *part_seeds, char text[LH_SEEDS_TEXT]) {
     int used = 0;
     text[0] = 0;
     for (int seed_part = 0; seed_part < LH_SEED_PARTS; seed_part++)
-        if (part_seeds->is_apart[seed_part])
+        if (part_seeds->is_separate[seed_part])
             used += snprintf(text + used, (size_t)(LH_SEEDS_TEXT - used), ".%s%" PRIu64, lh_seed_part_name[seed_part],
                              part_seeds->seed[seed_part]);
     return text;

@@ -16,27 +16,25 @@ typedef enum lh_seed_part {
 
 extern const char *const lh_seed_part_name[LH_SEED_PARTS]; /* "init", "data", "draws" */
 
-/* Seeds of the parts of a run's random numbers. is_apart: the part has a seed of its own, else it has the run's seed.
- * Zeroed: all parts have the run's seed. */
-typedef struct lh_seeds_apart {
-    bool is_apart[LH_SEED_PARTS];
-    uint64_t seed[LH_SEED_PARTS];
-} lh_seeds_apart;
+/* Seeds of the parts of a run's random numbers. All fields 0: all parts have the run's seed. */
+typedef struct lh_separate_seeds {
+    bool is_separate[LH_SEED_PARTS]; /* the part has a seed of its own; false: it has the run's seed */
+    uint64_t seed[LH_SEED_PARTS];    /* seeds of the parts that have their own */
+} lh_separate_seeds;
 
 /* The seed of a part of the random numbers, in a run with this seed. */
-static inline uint64_t lh_get_part_seed(uint64_t seed, const lh_seeds_apart *part_seeds, lh_seed_part seed_part) {
-    return part_seeds->is_apart[seed_part] ? part_seeds->seed[seed_part] : seed;
+static inline uint64_t lh_get_part_seed(uint64_t seed, const lh_separate_seeds *part_seeds, lh_seed_part seed_part) {
+    return part_seeds->is_separate[seed_part] ? part_seeds->seed[seed_part] : seed;
 }
 
-static inline lh_key lh_get_part_key(uint64_t seed, const lh_seeds_apart *part_seeds, lh_seed_part seed_part) {
+static inline lh_key lh_get_part_key(uint64_t seed, const lh_separate_seeds *part_seeds, lh_seed_part seed_part) {
     return lh_key_of_seed(lh_get_part_seed(seed, part_seeds, seed_part));
 }
 
-enum { LH_SEEDS_TEXT = 96 };
+enum { LH_SEEDS_TEXT = 96 }; /* bytes of a text of lh_write_separate_seeds */
 
-/* Writes the seeds of parts with a seed of their own, as they follow the run's seed in names and messages:
- * ".init1.data2", or "".
- * Returns text. */
-const char *lh_write_seeds_apart(const lh_seeds_apart *part_seeds, char text[LH_SEEDS_TEXT]);
+/* Writes the seeds of parts that have their own, as names and messages append them to the run's seed: ".init1.data2";
+ * "" if there are none. Returns text. */
+const char *lh_write_separate_seeds(const lh_separate_seeds *part_seeds, char text[LH_SEEDS_TEXT]);
 
 #endif

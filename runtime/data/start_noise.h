@@ -7,9 +7,9 @@
 
 enum { LH_MAX_START_WIDTH = 1024 }; /* the maximum of model.width */
 
-/* Writes the normal numbers of token t of an example, without their deviation, to noise [spec->start_width]: those of
- * generated code (kernels/cpu/noise.h), which rounds them to its own type. draw: of the condition; example: the number
- * of the sequence. */
+/* Writes the standard normal numbers of token t of an example to noise [spec->start_width]. Generated code
+ * (kernels/cpu/noise.h) computes the same numbers, rounded to its own type. draw: the condition's draw; example: index
+ * of the sequence in the batch. */
 void lh_draw_start_noise(const lh_spec *spec, const lh_draw *draw, uint32_t example, int t, double *noise);
 
 #endif

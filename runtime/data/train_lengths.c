@@ -15,7 +15,7 @@ static int count_lengths(const lh_train_defaults *train, uint32_t step) {
     return count;
 }
 
-/* The index of one of the first `count` lengths. */
+/* Draws the index of one of the first `count` lengths. */
 static int draw_index(lh_key key, uint32_t step, uint32_t example, int count) {
     lh_rng rng = lh_rng_at(key, step, example, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_LENGTH));
     return (int)lh_rng_below(&rng, (uint32_t)count);

@@ -7,9 +7,9 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Draws the task length of a step, counted from 0, for all its sequences (example LH_SHARED), or for one sequence of a
- * mixed batch. A mixed batch is sorted: its sequence i is example i of the source and has number i of the sorted
- * lengths. */
+/* Draws the task length of a step, counted from 0: the length of all its sequences if `example` is LH_SHARED, or one of
+ * the lengths of a mixed batch. A mixed batch is sorted: its sequence i is example i of the source, at the length with
+ * index i in the list of drawn lengths, longest first. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
 
 /* Consecutive sequences of a batch that have the same task length n. */
@@ -41,9 +41,9 @@ int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free_pas
 /* Draws the lengths of the batch of a step. */
 void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key, uint32_t step);
 
-/* Counts, by index of the training lengths, the sequences of the first `steps` steps of a sampled task: *sequences
- * [training lengths], which the caller frees. Its time is proportional to the number of draws. LH_ERR_ENVIRONMENT: out
- * of memory. */
+/* Counts the sequences of each training length in the first `steps` steps of a sampled task: *sequences [training
+ * lengths], which the caller frees. The time is proportional to the number of drawn lengths. LH_ERR_ENVIRONMENT: out of
+ * memory. */
 lh_status lh_count_trained_sequences(const lh_spec *spec, lh_key key, int64_t steps, int64_t **sequences,
                                      lh_error *error);
 

@@ -133,7 +133,7 @@ static void put_facts(FILE *out, const lh_overfit_facts *f) {
     fprintf(out, "\n  measured: loss %.4g without dropout; guessing: %.4g", f->loss, f->guess_loss);
     if (f->windows == 0) return;
     fprintf(out,
-            "\n    in training: loss %.4g in the first quarter, %.4g in the last; accuracy there %.4f\n"
+            "\n    in training: loss %.4g in the first quarter, %.4g in the last; accuracy %.4f in the last\n"
             "    gradient norm %.3g, clipped in %.0f%% of the steps; parameters' norm %.4g, initially %.4g; "
             "an update changes %.2g%% of the norm",
             f->first_loss, f->recent_loss, f->recent_accuracy, f->recent_gradient_norm, 100.0 * f->clipped,

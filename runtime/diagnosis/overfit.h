@@ -9,7 +9,7 @@ typedef struct lh_overfit_run {
     int examples; /* K */
     int length;   /* task length of the examples */
     uint64_t seed;
-    lh_seeds_apart seeds_apart; /* the parts of the random numbers that have seeds of their own */
+    lh_separate_seeds separate_seeds; /* the parts of the random numbers that have seeds of their own */
     double learning_rate;
     const char *metrics; /* path of the run's metrics.jsonl */
     const char *init;    /* path of the checkpoint with the initial parameters; NULL: random parameters */
@@ -18,7 +18,8 @@ typedef struct lh_overfit_run {
 typedef struct lh_overfit_facts {
     /* Facts of the examples, of which the first LH_OVERFIT_EXAMPLES are compared. */
     int64_t counted;        /* number of labels that count towards accuracy */
-    double data_attainable; /* highest accuracy of any model: it answers equal tokens (input, perhaps target) equally */
+    double data_attainable; /* highest accuracy that any model can reach: equal tokens of the input (and of the target,
+                             * in a generative model) get equal answers */
 
     /* Facts of metrics.jsonl. A window is a line: means over the steps since the previous line. `recent` is the last
      * quarter of the windows, `earlier` the quarter before it. */
@@ -26,7 +27,7 @@ typedef struct lh_overfit_facts {
     double first_loss, earlier_loss, recent_loss;             /* dropout on; first_loss: mean over the first quarter */
     double steps_between;                                     /* steps between the middles of `earlier` and `recent` */
     double earlier_accuracy, recent_accuracy;                 /* dropout on */
-    double gradient_norm;                                     /* the largest gradient norm of a window */
+    double gradient_norm;                                     /* largest mean gradient norm of a window */
     double recent_gradient_norm, update_norm, parameter_norm; /* means over `recent` */
     double clipped;         /* share of the steps of `recent` whose gradient was clipped */
     double update_norm_sum; /* sum of the norms of all updates */

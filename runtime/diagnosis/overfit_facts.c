@@ -23,7 +23,7 @@ typedef struct window {
     double value[VALUES];
 } window;
 
-/* For a generative model, the accuracy of the teacher-forced pass. */
+/* Value i of a line; the accuracy of a generative model is that of the teacher-forced pass. */
 static double read_value(const json_t *line, int i) {
     const json_t *teacher_forced = json_object_get(line, "accuracy_teacher_forced");
     return json_number_value(i == ACCURACY && teacher_forced != NULL ? teacher_forced : json_object_get(line, keys[i]));
@@ -105,11 +105,11 @@ static int compare_labels(const void *a, const void *b) { return *(const uint16_
 /* The greatest number of correct answers in a group of `count` examples that all get the same answer: the frequency of
  * the most frequent label. Sorts the labels. */
 static int64_t count_most_frequent(uint16_t *labels, int64_t count) {
-    int64_t best = 0, run = 0;
+    int64_t best = 0, repeats = 0;
     qsort(labels, (size_t)count, sizeof *labels, compare_labels);
     for (int64_t i = 0; i < count; i++) {
-        run = i > 0 && labels[i] == labels[i - 1] ? run + 1 : 1;
-        best = run > best ? run : best;
+        repeats = i > 0 && labels[i] == labels[i - 1] ? repeats + 1 : 1;
+        best = repeats > best ? repeats : best;
     }
     return best;
 }
@@ -146,8 +146,8 @@ static int64_t count_best_of_equal_inputs(const example *group, int64_t count, u
     return best;
 }
 
-/* Finds how many positions count, and an upper bound of the accuracy of any model, which gives equal tokens equal
- * answers. */
+/* Counts the positions that count, and computes the highest accuracy that a model can reach, since it gives equal
+ * tokens equal answers. */
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;
@@ -187,7 +187,7 @@ static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to t
 /* Outputs of some counted positions. */
 typedef struct outputs {
     int count, classes;
-    double *logits;               /* [MAX_POINTS][classes] */
+    double *logits;               /* [MAX_OUTPUTS][classes] */
     uint16_t labels[MAX_OUTPUTS]; /* right answers */
     double largest_logit;         /* largest logit by magnitude */
 } outputs;
@@ -214,13 +214,13 @@ static double compute_attainable(const outputs *p) {
 }
 
 static lh_source make_source(const lh_overfit_run *run) {
-    lh_key key = lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DATA);
-    return (lh_source){key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
+    lh_key key = lh_get_part_key(run->seed, &run->separate_seeds, LH_SEED_DATA);
+    return (lh_source){.key = key, .domain = LH_DOMAIN_DATA, .distinct_examples = (uint32_t)run->examples};
 }
 
 /* The draw of fixed positions. */
 static lh_draw make_draw(const lh_overfit_run *run) {
-    return (lh_draw){lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DRAWS), 0, 0, LH_DOMAIN_EVAL, 0};
+    return (lh_draw){lh_get_part_key(run->seed, &run->separate_seeds, LH_SEED_DRAWS), 0, 0, LH_DOMAIN_EVAL, 0};
 }
 
 /* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */
@@ -262,13 +262,13 @@ static double compute_norm(const lh_spec *spec, int real_bytes, const void *para
 /* Reads the initial parameters of the run. */
 static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_state *start, lh_error *error) {
     if (run->init != NULL) return lh_checkpoint_read_init(run->init, spec, start->real_bytes, start->parameters, error);
-    lh_initialise(spec, lh_get_part_seed(run->seed, &run->seeds_apart, LH_SEED_INIT), start->real_bytes,
+    lh_initialise(spec, lh_get_part_seed(run->seed, &run->separate_seeds, LH_SEED_INIT), start->real_bytes,
                   start->parameters);
     return LH_OK;
 }
 
-/* Measures the outputs with the current parameters, then with the initial parameters, which the engine holds
- * temporarily. */
+/* Measures the outputs with the current parameters, then with the initial parameters, which replace those of the engine
+ * for this time. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;

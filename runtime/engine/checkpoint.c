@@ -46,7 +46,7 @@ uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta) {
     return hash_text(hash_text(HASH_START, meta->key), meta->value);
 }
 
-static lh_status check_sum(const char *path, const lh_st_file *file, const char *expected, lh_error *error) {
+static lh_status verify_checksum(const char *path, const lh_st_file *file, const char *expected, lh_error *error) {
     uint64_t sum = 0;
     char text[24];
     for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_hash_tensor(lh_st_get(file, i));
@@ -56,8 +56,8 @@ static lh_status check_sum(const char *path, const lh_st_file *file, const char 
     return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, expected);
 }
 
-/* Whether a trainer wrote the file. Either of two entries suffices, so that one damaged entry does not hide a
- * checkpoint. */
+/* Whether a trainer wrote the file: its metadata has a checksum or the format. One of the two suffices, so that a
+ * checkpoint with one damaged entry is still recognised. */
 static bool is_checkpoint(const lh_st_file *file) {
     const char *format = lh_st_find_metadata(file, "format");
     return lh_st_find_metadata(file, LH_CHECKSUM_KEY) != NULL ||
@@ -68,7 +68,7 @@ lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file *
     lh_status status = lh_st_read(path, file, error);
     if (status != LH_OK || (!needs_checksum && !is_checkpoint(*file))) return status;
     const char *expected = lh_st_find_metadata(*file, LH_CHECKSUM_KEY);
-    if (expected != NULL) status = check_sum(path, *file, expected, error);
+    if (expected != NULL) status = verify_checksum(path, *file, expected, error);
     else
         status =
             lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
@@ -94,7 +94,7 @@ static double read_element(const lh_st_tensor *file_tensor, size_t index) {
     return narrow_value;
 }
 
-/* Copies a file's tensor to its place in a vector. */
+/* Copies a file's tensor to the elements that it has in a vector of all parameters or of a state. */
 static void copy_tensor(const lh_tensor *tensor, const lh_st_tensor *file_tensor, int real_bytes, void *vector) {
     int64_t columns = lh_count_tensor_columns(tensor);
     for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++)
@@ -154,6 +154,7 @@ static lh_status check_parameters(const char *path, const lh_st_file *file, cons
     return LH_OK;
 }
 
+/* Sets the vector of all parameters from a checked file. */
 static void read_vector(const lh_st_file *file, const lh_spec *spec, int real_bytes, void *parameters) {
     memset(parameters, 0, (size_t)spec->parameter_storage * (size_t)real_bytes);
     for (int t = 0; t < spec->tensor_count; t++)
@@ -234,7 +235,8 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
                    path, actual != NULL ? actual : "", expected);
 }
 
-/* Checks format, optimiser, plan, sources, build and training set: a difference in any of them changes the bits. */
+/* Checks that the file's format, optimiser, plan, sources, build and training set are those of this run: a difference
+ * in any of them changes the bits. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_entry(path, file, "format", LH_CHECKPOINT_FORMAT, error);
@@ -249,6 +251,7 @@ static lh_status check_origin(const char *path, const lh_st_file *file, const lh
     return status;
 }
 
+/* Reads step, seeds and learning rate from the metadata. */
 static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_facts *facts, lh_error *error) {
     uint64_t step;
     char *end;
@@ -257,7 +260,7 @@ static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_
         !parse_count(lh_st_find_metadata(file, "seed"), &facts->seed))
         return lh_fail(error, LH_ERR_INPUT, "%s: step and seed: expected whole numbers", path);
     facts->step = (int64_t)step;
-    snprintf(facts->seeds_apart, sizeof facts->seeds_apart, "%s", seeds != NULL ? seeds : "");
+    snprintf(facts->separate_seeds_text, sizeof facts->separate_seeds_text, "%s", seeds != NULL ? seeds : "");
     facts->learning_rate = rate ? strtod(rate, &end) : 0;
     if (!rate || end == rate || *end || !isfinite(facts->learning_rate))
         return lh_fail(error, LH_ERR_INPUT, "%s: learning_rate: expected a number", path);

@@ -3,10 +3,12 @@
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
  * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
  * data_sha256 (with a dataset), seeds_apart (if a part of the random numbers has a seed of its own; the text of
- * lh_write_seeds_apart), checksum (of everything else in the file). If a file has a checksum, it must match. Functions
- * that read only parameters also accept a file whose metadata has neither a checksum nor the format of checkpoints,
- * such as parameters that a user has edited. Rotation: the new file replaces checkpoint.safetensors only after it was
- * written, fsynced and read back; the old file is kept as checkpoint.previous.safetensors.
+ * lh_write_separate_seeds), checksum (of everything else in the file). If a file has a checksum, it must match.
+ * Functions that read only parameters also accept a file that a user has edited: its metadata has neither a checksum
+ * nor the entry `format`.
+ *
+ * Rotation: the new file replaces checkpoint.safetensors only after it was written, fsynced and read back; the old file
+ * is kept as checkpoint.previous.safetensors.
  */
 #ifndef LONGHAND_CHECKPOINT_H
 #define LONGHAND_CHECKPOINT_H
@@ -22,14 +24,14 @@ typedef struct lh_state {
     void *optimizer[LH_MAX_STATES]; /* NULL: not requested or not available */
 } lh_state;
 
-/* Facts of the run that wrote a checkpoint. */
+/* Facts of a run that its checkpoints record. */
 typedef struct lh_run_facts {
     const char *level;
     const char *compiler;
     int64_t step;
     uint64_t seed;
     double learning_rate;
-    char seeds_apart[LH_SEEDS_TEXT]; /* the text of lh_write_seeds_apart */
+    char separate_seeds_text[LH_SEEDS_TEXT]; /* the text of lh_write_separate_seeds */
 } lh_run_facts;
 
 /* Number of metadata entries that identify the writing program: id, digests, level, compiler, precision. */
@@ -60,8 +62,8 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
  * source, level, compiler, precision or training set, with a message that names both values. If checkpoint.safetensors
  * is damaged or missing, reads checkpoint.previous.safetensors and reports this in note, which is else empty.
  * LH_ERR_INPUT: a file is refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be
- * read because of memory or disk. Without any file, *is_found is 0 and the status LH_OK. facts: on entry level and
- * compiler of this process; on return step, seeds and learning_rate are set. */
+ * read because of memory or disk. If both files are missing, *is_found is 0 and the status LH_OK. facts: on entry
+ * `level` and `compiler` are set, to those of this process; on return the other fields are set, too. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *is_found, lh_error *note, lh_error *error);
 

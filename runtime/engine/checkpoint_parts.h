@@ -30,9 +30,9 @@ uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta);
 
 /* Reads a file and verifies its checksum; all readers of checkpoints call this first. needs_checksum: the file must
- * have a checksum, as all files of trainers do; false: a file without format may have none. On success the caller frees
- * *file with lh_st_free. Errors of lh_read_file; LH_ERR_INPUT: no valid safetensors file, or a wrong or missing
- * checksum. */
+ * have a checksum, as all files of trainers do; false: a file whose metadata has no `format` may lack it. On success
+ * the caller frees *file with lh_st_free. Fails as lh_read_file does; LH_ERR_INPUT also if the file is no valid
+ * safetensors file, or its checksum is wrong or missing. */
 lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file **file, lh_error *error);
 
 #endif

@@ -108,8 +108,8 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     };
     int count = MIN_META;
     if (spec->corpus != NULL) meta[count++] = (lh_st_meta){LH_DATA_KEY, spec->corpus->train.digest};
-    /* seeds_apart is a text: the seeds of parts of the random numbers, "" if all parts use `seed` */
-    if (facts->seeds_apart[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->seeds_apart};
+
+    if (facts->separate_seeds_text[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->separate_seeds_text};
     lh_write_identity(spec, facts->level, facts->compiler, meta + 1);
     snprintf(sum, sizeof sum, "%016" PRIx64, compute_checksum(c, meta, count));
     return lh_st_write(path, c->tensors, c->count, meta, count, error);

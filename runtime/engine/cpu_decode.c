@@ -15,11 +15,11 @@ enum {
     BLOCK_BYTES = 64 << 20 /* maximum bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
-/* A row that would wait for at most this number of tokens joins at once and decodes these tokens again, which costs
- * less than moving the row later. */
+/* A waiting row that could start at most this number of tokens later starts at once and decodes these tokens again,
+ * which costs less than moving the row later. */
 enum { SHORTEST_WAIT = 16 };
 
-/* The state of a row of a block. */
+/* A row of a block: a sequence that is decoded, with its state. */
 typedef struct decoded_row {
     int sequence;    /* index of the sequence in the query */
     int known_count; /* number of answers taken from the pass over the targets; 0 without such a pass */
@@ -27,7 +27,7 @@ typedef struct decoded_row {
     bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
 
-/* Rows before block.sequences are being decoded; later rows wait or are finished. */
+/* The first block.sequences rows of an lh_cpu_block are being decoded; later rows wait or are finished. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;            /* the step; step.shape counts all rows */
@@ -122,7 +122,8 @@ static int find_next_token(const lh_decode_lane *lane, int row) {
     return find_token(lane, row, lane->rows[row].known_count - 1) + 1;
 }
 
-/* The least next token of the waiting rows among `rows`; -1: no row waits. */
+/* The first token at which one of the waiting rows continues; rows: their number and that of the decoded rows together.
+ * -1: no row waits. */
 static int find_earliest_token(const lh_decode_lane *lane, const lh_cpu_block *block, int rows) {
     int first = -1;
     for (int row = block->sequences; row < rows; row++)
@@ -131,7 +132,7 @@ static int find_earliest_token(const lh_decode_lane *lane, const lh_cpu_block *b
     return first;
 }
 
-/* Starts decoding of waiting rows whose next token is t or soon after t. */
+/* Starts decoding of waiting rows that continue at token t or soon after t. */
 static void start_waiting_rows(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
     int spare = lane->sequences;
     for (int row = block->sequences; row < rows; row++) {

@@ -4,7 +4,7 @@
 
 #include "engine/cpu_engine.h"
 
-/* Buffers of a thread that decodes one block. */
+/* Buffers of one thread, which decodes one block of sequences at a time. */
 typedef struct lh_decode_lane lh_decode_lane;
 
 /* The greatest number of sequences in a block if there are `count` sequences at task length n. */
@@ -17,9 +17,10 @@ lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int 
 void lh_decode_close(lh_decode_lane *lanes, int count);
 
 /* Evaluates examples first .. first + count - 1 of a condition with lane `index`, and decodes the examples that
- * condition->decoded_count counts. The sums of sequence s, counted from `first`, in a pass over the targets are added
- * to sums[s / sequences_per_sum] and written to sequence_sums[s] (which may be NULL). The model's own answers go to
- * condition->answers and condition->lengths. Call it after begin_step. Errors of lh_make_examples; LH_STOPPED. */
+ * condition->decoded_count counts. A pass over the targets gives the sums: the sums of example first + s are added to
+ * sums[s / sequences_per_sum] and written to sequence_sums[s] (sequence_sums may be NULL). The model's own answers go
+ * to condition->answers and condition->lengths. Call it after begin_step. Fails as lh_make_examples does; LH_STOPPED: a
+ * stop was requested. */
 lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
                              int sequences_per_sum, lh_sums *sums, lh_sums *sequence_sums, lh_error *error);
 

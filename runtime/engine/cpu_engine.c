@@ -50,7 +50,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *mem
  * dataset also opens the epoch. */
 static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *memory_needs, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
-    lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
+    lh_lengths fixed = {.first = cpu->config.fixed_length, .last = cpu->config.fixed_length};
     const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
     int max_length[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_training_lengths(spec, lengths, error);
@@ -86,7 +86,7 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
                                        "parameters and their optimiser's state", error);
     if (vectors == NULL) return LH_ERR_ENVIRONMENT;
     cpu->parameters = vectors;
-    lh_initialise(spec, lh_get_part_seed(cpu->config.seed, &cpu->config.seeds_apart, LH_SEED_INIT),
+    lh_initialise(spec, lh_get_part_seed(cpu->config.seed, &cpu->config.separate_seeds, LH_SEED_INIT),
                   cpu->engine.real_bytes, cpu->parameters);
     if (!cpu->config.trains) return LH_OK;
     cpu->total = vectors + bytes;
@@ -225,8 +225,8 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     };
     cpu->config = *config;
     cpu->program = program;
-    cpu->data_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DATA);
-    cpu->draws_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DRAWS);
+    cpu->data_key = lh_get_part_key(config->seed, &config->separate_seeds, LH_SEED_DATA);
+    cpu->draws_key = lh_get_part_key(config->seed, &config->separate_seeds, LH_SEED_DRAWS);
     if (config->trains && cpu->engine.threads > config->spec->train.shards)
         cpu->engine.threads = config->spec->train.shards; /* a thread without a shard would be idle */
     lh_cpu_train_needs memory_needs = {0};

@@ -23,7 +23,7 @@ typedef struct lh_cpu_engine {
     void *parameters, *total, *state[LH_MAX_STATES];
     void *last_gradient; /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
-    int tables_length[LH_MAX_STREAMS]; /* length of the longest sequences for which tables are made */
+    int tables_length[LH_MAX_STREAMS]; /* length of the longest sequences that `tables` are made for */
 
     lh_cpu_workspaces *workspaces;
     lh_cpu_workspace *workspace; /* workspace of the current call; NULL between calls */
@@ -34,7 +34,7 @@ typedef struct lh_cpu_engine {
     int *shard_starts;               /* [shards + 1] the first sequence of each shard; the last: number of sequences */
     const uint32_t *shape_indices;   /* dataset: examples of the batch; NULL: in the order of the file */
     atomic_int next_shard;           /* next shard that no thread has taken */
-    atomic_int turn[LH_FOLD_PIECES]; /* [pieces] shard whose turn it is to add the piece to the total */
+    atomic_int turn[LH_FOLD_PIECES]; /* for each piece, the shard whose turn it is to add its gradient to the total */
 
     lh_epoch epoch;               /* dataset: order of the current epoch */
     lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */
@@ -63,7 +63,7 @@ lh_cpu_step lh_cpu_make_query_step(const lh_cpu_engine *cpu, const lh_query *que
 void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *step, lh_cpu_block *block);
 
 /* Copies the logits of lane 0's sequence to doubles, [labels][classes]. */
-void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits);
+void lh_cpu_copy_logits(const lh_cpu_engine *cpu, int labels, double *logits);
 
 /* Functions of lh_engine_ops: */
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);

@@ -146,7 +146,7 @@ static void evaluate_work(void *argument, int index, int count) {
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
     for (int i = 0; i < cpu->engine.threads; i++)
-        lh_cpu_take_failure(&first, &cpu->workspace->forward_lanes[i].failure);
+        lh_cpu_keep_first_failure(&first, &cpu->workspace->forward_lanes[i].failure);
     if (first.status != LH_OK) *error = first.error;
     return first.status;
 }
@@ -218,7 +218,7 @@ void lh_cpu_begin_query(lh_cpu_engine *cpu, const lh_query *query, lh_cpu_step *
     cpu->program->begin_step(step, 0, 1);
 }
 
-void lh_cpu_take_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
+void lh_cpu_copy_logits(const lh_cpu_engine *cpu, int labels, double *logits) {
     for (size_t i = 0; i < (size_t)labels * (size_t)cpu->engine.spec->classes; i++)
         logits[i] = lh_real_read(cpu->workspace->forward_lanes[0].logits, cpu->engine.real_bytes, (int64_t)i);
 }
@@ -232,7 +232,7 @@ lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logit
     if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->forward_block(&step, &block, cpu->workspace->forward_lanes[0].workspace, &sums);
-    lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    lh_cpu_copy_logits(cpu, step.shape.labels, logits);
     lh_cpu_end_call(cpu, isfinite(sums.loss));
     return LH_OK;
 }

@@ -1,11 +1,10 @@
 /* The training step on the CPU: one parallel region with three barriers.
  *
  * A batch, which is sorted by length, is cut into spec->train.shards shards. A shard processes its sequences length by
- * length, so no sequence is padded. Threads take whole shards in order; the gradient is a left fold over shards 0, 1,
- * 2, ..., independent of their threads: before a thread adds a piece of its shard's gradient to the total, it waits
- * until the previous shard has added the same piece. Shards are taken in order, so the shard that others wait for is
- * always in progress. Every other sum is taken over shards or chunks in index order. So the bits do not depend on the
- * number or the speed of threads.
+ * length, so no sequence is padded. Threads take whole shards in order. The gradient is a left fold over shards 0, 1,
+ * 2, ...: before a thread adds a piece of its shard's gradient to the total, it waits until the previous shard's piece
+ * is added. Shards are taken in order, so the shard that others wait for is always in progress. Every other sum is
+ * taken over shards or chunks in index order. So the bits do not depend on the number or the speed of threads.
  */
 #include <math.h>
 #include <sched.h>
@@ -18,7 +17,7 @@
 #include "engine/schedule.h"
 #include "longhand/timings.h"
 
-static void relax(void) {
+static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -32,7 +31,7 @@ static void wait_for_turn(atomic_int *turn, int shard) {
     if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
     LH_TIMED(LH_PART_WAITING);
     for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
-        if (spins < 2000) relax(); /* some microseconds */
+        if (spins < 2000) pause_briefly(); /* some microseconds */
         else sched_yield();
     }
 }
@@ -51,18 +50,21 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     }
 }
 
-/* The source of the batch's examples. If config.distinct is above 0, all steps use examples of step 0. */
+/* The source of the batch's examples. If config.distinct_examples is above 0, all steps use examples of step 0. */
 static lh_source make_source(const lh_cpu_engine *cpu) {
-    lh_source source = {cpu->data_key,      cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct,
-                        cpu->shape_indices, NULL};
-    if (cpu->config.distinct > 0) source.step = 0;
+    lh_source source = {.key = cpu->data_key,
+                        .step = cpu->job.step,
+                        .domain = LH_DOMAIN_DATA,
+                        .distinct_examples = (uint32_t)cpu->config.distinct_examples,
+                        .shape_indices = cpu->shape_indices};
+    if (cpu->config.distinct_examples > 0) source.step = 0;
     return source;
 }
 
-/* The index of the source's example for a sequence of the batch. If config.distinct is above 0, steps repeat that many
- * examples in order. */
+/* The index of the source's example for a sequence of the batch. If config.distinct_examples is above 0, steps repeat
+ * this number of examples in order. */
 static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
-    uint64_t distinct = (uint64_t)cpu->config.distinct;
+    uint64_t distinct = (uint64_t)cpu->config.distinct_examples;
     uint64_t first_index = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
     return distinct > 0 ? (uint32_t)((first_index + (uint64_t)row) % distinct) : (uint32_t)row;
 }
@@ -90,7 +92,8 @@ static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
 /* The greatest task length of the step's batch. */
 static int get_max_length(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
 
-/* Whether tables for the batch's longest sequences serve sequences of a shape, whose streams must not be longer. */
+/* Whether the tables for the batch's longest sequences also serve sequences of this shape: the program must support it
+ * (lh_cpu_program.slices), and no stream of the shape may be longer. */
 static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
     bool fits = cpu->program->slices;
     for (int i = 0; i < LH_MAX_STREAMS; i++) fits = fits && shape->length[i] <= cpu->job.shape.length[i];
@@ -99,11 +102,11 @@ static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
 
 /* Makes the lane's tables for sequences of task length n, or for the longest sequences, unless the lane has them. */
 static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_step *step, int n) {
-    bool slices = can_slice(cpu, &step->shape);
-    lh_cpu_step tables_step = slices ? cpu->job : *step;
+    bool uses_longest = can_slice(cpu, &step->shape);
+    lh_cpu_step tables_step = uses_longest ? cpu->job : *step;
     tables_step.shared = step->shared = lane->shared;
-    if (slices) step->tables_shape = &cpu->job.shape;
-    if (slices) n = get_max_length(cpu);
+    if (uses_longest) step->tables_shape = &cpu->job.shape;
+    if (uses_longest) n = get_max_length(cpu);
     if (lane->tables_n != n) cpu->program->begin_length(&tables_step, 0, 1);
     lane->tables_n = n;
 }
@@ -170,21 +173,22 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* The factor from the folded gradient, for which shards divide by the number of all labels or of all sequences, to the
- * gradient of the mean over the labels or sequences in the loss. Exactly 1 if all are in the loss, and 1 if none is:
- * then the gradient is 0. */
+/* The factor that turns the folded gradient into the gradient of the loss. Shards have divided by the number of all
+ * labels or sequences, but the loss is the mean over those that count. Exactly 1 if all count, and 1 if none does: then
+ * the gradient is 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
-    bool by_sequence = cpu->engine.spec->train.weighs_sequences;
-    int64_t in_loss = 0, total = by_sequence ? cpu->job.shape.sequences : cpu->labels;
+    bool weighs_sequences = cpu->engine.spec->train.weighs_sequences;
+    int64_t counted = 0, total = weighs_sequences ? cpu->job.shape.sequences : cpu->labels;
     if (cpu->program->scale == NULL) return 1;
     for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++) {
         const lh_sums *sums = &cpu->workspace->shard_sums[shard];
-        in_loss += by_sequence ? sums->sequences : sums->counted;
+        counted += weighs_sequences ? sums->sequences : sums->counted;
     }
-    return in_loss > 0 ? (double)total / (double)in_loss : 1;
+    return counted > 0 ? (double)total / (double)counted : 1;
 }
 
-/* Finishes the gradient of chunks first .. end - 1 and computes their squared norms. */
+/* Finishes the folded gradient of chunks first .. end - 1 (constants, masked labels), computes their squared norms and
+ * copies them if the configuration stores the gradient. */
 static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
@@ -198,8 +202,8 @@ static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     }
 }
 
-/* Measures the parameters after a step without labels in the loss, which changes neither them nor the optimiser's
- * state. */
+/* Measures the parameters if no label of the batch is in the loss: such a step changes neither parameters nor the
+ * optimiser's state. */
 static void measure_unchanged_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)
@@ -346,7 +350,7 @@ static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
 /* Takes the failure of the first shard whose examples could not be made. */
 static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
     lh_cpu_failure first = {.status = LH_OK};
-    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_take_failure(&first, &cpu->workspace->lanes[i].failure);
+    for (int i = 0; i < cpu->engine.threads; i++) lh_cpu_keep_first_failure(&first, &cpu->workspace->lanes[i].failure);
     if (first.status != LH_OK) *error = first.error;
     return first.status;
 }

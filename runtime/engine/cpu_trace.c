@@ -12,7 +12,7 @@ lh_status lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace 
     if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->trace_block(&step, &block, cpu->workspace->forward_lanes[0].workspace, to, &sums);
-    if (logits != NULL) lh_cpu_take_logits(cpu, step.shape.labels, logits);
+    if (logits != NULL) lh_cpu_copy_logits(cpu, step.shape.labels, logits);
     lh_cpu_end_call(cpu, isfinite(sums.loss));
     return LH_OK;
 }

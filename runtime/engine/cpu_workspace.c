@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 
-void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure) {
+void lh_cpu_keep_first_failure(lh_cpu_failure *first, lh_cpu_failure *failure) {
     if (failure->status != LH_OK && (first->status == LH_OK || failure->index < first->index)) *first = *failure;
     failure->status = LH_OK;
 }
@@ -31,14 +31,14 @@ static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lan
 static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, lh_error *error) {
     size_t threads = (size_t)workspaces->threads, shards = (size_t)workspaces->spec->train.shards;
     size_t chunks = (size_t)(workspaces->spec->parameter_storage / LH_CHUNK);
-    bool by_lane = workspaces->program->begin_length != NULL;
-    if (!by_lane)
+    bool has_lane_values = workspaces->program->begin_length != NULL;
+    if (!has_lane_values)
         workspace->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a batch", error);
     workspace->lanes = lh_engine_allocate(threads * sizeof *workspace->lanes, "threads", error);
     workspace->shard_sums = lh_engine_allocate(shards * sizeof *workspace->shard_sums, "sums", error);
     workspace->chunk_squares = lh_engine_allocate(chunks * sizeof *workspace->chunk_squares, "sums", error);
     workspace->chunk_updates = lh_engine_allocate(chunks * sizeof *workspace->chunk_updates, "sums", error);
-    bool is_complete = (by_lane || workspace->shared != NULL) && workspace->lanes != NULL &&
+    bool is_complete = (has_lane_values || workspace->shared != NULL) && workspace->lanes != NULL &&
                        workspace->shard_sums != NULL && workspace->chunk_squares != NULL &&
                        workspace->chunk_updates != NULL;
     lh_status status = is_complete ? LH_OK : LH_ERR_ENVIRONMENT;
@@ -138,9 +138,9 @@ void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces) {
 
 void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces) {
     pthread_mutex_lock(&workspaces->mutex);
-    bool last = --workspaces->engines == 0;
+    bool was_last_engine = --workspaces->engines == 0;
     pthread_mutex_unlock(&workspaces->mutex);
-    if (!last) return;
+    if (!was_last_engine) return;
     while (workspaces->free != NULL) {
         lh_cpu_workspace *workspace = workspaces->free;
         workspaces->free = workspace->next;

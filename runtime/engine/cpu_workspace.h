@@ -18,14 +18,14 @@ typedef struct lh_cpu_failure {
     lh_error error;
 } lh_cpu_failure;
 
-/* Stores the failure with the lower index in *first and clears *failure. */
-void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure);
+/* Copies *failure to *first if it has the lower index, and clears *failure. */
+void lh_cpu_keep_first_failure(lh_cpu_failure *first, lh_cpu_failure *failure);
 
 /* Buffers of a thread in training, for one shard at a time. */
 typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* gradient of the shard; zero between shards */
-    void *shared;   /* lh_cpu_step.shared of the current length; NULL: the workspace's is for all lengths */
+    void *shared;   /* lh_cpu_step.shared of the current length; NULL: lh_cpu_workspace.shared serves all lengths */
     int tables_n;   /* task length for which `shared` has the values of the current step; 0: none */
     lh_batch batch; /* examples of one length of the shard */
     lh_cpu_failure failure;

@@ -13,7 +13,7 @@ static void end_sequence(lh_decode_passes *d, int i) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     size_t classes = (size_t)d->spec->classes;
     int length = d->length[i];
-    d->ended[i] = true;
+    d->has_ended[i] = true;
     for (int label = length; label < (int)d->labels; label++) answers[label] = length > 0 ? answers[length - 1] : 0;
     if (d->results->logits != NULL)
         memset(d->results->logits + ((size_t)i * d->labels + (size_t)length) * classes, 0,
@@ -31,7 +31,8 @@ static void put_guesses(lh_decode_passes *d, int i, const uint16_t *guesses) {
     }
 }
 
-/* Takes given tokens where no answer is requested; ends a sequence that needs no more answers. */
+/* Uses the target's tokens as the next answers of sequence i as long as no answer is requested there. Ends the sequence
+ * if it needs no more answers. */
 static void take_given_tokens(lh_decode_passes *d, int i) {
     const lh_query *query = d->query;
     size_t first = (size_t)i * d->labels;
@@ -46,6 +47,7 @@ static void take_given_tokens(lh_decode_passes *d, int i) {
     if (ends || *length >= get_limit(d, i)) end_sequence(d, i);
 }
 
+/* Sets the answers that are known before the first pass, and the first guesses. */
 static void set_known_answers(lh_decode_passes *d) {
     const lh_answers *results = d->results;
     size_t answer_count = (size_t)d->count * d->labels;
@@ -70,8 +72,8 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
                             .labels = (size_t)lh_make_shape(spec, query->n, 1).labels,
                             .inputs = (size_t)lh_get_input_length(spec, query->n)};
     d->length = lh_engine_allocate(2 * sequences * sizeof *d->length, "answers", error);
-    d->ended = lh_engine_allocate(sequences * sizeof *d->ended, "answers", error);
-    if (d->length == NULL || d->ended == NULL) return LH_ERR_ENVIRONMENT;
+    d->has_ended = lh_engine_allocate(sequences * sizeof *d->has_ended, "answers", error);
+    if (d->length == NULL || d->has_ended == NULL) return LH_ERR_ENVIRONMENT;
     d->row = d->length + count;
     set_known_answers(d);
     return LH_OK;
@@ -79,33 +81,33 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
 
 void lh_decode_passes_close(lh_decode_passes *d) {
     free(d->length);
-    free(d->ended);
+    free(d->has_ended);
 }
 
 int lh_decode_passes_choose(lh_decode_passes *d) {
-    bool by_index = lh_depends_on_batch_index(d->spec, d->query->noise);
+    bool depends_on_index = lh_depends_on_batch_index(d->spec, d->query->noise);
     int rows = 0, last = d->count - 1;
-    while (last >= 0 && d->ended[last]) last--;
+    while (last >= 0 && d->has_ended[last]) last--;
     for (int i = 0; i <= last; i++)
-        if (!d->ended[i] || (by_index && rows > 0)) d->row[rows++] = i;
+        if (!d->has_ended[i] || (depends_on_index && rows > 0)) d->row[rows++] = i;
     return rows;
 }
 
-/* Takes the valid answers of a pass to sequence i. */
+/* Stores the valid answers of a pass over sequence i: those up to the first one that differs from its guess. */
 static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool are_all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
-    for (bool is_valid = true; is_valid && !d->ended[i];) {
+    for (bool is_valid = true; is_valid && !d->has_ended[i];) {
         int label = d->length[i]++;
         is_valid = are_all_valid || answers[label] == pass_answers[label];
         answers[label] = pass_answers[label];
         take_given_tokens(d, i);
     }
-    if (!d->ended[i]) put_guesses(d, i, pass_answers);
+    if (!d->has_ended[i]) put_guesses(d, i, pass_answers);
 }
 
 void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool are_all_valid) {
     for (int row = 0; row < rows; row++)
-        if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels, are_all_valid);
+        if (!d->has_ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels, are_all_valid);
 }
 
 /* ---- examples ---- */

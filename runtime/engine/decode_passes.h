@@ -15,7 +15,7 @@ typedef struct lh_decode_passes {
     int count;
     size_t labels, inputs; /* labels and input tokens of a sequence */
     int *length;           /* [count] number of answers so far */
-    bool *ended;           /* [count] whether the sequence needs no more answers */
+    bool *has_ended;       /* [count] whether the sequence needs no more answers */
     int *row;              /* [count] index of the sequence in each row of a pass */
 } lh_decode_passes;
 
@@ -39,8 +39,9 @@ static inline const uint16_t *lh_decode_passes_get_target(const lh_decode_passes
     return d->results->answers + (size_t)d->row[row] * d->labels;
 }
 
-/* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses.
- * are_all_valid: the pass has decoded all answers. */
+/* Stores the valid answers of a pass over the chosen rows; its other answers are the next guesses.
+ *   pass_answers   [rows][labels] all answers of the pass
+ *   are_all_valid  the pass has decoded all answers */
 void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool are_all_valid);
 
 /* Examples of a condition in memory. */
@@ -58,7 +59,7 @@ typedef struct lh_examples {
 lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, int count, lh_error *error);
 void lh_examples_close(lh_examples *examples);
 
-/* Makes the first `count` examples of a condition. Errors are the errors of lh_batch_fill; LH_ERR_ENVIRONMENT: out of
+/* Makes the first examples->count examples of a condition. Fails as lh_batch_fill does; LH_ERR_ENVIRONMENT: out of
  * memory. */
 lh_status lh_make_examples(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error);
 

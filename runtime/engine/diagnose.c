@@ -30,11 +30,11 @@ lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const vo
     for (int t = 0; t < spec->tensor_count; t++) {
         if (!spec->tensors[t].learned) continue;
         tensor_facts facts = scan_tensor(&spec->tensors[t], real_bytes, vector);
-        vector_facts.tensors++;
+        vector_facts.tensor_count++;
         if (facts.nonfinite > 0) {
-            if (vector_facts.nonfinite++ == 0)
-                vector_facts.first_nonfinite = t, vector_facts.first_count = facts.nonfinite;
-            vector_facts.last_nonfinite = t, vector_facts.last_count = facts.nonfinite;
+            if (vector_facts.nonfinite_count++ == 0)
+                vector_facts.first_nonfinite = t, vector_facts.first_elements = facts.nonfinite;
+            vector_facts.last_nonfinite = t, vector_facts.last_elements = facts.nonfinite;
         }
         if (facts.magnitude > vector_facts.magnitude)
             vector_facts.largest_tensor = t, vector_facts.magnitude = facts.magnitude;
@@ -79,19 +79,19 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
                           const void *vector) {
     const lh_tensor *tensors = spec->tensors;
     const lh_vector_facts found = lh_diagnose_vector(spec, real_bytes, vector), *facts = &found;
-    bool too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
-    if (facts->nonfinite == 0 && facts->largest_tensor < 0) append(error, "\n  %s: all zero", vector_name);
-    else if (facts->nonfinite == 0)
+    bool is_too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
+    if (facts->nonfinite_count == 0 && facts->largest_tensor < 0) append(error, "\n  %s: all zero", vector_name);
+    else if (facts->nonfinite_count == 0)
         append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", vector_name, facts->magnitude,
-               tensors[facts->largest_tensor].name, too_large ? "; its square is beyond this precision" : "");
+               tensors[facts->largest_tensor].name, is_too_large ? "; its square is beyond this precision" : "");
     else
         append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)",
-               vector_name, facts->nonfinite, facts->tensors, tensors[facts->first_nonfinite].name,
-               (long long)facts->first_count, (long long)lh_count_tensor_elements(&tensors[facts->first_nonfinite]));
-    if (facts->nonfinite > 1)
-        append(error, ", the last %s (%lld of %lld)", tensors[facts->last_nonfinite].name, (long long)facts->last_count,
-               (long long)lh_count_tensor_elements(&tensors[facts->last_nonfinite]));
-    if (facts->nonfinite > 0 && facts->largest_tensor >= 0)
+               vector_name, facts->nonfinite_count, facts->tensor_count, tensors[facts->first_nonfinite].name,
+               (long long)facts->first_elements, (long long)lh_count_tensor_elements(&tensors[facts->first_nonfinite]));
+    if (facts->nonfinite_count > 1)
+        append(error, ", the last %s (%lld of %lld)", tensors[facts->last_nonfinite].name,
+               (long long)facts->last_elements, (long long)lh_count_tensor_elements(&tensors[facts->last_nonfinite]));
+    if (facts->nonfinite_count > 0 && facts->largest_tensor >= 0)
         append(error, "; the largest finite element is %.3g in %s", facts->magnitude,
                tensors[facts->largest_tensor].name);
 }

@@ -11,12 +11,12 @@
 
 /* Facts of a vector. Tensors are indices in spec->tensors, which is in forward order; -1: none. */
 typedef struct lh_vector_facts {
-    int tensors;                         /* number of learned tensors */
-    int nonfinite;                       /* number of learned tensors with a NaN or an infinity */
+    int tensor_count;                    /* number of learned tensors */
+    int nonfinite_count;                 /* number of learned tensors with a NaN or an infinity */
     int first_nonfinite, last_nonfinite; /* tensors in forward order; the backward pass reaches the last one first */
-    int64_t first_count;                 /* non-finite elements of first_nonfinite */
-    int64_t last_count;                  /* non-finite elements of last_nonfinite */
-    int largest_tensor;                  /* tensor with the largest finite element by magnitude */
+    int64_t first_elements;              /* non-finite elements of tensor first_nonfinite */
+    int64_t last_elements;               /* non-finite elements of tensor last_nonfinite */
+    int largest_tensor;                  /* tensor with the finite element of largest magnitude */
     double magnitude;                    /* magnitude of that element */
 } lh_vector_facts;
 

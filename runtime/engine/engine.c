@@ -32,14 +32,14 @@ void *lh_engine_allocate(size_t bytes, const char *purpose, lh_error *error) {
     return memset(memory, 0, rounded);
 }
 
-lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error) {
+lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool has_optimizer, lh_error *error) {
     const lh_spec *spec = engine->spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)engine->real_bytes;
     memset(state, 0, sizeof *state);
     state->real_bytes = engine->real_bytes;
     state->parameters = lh_engine_allocate(bytes, "a copy of the parameters", error);
     if (state->parameters == NULL) return LH_ERR_ENVIRONMENT;
-    for (int i = 0; optimizer && i < spec->optimizer.states; i++) {
+    for (int i = 0; has_optimizer && i < spec->optimizer.states; i++) {
         state->optimizer[i] = lh_engine_allocate(bytes, "a copy of the optimiser state", error);
         if (state->optimizer[i] == NULL) {
             lh_state_close(state);
@@ -147,7 +147,8 @@ int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit,
     return known_count;
 }
 
-/* Checks the positions of a sampler's first example of each length; a dataset's are checked when it is made. */
+/* Makes a sampler's first example of each length, to check its positions. Positions of a dataset are checked when the
+ * dataset is made. */
 static lh_status check_positions(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     const lh_source source = {.domain = LH_DOMAIN_EVAL};
     lh_batch batch;

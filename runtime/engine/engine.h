@@ -18,13 +18,13 @@
 typedef struct lh_engine_config {
     const lh_spec *spec;
     uint64_t seed;
-    lh_seeds_apart seeds_apart; /* seeds of the parts of random numbers that do not use `seed` */
+    lh_separate_seeds separate_seeds; /* seeds of the parts of random numbers that do not use `seed` */
     double learning_rate;
-    int threads;         /* at least 1 */
-    bool trains;         /* false: no optimiser state and no gradients; step must not be called */
-    bool keeps_gradient; /* stores gradients for read_gradient */
-    int fixed_length;    /* task length of every step; 0: the length of a step is random */
-    int distinct;        /* number of examples of step 0 that all steps use (--overfit); 0: each step has its own */
+    int threads;           /* at least 1 */
+    bool trains;           /* false: no optimiser state and no gradients; step must not be called */
+    bool keeps_gradient;   /* stores gradients for read_gradient */
+    int fixed_length;      /* task length of every step; 0: the length of a step is random */
+    int distinct_examples; /* --overfit: all steps use this number of examples of step 0; 0: each step has its own */
 } lh_engine_config;
 
 typedef struct lh_step_metrics {
@@ -38,18 +38,18 @@ typedef struct lh_step_metrics {
     int length;            /* task length that users see; with mixed lengths the greatest length */
 } lh_step_metrics;
 
-/* One batch to evaluate: its examples and its draw of positions. */
+/* A condition of an evaluation under one draw: one batch of examples, and its random positions. */
 typedef struct lh_condition {
     int n;        /* task length */
-    int first;    /* index of the first example in the source */
-    int examples; /* number of examples */
+    int first;    /* index of the batch's first example in the source */
+    int examples; /* number of examples of the batch */
     lh_source source;
     lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
-    int passes;        /* passes of a model with loops, not in decoding; 0: training's passes */
+    int passes;        /* passes of a model with loops, not in decoding; 0: as many as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
-     * mask) instead; 0 unless lh_decodes_condition. Sums belong to the pass over the targets. */
+    /* For this number of examples, from the first, `answers` gets the model's own answers instead (lh_decode with
+     * target and mask); 0 unless lh_decodes_condition is true. Sums are those of a pass over the targets. */
     int decoded_count;
     int *lengths; /* [decoded_count] evaluate writes the number of answers of each decoded example */
 } lh_condition;
@@ -80,7 +80,7 @@ typedef struct lh_answers {
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
     double *logits;    /* [count][labels][classes], 0 after the end and for known answers; NULL: not requested */
     /* Both of the following are NULL for engine->ops->decode. */
-    const int *known_counts; /* [count] number of answers that `answers` has on entry; NULL: none */
+    const int *known_counts; /* [count] number of a sequence's answers that `answers` has on entry; NULL: none */
     const int *limits;       /* [count] maximum number of answers; NULL: all labels */
 } lh_answers;
 
@@ -167,8 +167,8 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
 lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
                               lh_engine **engines, lh_error *error);
 
-/* Allocates host vectors for read_state and write_state; optimizer: allocate optimiser state, too. */
-lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
+/* Allocates host vectors for read_state and write_state; has_optimizer: for the optimiser's state, too. */
+lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool has_optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
 
 /* Sets *state to the vectors for writing or reading a checkpoint: engine->host_state or, if that is NULL, `copy`,
@@ -187,7 +187,8 @@ lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw);
 /* Adds every field of addend to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *addend);
 
-/* The sums of one sequence with `labels` labels; loss: summed over the labels in the loss. */
+/* The sums of one sequence with `labels` labels, of which `counted` count and `correct` are also right; loss: the sum
+ * over the labels in the loss. */
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
 
 /* The mean loss in nats per label in the loss; 0: no label is in the loss. */
@@ -200,7 +201,8 @@ lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool is_up
 /* LH_ERR_INPUT with the reason if a sequence at any of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
 
-/* Does so for task lengths of training. LH_ERR_INPUT also if a length has more passes than training has memory for. */
+/* Fails as lh_check_limit does for these task lengths of training, and also if a length has more passes than training
+ * has memory for. */
 lh_status lh_check_training_lengths(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
 
 /* Whether a signal has requested a stop. */
@@ -227,21 +229,21 @@ static inline bool lh_is_end_symbol(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
 
-/* Whether answer number `index` of a query ends its sequence. An end symbol that the known target has at this place
- * does not end the sequence. */
+/* Whether the answer with this index in the query's answers ends its sequence. An end symbol that the known target also
+ * has at this index does not end the sequence. */
 static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
     return lh_is_end_symbol(spec, answer) && (query->target == NULL || query->target[index] != answer);
 }
 
-/* The number of labels up to the last counted label. */
+/* The number of labels up to the last label with mask 1: decoding must give answers for these. */
 int lh_count_requested_answers(const uint8_t *mask, int labels);
 
-/* Returns how many of the first `limit` answers of a pass over a target decoding would also give: the answers up to the
- * first wrong one, which is included. Replaces answers that do not count by the target's tokens. */
+/* Returns how many answers of a pass over a target decoding would give as well: those up to and including the first
+ * wrong one, at most `limit`. In these, replaces answers that do not count by the target's tokens. */
 int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
-/* Whether a sequence needs more answers: it has known_count answers, stored from index `first`, fewer than `limit`, and
- * none has ended it. */
+/* Whether a sequence needs more answers: it has fewer than `limit`, and none has ended it. known_count: number of its
+ * answers, which begin at index `first` of `answers`. */
 static inline bool lh_needs_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
                                     int limit, const uint16_t *answers) {
     size_t last = first + (size_t)known_count - 1;

@@ -7,9 +7,8 @@
  *     linear   1 - (1 - final) x          x = (t - 1 - warmup) / (steps - warmup)
  *     cosine   final + (1 - final) (1 + cos(pi x)) / 2
  *
- * where steps is train.steps of the spec, so that a run may stop early and continue bit for bit. The share would be
- * `final` at step steps + 1, which is never made; PyTorch's LinearLR and CosineAnnealingLR over `steps` steps do the
- * same.
+ * where steps is train.steps of the spec, so that a run may stop early and continue bit for bit. The share would reach
+ * `final` at step steps + 1, which is never made, as with PyTorch's LinearLR and CosineAnnealingLR over `steps` steps.
  */
 #ifndef LONGHAND_SCHEDULE_H
 #define LONGHAND_SCHEDULE_H

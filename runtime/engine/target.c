@@ -30,11 +30,12 @@ void lh_target_close(lh_target *target) {
     if (target->cuda.driver != NULL) lh_cuda_device_close(&target->cuda);
 }
 
-lh_status lh_target_open_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
-                                 lh_engine **engines, lh_error *error) {
+lh_status lh_target_open_engines(const lh_target *target, const lh_engine_config *configs, int count,
+                                 bool uses_replicas, lh_engine **engines, lh_error *error) {
     if (target->cpu == NULL) {
         const lh_cuda_program *program = target->cuda.program;
-        return lh_cuda_fleet_open(&target->cuda, replicas ? &program->replicas : NULL, configs, count, engines, error);
+        return lh_cuda_fleet_open(&target->cuda, uses_replicas ? &program->replicas : NULL, configs, count, engines,
+                                  error);
     }
     return lh_cpu_engines_open(configs, count, target->cpu, engines, error);
 }

@@ -1,4 +1,4 @@
-/* Counts of right answers by the place of a label in its target, over all sequences and draws of a condition.
+/* Counts right answers by the place of a label in its target, over all sequences and draws of a condition.
  *
  * Places are numbered from 1: from the start of the target, and from its end, the last counted label (mask 1). Only
  * counted labels count. A missing answer is wrong. */
@@ -15,7 +15,7 @@ enum { LH_PLACE_COUNTED, LH_PLACE_CORRECT, LH_PLACE_FORCED, LH_PLACE_LISTS };
 
 typedef struct lh_by_place {
     int capacity;                 /* number of places in each list */
-    int places;                   /* the greatest place with a counted label so far */
+    int places;                   /* greatest place of a counted label so far, and so the length of written lists */
     int64_t sequences;            /* sequences with a counted label */
     int64_t *start;               /* [LH_PLACE_LISTS][capacity] counts by place from the start */
     int64_t *end;                 /* [LH_PLACE_LISTS][capacity] counts by place from the end */
@@ -27,7 +27,7 @@ typedef struct lh_by_place {
 /* LH_ERR_INPUT: more labels than LH_MAX_TARGET_PLACES. */
 lh_status lh_by_place_check(size_t labels, lh_error *error);
 
-/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. Errors are from lh_by_place_check;
+/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. Fails as lh_by_place_check does;
  * LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error);
 void lh_by_place_close(lh_by_place *places);
@@ -38,7 +38,7 @@ void lh_by_place_clear(lh_by_place *places);
 /* Adds the first `count` examples of an evaluated condition. decoding: lh_greedy or lh_teacher_forced; NULL for an
  * encoder. condition->answers: the evaluated answers; lengths: [count] numbers of answers. With lh_greedy, the answers
  * of the teacher-forced pass are computed again, since an engine that decodes while it evaluates does not return them.
- * Errors of lh_engine_ops.evaluate and lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */
+ * Fails as lh_engine_ops.evaluate or lh_batch_fill does; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
                           int count, const int *lengths, lh_error *error);
 

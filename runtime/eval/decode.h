@@ -15,7 +15,7 @@
  * and labels with wants_answer = 0 take the target's token. Attention in decoding equals attention in one pass over the
  * answers, so lh_engine_ops.trace shows it if the target of its query is the answers.
  *
- * Errors of predict; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked between
+ * Fails as predict does; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked between
  * tokens or passes. */
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *results, lh_error *error);
 

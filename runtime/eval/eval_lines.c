@@ -112,7 +112,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_begin(&by, text.out);
     write_values(&by, result);
     lh_json_end(&by);
-    if (result->oracle) lh_json_string(&line, "stop", "oracle");
+    if (result->is_oracle) lh_json_string(&line, "stop", "oracle");
     lh_json_integer(&line, "examples", result->examples);
     if (result->total > 0) lh_json_integer(&line, "of", result->total);
     if (result->total > 0 && result->in_order) lh_json_string(&line, "order", "file");
@@ -143,7 +143,7 @@ static double read_optional_number(const json_t *line, const char *key) {
     return json_object_get(line, key) != NULL ? read_number(line, key) : NAN;
 }
 
-/* Whether "by" of a line has the result's value on every axis. */
+/* Whether a line with this object `by` has the result's value on every axis. */
 static bool is_condition(const json_t *by, const lh_eval_result *result) {
     const json_t *noise = json_object_get(by, "noise");
     size_t values = (size_t)result->has_noise + (result->passes > 0);

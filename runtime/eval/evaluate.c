@@ -47,7 +47,7 @@ typedef struct draw_sums {
     int wrong;                           /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 
-/* Results by example; answers and lengths are NULL if not requested. */
+/* Results of single examples: rows of the arrays. answers and lengths are NULL if not requested. */
 typedef struct per_example {
     lh_sums *sums;         /* [examples] sums of a batch */
     lh_by_sequence shares; /* shares of the condition, over all draws */
@@ -165,8 +165,9 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
 static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                const lh_eval_result *result, int draw, draw_sums *sums, lh_error *error) {
     if (result->groups != NULL) return evaluate_group(engine, request, rows, result, draw, sums, error);
-    lh_condition condition = request->validation ? lh_make_validation(result->n, result->examples, request->seed, draw)
-                                                 : lh_make_condition(result->n, result->examples, request->seed, draw);
+    lh_condition condition = request->is_validation
+                                 ? lh_make_validation(result->n, result->examples, request->seed, draw)
+                                 : lh_make_condition(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
     condition.passes = result->passes;
     return evaluate_batches(engine, request, rows, result, &condition, draw, 0, sums, error);
@@ -179,11 +180,12 @@ typedef struct condition_sums {
     lh_spread pass_spread, greedy_spread; /* accuracies of draws, of the pass and of greedy decoding */
 } condition_sums;
 
-static void add_draw(condition_sums *sums, const draw_sums *draw, bool by_batch) {
+/* Adds the sums of a draw. has_batches: the draw's accuracy is the mean over its batches. */
+static void add_draw(condition_sums *sums, const draw_sums *draw, bool has_batches) {
     double pass_accuracy = compute_share((double)draw->pass.correct, (double)draw->pass.counted);
     double greedy_accuracy = compute_share((double)draw->greedy.correct, (double)draw->greedy.counted);
-    if (by_batch) pass_accuracy = compute_share(draw->pass_accuracies, draw->counted_batches);
-    if (by_batch) greedy_accuracy = compute_share(draw->greedy_accuracies, draw->greedy_batches);
+    if (has_batches) pass_accuracy = compute_share(draw->pass_accuracies, draw->counted_batches);
+    if (has_batches) greedy_accuracy = compute_share(draw->greedy_accuracies, draw->greedy_batches);
     lh_sums_add(&sums->pass, &draw->pass);
     lh_greedy_add(&sums->greedy, &draw->greedy);
     lh_spread_add(&sums->pass_spread, pass_accuracy);
@@ -194,13 +196,13 @@ static void set_means(const lh_engine *engine, lh_eval_result *result, const con
     bool has_uncertainty = engine->spec->passes > 0 && engine->measures_uncertainty;
     const lh_sums *pass = &sums->pass;
     const lh_greedy_sums *greedy = &sums->greedy;
-    bool by_batch = result->batch > 0, is_decoded = result->decoding == lh_greedy;
+    bool has_batches = result->batch > 0, is_decoded = result->decoding == lh_greedy;
     result->teacher_forced =
-        by_batch ? sums->pass_spread.mean : compute_share((double)pass->correct, (double)pass->counted);
+        has_batches ? sums->pass_spread.mean : compute_share((double)pass->correct, (double)pass->counted);
     result->accuracy = result->teacher_forced;
     if (is_decoded)
         result->accuracy =
-            by_batch ? sums->greedy_spread.mean : compute_share((double)greedy->correct, (double)greedy->counted);
+            has_batches ? sums->greedy_spread.mean : compute_share((double)greedy->correct, (double)greedy->counted);
     result->ended_early = compute_share((double)greedy->ended_early, (double)greedy->sequences);
     result->not_ended = compute_share((double)greedy->not_ended, (double)greedy->sequences);
     result->counted = pass->counted;
@@ -226,11 +228,12 @@ static void set_exact_match(const lh_spec *spec, lh_eval_result *result, const c
 static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                     lh_eval_result *result, lh_error *error) {
     condition_sums total = {0};
-    int64_t indices = (int64_t)result->draws * (result->batch > 0 ? bound_batches(engine->spec, result) : 1);
+    int64_t total_draws = (int64_t)result->draws * (result->batch > 0 ? bound_batches(engine->spec, result) : 1);
     char name[LH_EVAL_NAME];
-    if (indices > LH_MOST_DRAWS)
+    if (total_draws > LH_MOST_DRAWS)
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
-                       lh_eval_write_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
+                       lh_eval_write_name(result, name), result->draws, (int)(total_draws / result->draws),
+                       LH_MOST_DRAWS);
     if (rows->places != NULL) lh_by_place_clear(rows->places);
     rows->list.count = 0;
     lh_by_sequence_begin(&rows->shares, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
@@ -287,7 +290,7 @@ static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *requ
             lh_status status = evaluate_to_files(engine, request, rows, &results[i], error);
             if (status != LH_OK) return status;
         }
-        results[i].taken_over = is_found[i];
+        results[i].is_taken_over = is_found[i];
         if (request->watch != NULL) request->watch(request->context, &results[i], i + 1, count);
     }
     return LH_OK;
@@ -304,7 +307,7 @@ static int find_max_examples(const lh_eval_request *request) {
 static lh_eval_result make_length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
     int n = lh_lengths_get(&request->lengths, i);
     return (lh_eval_result){
-        .split = request->validation ? "validation" : lh_find_split(spec, n),
+        .split = request->is_validation ? "validation" : lh_find_split(spec, n),
         .n = n,
         .axis = spec->eval.axis,
         .examples = request->examples,
@@ -346,10 +349,10 @@ static void set_conditions(const lh_spec *spec, const lh_eval_request *request, 
         result->has_noise = request->noise.count > 0;
         result->noise = result->has_noise ? request->noise.deviation[i / per_level % noise_levels] : 0;
         result->passes = lh_lengths_get(&request->passes, i / per_level / noise_levels);
-        result->oracle = spec->passes_by_length && result->passes == 0;
+        result->is_oracle = spec->passes_by_length && result->passes == 0;
         result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         result->batch = request->batch;
-        result->has_places = request->places;
+        result->has_places = request->has_places;
         set_decoding(spec, request, result);
     }
 }
@@ -364,7 +367,7 @@ static size_t find_max_labels(const lh_spec *spec, const lh_lengths *lengths) {
 }
 
 static lh_lengths list_shapes(const lh_corpus *corpus) {
-    return (lh_lengths){NULL, 0, 1, corpus != NULL ? corpus->shapes : 0, 1}; /* all shapes, none without a dataset */
+    return (lh_lengths){.first = 1, .last = corpus != NULL ? corpus->shapes : 0}; /* none without a dataset */
 }
 
 lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
@@ -414,7 +417,7 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     if (status == LH_OK) status = engine->ops->reserve(engine, lengths, find_max_examples(request), error);
     if (status != LH_OK) return status;
     lh_by_place places = {0};
-    per_example rows = {.places = request->places ? &places : NULL};
+    per_example rows = {.places = request->has_places ? &places : NULL};
     bool *is_found = lh_engine_allocate((size_t)count * sizeof *is_found, "the evaluation", error);
     status = is_found != NULL ? open_rows(engine, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) set_conditions(engine->spec, request, results, count);

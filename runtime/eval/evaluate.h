@@ -18,14 +18,15 @@ typedef struct lh_eval_request {
     bool teacher_forced;     /* a generative model is not decoded */
     int greedy_examples;     /* maximum number of decoded examples per condition; 0: all */
     uint64_t seed;
-    bool validation;   /* sampled task: use the validation stream */
-    bool places;       /* lines also have accuracies by place (by_place.h) */
-    const char *split; /* split of all results; NULL: the set, or for sampled tasks "validation" or lh_find_split's */
-    int64_t step;      /* step of the parameters, for the lines */
-    const char *path;  /* file to which lines are appended; NULL: none */
-    bool only_missing; /* reuse results that lines of path already have (lh_eval_find) */
-    FILE *per_example; /* one line per example and draw; NULL: none */
-    FILE *wrong;       /* file of some wrong answers (wrong_answers.h); NULL: none */
+    bool is_validation; /* sampled task: use the validation stream */
+    bool has_places;    /* lines also have accuracies by place (by_place.h) */
+    const char *split;  /* split of all results; NULL: the name of the group's set; for sampled tasks "validation" or
+                        * the result of lh_find_split */
+    int64_t step;       /* step of the parameters, for the lines */
+    const char *path;   /* file to which lines are appended; NULL: none */
+    bool only_missing;  /* reuse results that lines of path already have (lh_eval_find) */
+    FILE *per_example;  /* one line per example and draw; NULL: none */
+    FILE *wrong;        /* file of some wrong answers (wrong_answers.h); NULL: none */
     const char *per_example_path, *wrong_path; /* paths of the two files, for messages */
     /* Called after each condition; `completed` of `count` conditions are finished; NULL: none. */
     void (*watch)(void *context, const lh_eval_result *result, int completed, int count);
@@ -40,7 +41,7 @@ int lh_count_eval_conditions(const lh_eval_request *request);
  * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
  * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT: an error of lh_check_passes, or a
  * condition has more than LH_MOST_DRAWS draws (draws times batches, if each batch has its own), or, with
- * request->places, more than LH_MAX_TARGET_PLACES labels. */
+ * request->has_places, more than LH_MAX_TARGET_PLACES labels. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* LH_ERR_INPUT if a target at one of these lengths, or in the dataset, has too many labels for accuracies by place. */

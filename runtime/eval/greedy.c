@@ -39,7 +39,7 @@ static lh_query make_query(const evaluation *a) {
 
 /* Takes the answers of the pass to example i up to and including the first error; returns whether the example
  * needs more answers. */
-static bool take_pass(evaluation *a, int i) {
+static bool take_pass_answers(evaluation *a, int i) {
     const lh_examples *e = &a->examples;
     const lh_query query = make_query(a);
     size_t first = (size_t)i * e->labels;
@@ -113,7 +113,7 @@ lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, i
     lh_status status = open_examples(&a, count, error);
     if (status == LH_OK) status = lh_make_examples(&a.examples, engine->spec, condition, error);
     for (int i = 0; status == LH_OK && condition->decoded_count == 0 && i < count; i++)
-        is_open = take_pass(&a, i) || is_open;
+        is_open = take_pass_answers(&a, i) || is_open;
     if (status == LH_OK && is_open) status = decode_examples(&a, error);
     for (int i = 0; status == LH_OK && i < count; i++)
         add_sequence_sums(&a, i, sequence_sums != NULL ? &sequence_sums[i] : NULL, sums);

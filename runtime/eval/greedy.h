@@ -10,7 +10,7 @@
 
 #include "engine/engine.h"
 
-/* Counts of decoded sequences and their labels. */
+/* Counts over decoded sequences and their labels. */
 typedef struct lh_greedy_sums {
     int64_t sequences;        /* sequences with a counted label of the final result */
     int64_t counted, correct; /* labels of final results (lh_task.find_result) with mask 1; right answers to them */
@@ -22,8 +22,8 @@ typedef struct lh_greedy_sums {
 /* Decodes the first `count` examples of an evaluated condition, unless the evaluation has decoded them
  * (condition->decoded_count). condition->answers has on entry the answers of the pass, on return the decoded answers.
  * lengths: [count] numbers of decoded answers. sequence_sums: [count] sums of the evaluation by example, or NULL; their
- * fields `counted`, `correct` and `exact` are replaced by the counts of the decoded answers. Errors of lh_decode and
- * lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */
+ * fields `counted`, `correct` and `exact` are replaced by the counts of the decoded answers. Fails as lh_decode or
+ * lh_batch_fill does; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,
                              lh_sums *sequence_sums, lh_greedy_sums *sums, lh_error *error);
 

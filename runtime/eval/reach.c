@@ -6,17 +6,17 @@
 #include "eval/by_sequence.h"
 
 /* The 95% interval of a result over its sequences: Wilson's of an exact match, the normal one of an accuracy. */
-static void find_interval(const lh_eval_result *result, bool by_accuracy, double *low, double *high) {
+static void find_interval(const lh_eval_result *result, bool uses_accuracy, double *low, double *high) {
     *low = result->exact_match_low;
     *high = result->exact_match_high;
-    if (!by_accuracy) return;
+    if (!uses_accuracy) return;
     double deviation = isnan(result->sd_over_sequences) ? 0 : result->sd_over_sequences;
     double half = LH_NORMAL_95 * deviation / sqrt(result->examples);
     *low = result->accuracy - half;
     *high = result->accuracy + half;
 }
 
-lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool by_accuracy, double level,
+lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool uses_accuracy, double level,
                         lh_eval_result *results, lh_reach *reach, lh_error *error) {
     int count = lh_lengths_count(&request->lengths);
     lh_status status = LH_OK;
@@ -32,7 +32,7 @@ lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool 
         status = lh_evaluate(engine, &length_request, result, error);
         if (status != LH_OK) break;
         reach->evaluated++;
-        find_interval(result, by_accuracy, &low, &high);
+        find_interval(result, uses_accuracy, &low, &high);
         if (reach->possible == 0 && high >= level) reach->possible = n;
         if (low >= level) reach->certain = n;
         if (request->watch != NULL) request->watch(request->context, result, reach->evaluated, count);

@@ -13,10 +13,10 @@ typedef struct lh_reach {
 } lh_reach;
 
 /* Evaluates the requested lengths of a sampled task, which must ascend, without noise, until reach->certain is found.
- * level: a level from 0 to 1 of the exact match or, with by_accuracy, of the accuracy. results: [count], where count is
+ * level: from 0 to 1, of the exact match or, if uses_accuracy is set, of the accuracy. results: [count], where count is
  * the number of lengths; the last reach->evaluated elements are written. request->watch is called with the number of
- * evaluated lengths and count. Errors of lh_evaluate. */
-lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool by_accuracy, double level,
+ * evaluated lengths and with count. Fails as lh_evaluate does. */
+lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool uses_accuracy, double level,
                         lh_eval_result *results, lh_reach *reach, lh_error *error);
 
 #endif

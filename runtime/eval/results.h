@@ -19,7 +19,7 @@ typedef struct lh_eval_result {
     bool has_noise;          /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
     int passes;              /* passes of a model with loops; 0: as many as in training, and `by` has no passes */
-    bool oracle;             /* the passes are the task length, which the model does not determine */
+    bool is_oracle;          /* the passes are the task length, which the model does not determine */
     int examples, draws;     /* examples: number of examples; draws: draws of each */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;           /* the chosen examples are the first examples of the file */
@@ -30,14 +30,15 @@ typedef struct lh_eval_result {
     bool has_places;         /* the line also has accuracies by place (by_place.h) */
     bool has_end_symbol;     /* decoding is not NULL, and the task has an end symbol */
     /* The values. Labels with mask 1 are counted. */
-    bool taken_over; /* the values are read from an existing line of eval.jsonl */
-    int64_t counted; /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
+    bool is_taken_over; /* the values are read from an existing line of eval.jsonl */
+    int64_t counted;    /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
     /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
      * With greedy decoding: for the model's own answers to greedy_examples; without: for the teacher-forced pass. */
     double accuracy;
     double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
-    double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
-    double exact_match; /* sequences with all counted labels (of the final result) right / with any counted label */
+    double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and has_end_symbol */
+    double exact_match; /* of the sequences with a counted label (of the final result), the share whose counted labels
+                         * all have right answers */
     double exact_match_low, exact_match_high; /* 95% interval over the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: no such position */
     double uncertainty;                       /* model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */
@@ -45,8 +46,8 @@ typedef struct lh_eval_result {
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
-/* Unweighted means over results of one split: all with counted labels and with the noise and the number of passes of
- * the first result of the split. */
+/* Unweighted means over results of one split. They include the results that have counted labels, and the noise and the
+ * number of passes of the split's first such result. */
 typedef struct lh_eval_means {
     int count;       /* number of averaged results */
     int first, last; /* n of the first and the last averaged result */

@@ -68,7 +68,7 @@ static lh_status open_answers(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     const lh_trace_request *request = &p->traces->request;
     size_t labels = (size_t)lh_make_shape(spec, p->group->n, 1).labels;
-    if (request->exact || (request->inputs != NULL && !spec->format->teacher_forced)) {
+    if (request->only_exact || (request->inputs != NULL && !spec->format->teacher_forced)) {
         p->logits = lh_engine_allocate(labels * (size_t)spec->classes * sizeof *p->logits, "one pass", error);
         if (p->logits == NULL) return LH_ERR_ENVIRONMENT;
     }
@@ -83,13 +83,13 @@ static lh_status open_answers(pass *p, lh_error *error) {
 static lh_status open_order(pass *p, lh_error *error) {
     const lh_trace_request *request = &p->traces->request;
     const lh_corpus *corpus = p->traces->spec->corpus;
-    if (!request->shuffle) return LH_OK;
+    if (!request->is_shuffled) return LH_OK;
     int n = p->group->n;
     const lh_dataset *set = request->set != NULL ? request->set : &corpus->eval;
     int64_t count = lh_dataset_count_examples(set, n);
     p->shape_indices = lh_engine_allocate((size_t)count * sizeof *p->shape_indices, "the order of examples", error);
     if (p->shape_indices == NULL) return LH_ERR_ENVIRONMENT;
-    lh_draw_order(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_number(set, n),
+    lh_draw_order(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_word(set, n),
                             lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
                   p->shape_indices, count);
     return LH_OK;
@@ -97,7 +97,7 @@ static lh_status open_order(pass *p, lh_error *error) {
 
 static lh_status open_pass(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
-    lh_lengths lengths = {NULL, 0, p->group->n, p->group->n, 1}; /* a single length, p->group->n */
+    lh_lengths lengths = {.first = p->group->n, .last = p->group->n};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
     if (status == LH_OK) status = open_order(p, error);
@@ -184,7 +184,7 @@ double lh_compute_uniform_entropy(const void *scores, int real_bytes, int64_t qu
     return sum / (double)queries;
 }
 
-/* Adds each head's entropy to the tensor's sums, and the entropy of uniform attention to t->uniform. */
+/* Adds each head's entropy to the tensor's sums, and the entropy of uniform attention to t->uniform_entropy. */
 static void add_entropy(const pass *p, lh_trace_tensor *t) {
     const lh_trace_site *site = &p->traces->sites[t->site];
     const lh_trace *buffers = &p->buffers[t->site]; /* [heads][queries][keys] */
@@ -194,7 +194,7 @@ static void add_entropy(const pass *p, lh_trace_tensor *t) {
     for (int h = 0; h < site->heads; h++)
         ((double *)t->data)[h] +=
             lh_compute_entropy((const char *)buffers->attention + h * queries * keys * bytes, bytes, queries, keys);
-    t->uniform += lh_compute_uniform_entropy(buffers->scores, bytes, site->heads * queries, keys);
+    t->uniform_entropy += lh_compute_uniform_entropy(buffers->scores, bytes, site->heads * queries, keys);
 }
 
 /* The address of this pass's integers in a tensor, which may have a dimension of draws. */
@@ -255,10 +255,10 @@ static void store_output(const pass *p, lh_trace_tensor *t) {
     }
 }
 
-/* Converts sums in double to means: t->uniform, and in place the data, to the file's type. */
+/* Converts sums in double to means: t->uniform_entropy, and in place the data, to the file's type. */
 static void finish_mean(lh_trace_tensor *t, double passes) {
     char *data = t->data;
-    t->uniform /= passes;
+    t->uniform_entropy /= passes;
     int bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int64_t i = 0; i < t->elements; i++) {
         double sum;
@@ -286,9 +286,9 @@ static lh_status run_pass(pass *p, lh_error *error) {
     if (status != LH_OK) return status;
     status = p->engine->ops->trace(p->engine, &query, p->buffers, p->logits, error);
     if (status != LH_OK) return status;
-    if (p->traces->request.exact && !is_exact(p)) return LH_OK;
+    if (p->traces->request.only_exact && !is_exact(p)) return LH_OK;
     if (p->answers != NULL) read_answers(p);
-    p->group->counted++;
+    p->group->counted_passes++;
     for (int i = 0; i < p->group->tensors; i++) store_output(p, &p->traces->tensors[p->group->first_tensor + i]);
     return LH_OK;
 }
@@ -307,13 +307,13 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
                 request->watch(request->context, reported_length, ++*finished_passes, traces->passes);
         }
     close_pass(&p);
-    if (status == LH_OK && group->counted == 0)
+    if (status == LH_OK && group->counted_passes == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "--exact: length %d: 0 of %" PRId64 " examples have right answers: there is nothing to average\n"
                        "  hint: train longer",
                        reported_length, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)
-        if (tensors[i].is_mean) finish_mean(&tensors[i], (double)group->counted);
+        if (tensors[i].is_mean) finish_mean(&tensors[i], (double)group->counted_passes);
     return status;
 }
 

@@ -16,8 +16,8 @@
  *
  * With several random draws all tensors except entropy, targets and tokens get a first dimension [draws], and so do
  * tokens of a stream that holds decoded answers. With averaging, the mean over draws and examples replaces both
- * dimensions, and there are no tokens; with `exact` the mean is over passes with every counted answer right. Answers
- * and targets are never averaged. With a dataset n in a name is the input length; if the traced examples of one input
+ * dimensions, and there are no tokens; with only_exact the mean is over passes with every counted answer right. Answers
+ * and targets are never averaged. With a dataset, n in a name is the input length; if the traced examples of one input
  * length have different output lengths, the name begins with n<n>o<outputs>.
  *
  * A model with several streams has tokens n<n>.tokens.<stream>. A site has the lengths of its streams; scores are
@@ -51,11 +51,11 @@ typedef struct lh_right_answer {
 
 typedef struct lh_trace_request {
     bool kinds[LH_TRACE_KINDS]; /* requested kinds */
-    bool average;               /* write means over draws and examples */
-    bool exact;   /* take means only over passes with every counted answer right; not for values of single examples, and
-                   * not with inputs */
-    bool shuffle; /* dataset: take the examples of each shape in a random order */
-    int draws;    /* draws per input; 1 if the model draws nothing */
+    bool is_averaged;           /* write means over draws and examples */
+    bool only_exact;  /* take means only over passes with every counted answer right; not for values of single examples,
+                       * and not with inputs */
+    bool is_shuffled; /* dataset: take the examples of each shape in a random order */
+    int draws;        /* draws per input; 1 if the model draws nothing */
     uint64_t seed;
     lh_lengths lengths;     /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input
                             * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
@@ -64,8 +64,8 @@ typedef struct lh_trace_request {
     const lh_query *inputs; /* inputs of a user, in place of lengths; their draws are ignored; NULL: none */
     const lh_right_answer *right_answers; /* [input_count]; NULL: unknown */
     int input_count;
-    void (*watch)(void *context, int n, int64_t finished_passes,
-                  int64_t count); /* counts passes; n: shown length; NULL: none */
+    /* Called after each pass; n: the length that users see; count: number of all passes; NULL: none. */
+    void (*watch)(void *context, int n, int64_t finished_passes, int64_t count);
     void *context;
 } lh_trace_request;
 
@@ -73,15 +73,15 @@ typedef struct lh_trace_request {
 typedef struct lh_trace_tensor {
     char name[80];
     lh_trace_kind kind;
-    int n;             /* task length */
-    int group;         /* index in lh_traces.groups */
-    int site;          /* index in lh_traces.sites; -1: tokens, answers and targets, which are 32-bit integers */
-    int stream;        /* stream of tokens */
-    bool is_mean;      /* mean over draws and examples */
-    int64_t elements;  /* elements per pass */
-    double uniform;    /* entropy: mean of lh_compute_uniform_entropy over heads, draws and examples */
-    lh_st_tensor file; /* the tensor in the file */
-    void *data;        /* elements of the file's type; during the computation of a mean: [elements] double */
+    int n;                  /* task length */
+    int group;              /* index in lh_traces.groups */
+    int site;               /* index in lh_traces.sites; -1: tokens, answers and targets, which are 32-bit integers */
+    int stream;             /* stream of tokens */
+    bool is_mean;           /* mean over draws and examples */
+    int64_t elements;       /* elements per pass */
+    double uniform_entropy; /* only of entropy: mean of lh_compute_uniform_entropy over heads, draws and examples */
+    lh_st_tensor file;      /* the tensor in the file */
+    void *data;             /* elements of the file's type; during the computation of a mean: [elements] double */
 } lh_trace_tensor;
 
 /* The passes of one task length. */
@@ -89,7 +89,7 @@ typedef struct lh_trace_group {
     int n, examples;           /* n: task length; examples: number of examples */
     int first_tensor, tensors; /* first_tensor: index in lh_traces.tensors; tensors: number */
     uint32_t *shape_indices;   /* [examples] dataset: see lh_source; NULL: the first or shuffled examples */
-    int64_t counted;           /* finished passes that `exact` does not leave out */
+    int64_t counted_passes;    /* finished passes, without those that only_exact leaves out */
     char label[32];            /* first part of the tensors' names: "n41" */
 } lh_trace_group;
 
@@ -114,7 +114,7 @@ typedef struct lh_traces {
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
 /* Computes all tensors. One thread runs the examples in order, so results do not depend on the engine's threads.
- * LH_ERR_INPUT: `exact` is set and no pass of a length has all answers right. LH_STOPPED: engine->stop was set. */
+ * LH_ERR_INPUT: only_exact is set and no pass of a length has all answers right. LH_STOPPED: engine->stop was set. */
 lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error);
 
 /* Writes all tensors with this metadata, atomically. */
@@ -129,7 +129,7 @@ const lh_trace_tensor *lh_traces_find(const lh_traces *traces, const lh_trace_gr
 /* The number of sites at task length n: the first ones of lh_traces.sites. */
 int lh_count_trace_sites(const lh_spec *spec, int n);
 
-/* The index in request->inputs of input number i, from 0, of task length n. */
+/* The index in request->inputs of the input with index i among the inputs of task length n. */
 int lh_find_trace_input(const lh_trace_request *request, int n, int i);
 
 /* Element i of a computed tensor. */

@@ -32,7 +32,7 @@ static lh_trace_group *find_group(lh_traces *traces, int n) {
 }
 
 static lh_status add_group(lh_traces *traces, int n, int examples, lh_error *error) {
-    lh_lengths length = {NULL, 0, n, n, 1}; /* a single length, n */
+    lh_lengths length = {.first = n, .last = n};
     traces->groups[traces->group_count++] = (lh_trace_group){.n = n, .examples = examples};
     return lh_check_limit(traces->spec, &length, error);
 }
@@ -125,8 +125,8 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
     const lh_lengths *lengths = &traces->request.lengths;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < lh_lengths_count(lengths); i++)
-        status =
-            (traces->request.shuffle ? group_shapes : group_chosen_examples)(traces, lh_lengths_get(lengths, i), error);
+        status = (traces->request.is_shuffled ? group_shapes
+                                              : group_chosen_examples)(traces, lh_lengths_get(lengths, i), error);
     if (status == LH_OK && traces->group_count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "--lengths: all examples of these lengths were made for one axis of eval.by only\n"
@@ -252,7 +252,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_trace_tensor
     *t = tensor;
     t->n = group->n;
     t->group = (int)(group - traces->groups);
-    t->is_mean = t->kind == LH_TRACE_ENTROPY || (request->average && !has_integers(t));
+    t->is_mean = t->kind == LH_TRACE_ENTROPY || (request->is_averaged && !has_integers(t));
     name_tensor(traces, t);
     if (!t->is_mean && request->draws > 1 && varies_by_draw(traces, t)) t->file.shape[outer_rank++] = request->draws;
     if (!t->is_mean) t->file.shape[outer_rank++] = group->examples;
@@ -280,7 +280,7 @@ static bool is_any_answer_known(const lh_traces *traces, const lh_trace_group *g
 static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
     const lh_spec *spec = traces->spec;
     const bool *kinds = traces->request.kinds;
-    bool has_tokens = !traces->request.average &&
+    bool has_tokens = !traces->request.is_averaged &&
                       (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]);
     group->first_tensor = traces->count;
     for (int s = 0; has_tokens && s < spec->format->streams; s++)

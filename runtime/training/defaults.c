@@ -13,6 +13,8 @@
 
 enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* maximum of the first line */, MAX_INTEGER = INT32_MAX };
 
+/* Types of fields: int, int64_t, double, bool, lh_lengths, the kept steps of lh_train_defaults, lh_by, lh_noise, a sum
+ * of 1 << lh_set, and text. */
 typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
 
 static const struct {

@@ -31,10 +31,10 @@ struct lh_loop {
     int64_t batches;           /* batches of an epoch; 0: there is no dataset, or only a part of it is used */
     double seconds;            /* time of the window's steps in this process */
     int64_t timed_steps;       /* number of timed steps; fewer than window->steps after a resume */
-    double rate;               /* recent steps per second */
+    double steps_per_second;   /* recent rate */
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line above chance */
-    bool has_started;          /* start_loop was called */
+    bool has_started;          /* start_loop has been called */
     bool has_logged;           /* a metrics line was written in this process */
     bool is_best;              /* the current step has the best checkpoint, which is not written yet */
     lh_alarm alarm;
@@ -76,13 +76,13 @@ static void call_watch(lh_loop *loop, bool is_logged) {
     if (loop->training.watch == NULL) return;
     view->step = loop->engine->step;
     view->steps = loop->training.steps;
-    view->steps_per_second = loop->rate;
+    view->steps_per_second = loop->steps_per_second;
     view->is_logged = is_logged;
     loop->training.watch(loop->training.context, view);
 }
 
-/* Sets the view's means to the means of the current window. */
-static void view_window(lh_loop *loop) {
+/* Sets the view's loss and accuracy to the means over the current window. */
+static void update_view_means(lh_loop *loop) {
     if (loop->window->steps > 0) {
         loop->view.loss = lh_window_compute_mean(loop->window, loop->window->loss);
         loop->view.accuracy = lh_window_compute_mean(loop->window, loop->window->accuracy);
@@ -128,7 +128,7 @@ static void write_warning(lh_loop *loop) {
 
 /* Runs steps up to step `until`, or fewer. */
 static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
-    int64_t remaining = until - loop->engine->step, most_steps = (int64_t)(loop->rate * SECONDS_AT_ONCE);
+    int64_t remaining = until - loop->engine->step, most_steps = (int64_t)(loop->steps_per_second * SECONDS_AT_ONCE);
     int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), steps_done = 0;
     if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
     if (count < loop->engine->unreported_steps) count = loop->engine->unreported_steps;
@@ -144,8 +144,8 @@ static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
                                    loop->batches);
     }
     if (status != LH_OK) return explain_failure(loop, status, steps_done, error);
-    if (loop->seconds > 0) loop->rate = (double)loop->timed_steps / loop->seconds;
-    if (!loop->has_logged) view_window(loop);
+    if (loop->seconds > 0) loop->steps_per_second = (double)loop->timed_steps / loop->seconds;
+    if (!loop->has_logged) update_view_means(loop);
     for (int i = 0; i < steps_done; i++)
         if (lh_alarm_add(&loop->alarm, loop->engine->step - steps_done + 1 + i, &loop->metrics[i])) write_warning(loop);
     return LH_OK;
@@ -161,10 +161,10 @@ static void watch_chance(lh_loop *loop, double accuracy) {
 
 static lh_status log_window(lh_loop *loop, lh_error *error) {
     const lh_run *run = loop->training.run;
-    double rate = lh_compute_learning_rate(&loop->spec->train, run->learning_rate, loop->engine->step);
+    double learning_rate = lh_compute_learning_rate(&loop->spec->train, run->learning_rate, loop->engine->step);
     lh_status status = lh_window_log(loop->window, run->metrics, loop->engine->step, loop->spec->format->teacher_forced,
-                                     rate, loop->rate, error);
-    view_window(loop);
+                                     learning_rate, loop->steps_per_second, error);
+    update_view_means(loop);
     watch_chance(loop, loop->view.accuracy);
     loop->has_logged = true;
     lh_window_clear(loop->window);
@@ -180,9 +180,9 @@ static const char *choose_during_split(const lh_spec *spec, const lh_eval_result
     return strcmp(split, "in_distribution") == 0 ? "validation" : split;
 }
 
-/* Sets the view's means of an evaluation by split, in the order of the results, without conditions that have no counted
- * label. */
-static void view_during(lh_loop *loop, const lh_eval_result *results, int count) {
+/* Sets the view's mean accuracy of each split from the results of an evaluation. Splits have the order of the results;
+ * results without a counted label are left out. */
+static void update_view_splits(lh_loop *loop, const lh_eval_result *results, int count) {
     lh_training_view *view = &loop->view;
     int counts[LH_MAX_SPLITS] = {0};
     view->split_count = 0;
@@ -208,10 +208,10 @@ static void view_during(lh_loop *loop, const lh_eval_result *results, int count)
 static void count_line(void *context, const lh_eval_result *result, int completed, int count) {
     lh_window *window = context;
     (void)completed, (void)count;
-    if (!result->taken_over) window->eval_lines++;
+    if (!result->is_taken_over) window->eval_lines++;
 }
 
-/* Evaluates the current step; is_resumed: only conditions of which eval.jsonl has no line for this step. */
+/* Evaluates the model of the current step; is_resumed: only conditions that have no line of this step in eval.jsonl. */
 static lh_status evaluate_during(lh_loop *loop, bool is_resumed, lh_error *error) {
     const lh_eval_defaults *eval = &loop->spec->eval;
     lh_eval_request request = {
@@ -222,7 +222,7 @@ static lh_status evaluate_during(lh_loop *loop, bool is_resumed, lh_error *error
         .greedy_examples = LH_GREEDY_DURING,
         .draws = 1,
         .seed = LH_EVAL_SEED,
-        .validation = loop->spec->corpus == NULL,
+        .is_validation = loop->spec->corpus == NULL,
         .split = "during",
         .step = loop->engine->step,
         .path = loop->training.run->evaluations,
@@ -234,7 +234,7 @@ static lh_status evaluate_during(lh_loop *loop, bool is_resumed, lh_error *error
     lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = lh_evaluate(loop->engine, &request, results, error);
-    if (status == LH_OK) view_during(loop, results, count);
+    if (status == LH_OK) update_view_splits(loop, results, count);
     if (status == LH_OK && loop->spec->train.best != NULL)
         loop->is_best = lh_best_add(&loop->window->best, loop->spec, loop->engine->step, results, count);
     free(results);
@@ -281,8 +281,9 @@ static bool is_perfect(const lh_loop *loop) {
            loop->training.is_perfect(loop->training.context, loop->engine);
 }
 
-/* Finishes the evaluation of a resumed run that a signal interrupted, and writes the best checkpoint of its step again,
- * since a kill may have come before it was written; or writes a checkpoint of step 0 that is due. */
+/* Prepares the first step of this process. If a run resumes at a step with an evaluation, a signal may have interrupted
+ * the evaluation, and a kill may have prevented the best checkpoint: finishes the one and writes the other again. At
+ * step 0, writes a checkpoint that is due. */
 static lh_status start_loop(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
     loop->has_started = true;

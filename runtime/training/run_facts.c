@@ -113,14 +113,14 @@ static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FI
 }
 
 /* Writes the seeds of parts that have a seed of their own, if there are any. */
-static void put_seeds_apart(const lh_seeds_apart *part_seeds, lh_json *json, FILE *out) {
+static void put_separate_seeds(const lh_separate_seeds *part_seeds, lh_json *json, FILE *out) {
     char text[LH_SEEDS_TEXT];
     lh_json fields;
-    if (lh_write_seeds_apart(part_seeds, text)[0] == 0) return;
+    if (lh_write_separate_seeds(part_seeds, text)[0] == 0) return;
     lh_json_raw(json, "seeds_apart", "");
     lh_json_begin(&fields, out);
     for (int i = 0; i < LH_SEED_PARTS; i++)
-        if (part_seeds->is_apart[i]) lh_json_integer(&fields, lh_seed_part_name[i], (int64_t)part_seeds->seed[i]);
+        if (part_seeds->is_separate[i]) lh_json_integer(&fields, lh_seed_part_name[i], (int64_t)part_seeds->seed[i]);
     lh_json_end(&fields);
 }
 
@@ -162,7 +162,7 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const
     if (spec->task->loss != LH_LOSS_UNMASKED)
         lh_json_string(&json, "loss", spec->task->loss == LH_LOSS_COUNTED ? "counted" : "all");
     lh_json_integer(&json, "seed", (int64_t)run->seed);
-    put_seeds_apart(&run->seeds_apart, &json, out);
+    put_separate_seeds(&run->separate_seeds, &json, out);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", engine->level);
     lh_json_string(&json, "compiler", engine->compiler);
@@ -185,7 +185,7 @@ lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error 
     lh_status status = LH_OK;
     write_facts_path(run, path);
     if (end != NULL && run->spec->corpus == NULL && run->overfit == 0)
-        status = lh_count_trained_sequences(run->spec, lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DATA),
+        status = lh_count_trained_sequences(run->spec, lh_get_part_key(run->seed, &run->separate_seeds, LH_SEED_DATA),
                                             end->step, &sequences_by_length, error);
     if (status == LH_OK) status = lh_text_open(&text, error);
     if (status == LH_OK) {

@@ -12,7 +12,7 @@ typedef struct lh_run_end {
     const lh_window *window;
 } lh_run_end;
 
-/* Writes run.json of a claimed folder. end NULL: the run is in progress. */
+/* Writes run.json to the claimed folder of a run. end NULL: the run is in progress. */
 lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error *error);
 
 /* The end of a run as run.json records it. */

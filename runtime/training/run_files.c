@@ -72,7 +72,7 @@ static lh_status name_directory(lh_run *run, lh_error *error) {
     int used =
         snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s%s", run->root, run->spec->id, run->spec->plan_digest,
                  lh_write_shortest(run->learning_rate, rate), (unsigned long long)run->seed,
-                 lh_write_seeds_apart(&run->seeds_apart, seeds_text), data, overfit);
+                 lh_write_separate_seeds(&run->separate_seeds, seeds_text), data, overfit);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
     return LH_OK;
@@ -166,7 +166,7 @@ static lh_status truncate_logs(const lh_run *run, int64_t last, lh_truncation tr
     return status;
 }
 
-/* Notes how many lines of a log are lost. */
+/* Adds to the note how many lines of a log are lost, if any. */
 static void note_lost_lines(const lh_run *run, int log, const lh_truncation *truncation, int64_t expected_lines,
                             int64_t step, lh_error *note) {
     if (truncation->kept_lines >= expected_lines) return;
@@ -207,9 +207,9 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
     char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], seeds_text[LH_SEEDS_TEXT];
     if (facts->seed != run->seed ||
-        strcmp(facts->seeds_apart, lh_write_seeds_apart(&run->seeds_apart, seeds_text)) != 0)
+        strcmp(facts->separate_seeds_text, lh_write_separate_seeds(&run->separate_seeds, seeds_text)) != 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu%.90s, this run has seed %llu%s",
-                       run->directory, (unsigned long long)facts->seed, facts->seeds_apart,
+                       run->directory, (unsigned long long)facts->seed, facts->separate_seeds_text,
                        (unsigned long long)run->seed, seeds_text);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
@@ -261,8 +261,12 @@ static lh_status write_copy(const lh_run *run, const char *name, const lh_state 
 
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error) {
     lh_state copy, *state;
-    lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate, ""};
-    lh_write_seeds_apart(&run->seeds_apart, facts.seeds_apart);
+    lh_run_facts facts = {.level = engine->level,
+                          .compiler = engine->compiler,
+                          .step = engine->step,
+                          .seed = run->seed,
+                          .learning_rate = run->learning_rate};
+    lh_write_separate_seeds(&run->separate_seeds, facts.separate_seeds_text);
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, state, error);
     if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);

@@ -30,7 +30,7 @@ typedef struct lh_run {
     const char *root;  /* the folder RUNS */
     const char *flags; /* the flags of train, without data flags (cli/data_files.h), as a JSON list */
     uint64_t seed;
-    lh_seeds_apart seeds_apart;
+    lh_separate_seeds separate_seeds;
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
     int64_t steps;           /* last step of the training; a checkpoint of a later step is refused */
@@ -61,15 +61,15 @@ bool lh_run_has_checkpoint(const lh_run *run);
 void lh_run_release(lh_run *run);
 
 /* Loads the newest checkpoint into the engine and truncates metrics.jsonl, eval.jsonl and window.jsonl to its step.
- * Without a checkpoint *found is false and the files are emptied. note gets warnings for the user. Call this function
- * before lh_run_begin; if the checkpoint is refused, no file changes. */
-lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
+ * Without a checkpoint *is_found is false and the files are emptied. note gets warnings for the user. Call this
+ * function before lh_run_begin; if the checkpoint is refused, no file changes. */
+lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *is_found, lh_error *note,
                         lh_error *error);
 
-/* Copies of a checkpoint that are kept, under a name with the step and as the best checkpoint. */
+/* Further files to which a checkpoint is written: checkpoint-<step>.safetensors and checkpoint-best.safetensors. */
 enum { LH_COPY_STEP = 1, LH_COPY_BEST = 2 };
 
-/* Writes a checkpoint of the engine and the current window, and the copies, a sum of LH_COPY_... or 0. */
+/* Writes a checkpoint of the engine and the current window. copies: a sum of LH_COPY_..., or 0. */
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error);
 
 /* Writes run.json with the engine's step, the window's seconds and this exit code, and unlocks the folder. */

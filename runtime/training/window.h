@@ -37,7 +37,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
  * counted label. */
 double lh_window_compute_mean(const lh_window *window, double sum);
 
-/* Begins the next window. Keeps seconds, lines, the epoch and the best checkpoint. */
+/* Begins the next window: clears its steps and sums, and keeps seconds, numbers of lines, `epoch` and `best`. */
 void lh_window_clear(lh_window *window);
 
 /* Appends the means to metrics.jsonl as the line of `step`, and counts the line. teacher_forced: the model is

@@ -64,7 +64,7 @@ static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, 
 
 int main(int argc, char **argv) {
     lh_error error;
-    lh_seeds_apart seed_parts = {0};
+    lh_separate_seeds seed_parts = {0};
     lh_spec mixed = MIXED_SPEC, plain = PLAIN_SPEC;
     int64_t *sequences;
     double by_step[MOST_LENGTHS] = {0}, by_length[MOST_LENGTHS] = {0}, mixed_seconds = 0, plain_seconds = 0;

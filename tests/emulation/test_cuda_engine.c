@@ -27,14 +27,14 @@ static void test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu(vo
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine_config config = lh_toy_config(&spec, 5);
     config.fixed_length = 6;
-    config.distinct = 5;
+    config.distinct_examples = 5;
     lh_toy_check_steps(&spec, config);
 }
 
-static void test_step_seeds_apart_are_those_of_the_cpu(void **state) {
+static void test_step_separate_seeds_are_those_of_the_cpu(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine_config config = lh_toy_config(&spec, 5);
-    config.seeds_apart = (lh_seeds_apart){{true, true, true}, {11, 12, 13}};
+    config.separate_seeds = (lh_separate_seeds){{true, true, true}, {11, 12, 13}};
     lh_toy_check_steps(&spec, config);
 }
 
@@ -267,7 +267,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step_numbers_are_those_of_the_cpu),
         cmocka_unit_test(test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu),
-        cmocka_unit_test(test_step_seeds_apart_are_those_of_the_cpu),
+        cmocka_unit_test(test_step_separate_seeds_are_those_of_the_cpu),
         cmocka_unit_test(test_step_with_masks_counts_labels_and_sequences),
         cmocka_unit_test(test_engine_names_itself),
         cmocka_unit_test(test_positions_of_tokens_come_before_draws),

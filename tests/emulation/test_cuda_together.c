@@ -147,12 +147,12 @@ static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
     for (int fitting = REPLICAS; fitting >= 1; fitting -= 2) {
         check_replicas(engines, &greedy, launches, &single_launches); /* reserves all memory */
         size_t batch = fleet->forward.reserved[LH_CUDA_NEED_BATCH];
-        if (fitting == REPLICAS) assert_int_equal(fleet->forward.batches, REPLICAS * batch);
-        fleet->forward.batches = (size_t)fitting * batch;
+        if (fitting == REPLICAS) assert_int_equal(fleet->forward.batch_bytes, REPLICAS * batch);
+        fleet->forward.batch_bytes = (size_t)fitting * batch;
         batches = fleet->forward.host_batch;
         most_copied = 0;
         check_replicas(engines, &greedy, launches, &single_launches);
-        assert_in_range(most_copied, fleet->forward.batches / 2, fleet->forward.batches);
+        assert_in_range(most_copied, fleet->forward.batch_bytes / 2, fleet->forward.batch_bytes);
         assert_true(launches[0] > previous_launches && launches[0] < single_launches);
         previous_launches = launches[0];
     }

@@ -220,7 +220,7 @@ static const lh_memory_plan *find_memory_plan(const char *id, const char *level)
 void lh_parity_check_memory(const lh_spec *spec) {
     static const char *const KINDS_OF_MEMORY[] = {"a workspace", "shared memory", "tables"};
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
-        if (!lh_level_runs((*program)->level)) continue;
+        if (!lh_level_is_supported((*program)->level)) continue;
         const lh_memory_plan *expected = find_memory_plan(spec->id, (*program)->level);
         lh_shape shape = {expected->sequences, {expected->length[0], expected->length[1]}, 1};
         size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;

@@ -136,8 +136,8 @@ static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     for (int n = 1; n <= c.shapes; n++) {
         if (lh_dataset_count_examples(&c.train, n) == 0) continue;
         assert_true(n >= 4);
-        assert_int_equal(lh_get_order_number(&c.train, n), 1);
-        assert_int_equal(lh_get_order_number(&c.validation, n), 1);
+        assert_int_equal(lh_get_order_word(&c.train, n), 1);
+        assert_int_equal(lh_get_order_word(&c.validation, n), 1);
         shapes++;
     }
     for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */

@@ -283,7 +283,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     }
     for (uint32_t step = 0; step < 18; step++) {
         same_turn += expected[step] == expected[step + 18];
-        jumping.number = -1; /* forgets the order by seed 5 */
+        jumping.index = -1; /* forgets the order by seed 5 */
         same_seed += digest_step(&jumping, 6, step) == expected[step];
     }
     assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have different orders */

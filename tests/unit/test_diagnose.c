@@ -25,8 +25,8 @@ static void test_vector_of_finite_values_names_the_largest(void **state) {
     vector[find_index(TOY_TOKEN, 6, 3)] = -7.0f;
     vector[find_index(TOY_OUTPUT, 3, 4)] = 5.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector); /* 4: bytes of float */
-    assert_int_equal(facts.tensors, TOY_TENSORS - 1);                    /* the constant table is not learned */
-    assert_int_equal(facts.nonfinite, 0);
+    assert_int_equal(facts.tensor_count, TOY_TENSORS - 1);               /* the constant table is not learned */
+    assert_int_equal(facts.nonfinite_count, 0);
     assert_int_equal(facts.first_nonfinite, -1);
     assert_int_equal(facts.largest_tensor, TOY_TOKEN);
     assert_true(facts.magnitude == 7.0);
@@ -39,11 +39,11 @@ static void test_vector_nan_reported_for_its_own_tensor(void **state) {
     vector[find_index(TOY_BIAS, 0, 4)] = -INFINITY;
     vector[find_index(TOY_VALUE, 1, 1)] = 2.0f;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector); /* 4: bytes of float */
-    assert_int_equal(facts.nonfinite, 2);
+    assert_int_equal(facts.nonfinite_count, 2);
     assert_int_equal(facts.first_nonfinite, TOY_KEY);
-    assert_int_equal(facts.first_count, 2);
+    assert_int_equal(facts.first_elements, 2);
     assert_int_equal(facts.last_nonfinite, TOY_BIAS);
-    assert_int_equal(facts.last_count, 1);
+    assert_int_equal(facts.last_elements, 1);
     assert_int_equal(facts.largest_tensor, TOY_VALUE);
 }
 
@@ -52,7 +52,7 @@ static void test_vector_gaps_between_tensors_ignored(void **state) {
     vector8[find_index(TOY_POSITION, 2, 2)] = NAN;
     vector8[find_index(TOY_SCALE, 0, 3)] = 1e300;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8); /* 8: bytes of double */
-    assert_int_equal(facts.nonfinite, 0);
+    assert_int_equal(facts.nonfinite_count, 0);
     assert_int_equal(facts.largest_tensor, TOY_SCALE);
     assert_true(facts.magnitude == 1e300);
 }

@@ -158,7 +158,7 @@ static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int sou
                                  .token = data->token[SOURCE],
                                  .target = data->token[TARGET],
                                  .label = data->label,
-                                 .places = data->places,
+                                 .has_places = data->places,
                                  .input_positions = {data->input[SOURCE], data->input[TARGET]},
                                  .dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT,
                                  .key = lh_key_of_seed(0xfeedULL << 32 | 5),

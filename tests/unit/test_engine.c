@@ -282,7 +282,7 @@ static void test_step_distinct_repeats_examples(void **state) {
                                .threads = 1,
                                .trains = true,
                                .fixed_length = 4,
-                               .distinct = 1};
+                               .distinct_examples = 1};
     lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_test_step(engine, 1500, metrics);
     assert_int_equal(metrics[17].length, 4);
@@ -390,7 +390,7 @@ static void test_step_distinct_beyond_batch_all_seen(void **state) {
     lh_cpu_program program = toy_float;
     program.train_block = record_train_block;
     lh_engine_config config = {
-        .spec = &lh_toy_spec, .seed = 3, .threads = 1, .trains = true, .fixed_length = 6, .distinct = 20};
+        .spec = &lh_toy_spec, .seed = 3, .threads = 1, .trains = true, .fixed_length = 6, .distinct_examples = 20};
     lh_engine *engine = lh_test_open_engine(config, &program);
     seen_count = 0;
     lh_test_step(engine, 1, metrics);

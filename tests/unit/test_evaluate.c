@@ -310,7 +310,7 @@ static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void 
     size_t bytes;
     bool found[2] = {false};
     request.path = path;
-    request.places = true;
+    request.has_places = true;
     request.split = "beyond";
     request.wrong_path = lh_test_path(*state, "wrong.jsonl");
     request.wrong = fopen(request.wrong_path, "w");

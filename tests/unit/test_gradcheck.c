@@ -91,7 +91,7 @@ static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results
     for (int t = 0; t < spec->tensor_count; t++) {
         if (results[t].checks == 0 || results[t].passed == (t != wrong_tensors)) continue;
         print_error("%s: %s, worst error %g\n", spec->tensors[t].name, results[t].passed ? "passed" : "wrong",
-                    results[t].worst);
+                    results[t].worst_error);
         fail();
     }
 }

@@ -132,8 +132,13 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
     lh_overfit_facts facts;
     lh_step_metrics metrics[100];
     lh_lengths lengths = {NULL, 0, 4, 4, 1}; /* a single length, 4 */
-    lh_engine_config config = {
-        .spec = &toy, .seed = 3, .learning_rate = 0.01, .threads = 2, .trains = true, .fixed_length = 4, .distinct = 6};
+    lh_engine_config config = {.spec = &toy,
+                               .seed = 3,
+                               .learning_rate = 0.01,
+                               .threads = 2,
+                               .trains = true,
+                               .fixed_length = 4,
+                               .distinct_examples = 6};
     lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 6, &error), &error);
     lh_test_step(engine, steps, metrics);

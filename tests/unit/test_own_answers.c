@@ -150,7 +150,7 @@ static lh_eval_request make_request(const char *path, bool teacher_forced, int g
                              .draws = DRAWS,
                              .teacher_forced = teacher_forced,
                              .greedy_examples = greedy_examples,
-                             .places = true,
+                             .has_places = true,
                              .path = path,
                              .seed = LH_EVAL_SEED};
 }

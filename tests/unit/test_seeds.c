@@ -19,14 +19,14 @@ typedef struct trained_model {
 
 /* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: the
  * start of the seed. */
-static trained_model train(uint64_t seed, lh_seeds_apart part_seeds, lh_state *start) {
+static trained_model train(uint64_t seed, lh_separate_seeds part_seeds, lh_state *start) {
     static lh_spec spec;
     lh_error error;
     trained_model t;
     spec = lh_toy_make_spec(toy_drawn_list);
     lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &spec,
                                                                .seed = seed,
-                                                               .seeds_apart = part_seeds,
+                                                               .separate_seeds = part_seeds,
                                                                .learning_rate = 0.01,
                                                                .threads = 2,
                                                                .trains = true},
@@ -59,15 +59,15 @@ static bool has_same_lengths(const trained_model *a, const trained_model *b) {
     return true;
 }
 
-static lh_seeds_apart set_apart(lh_seed_part seed_part, uint64_t seed) {
-    lh_seeds_apart part_seeds = {{false}, {0}};
-    part_seeds.is_apart[seed_part] = true;
+static lh_separate_seeds set_apart(lh_seed_part seed_part, uint64_t seed) {
+    lh_separate_seeds part_seeds = {{false}, {0}};
+    part_seeds.is_separate[seed_part] = true;
     part_seeds.seed[seed_part] = seed;
     return part_seeds;
 }
 
 static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
-    lh_seeds_apart equal_seeds = {{false}, {0}}, part_seeds = {{true, true, true}, {7, 7, 7}};
+    lh_separate_seeds equal_seeds = {{false}, {0}}, part_seeds = {{true, true, true}, {7, 7, 7}};
     trained_model plain = train(7, equal_seeds, NULL), moved = train(99, part_seeds, NULL);
     assert_true(is_same_start(&plain, &moved) && is_same_run(&plain, &moved));
     close_trained(&plain);
@@ -76,7 +76,7 @@ static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
 
 /* From the same parameters, runs that differ in LH_SEED_INIT alone have equal batches, positions and dropout. */
 static void test_init_changes_nothing_but_the_start(void **state) {
-    lh_seeds_apart equal_seeds = {{false}, {0}};
+    lh_separate_seeds equal_seeds = {{false}, {0}};
     trained_model plain = train(7, equal_seeds, NULL), changed_init = train(7, set_apart(LH_SEED_INIT, 8), NULL);
     trained_model moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, equal_seeds, NULL);
     assert_false(is_same_start(&plain, &changed_init));
@@ -91,8 +91,8 @@ static void test_init_changes_nothing_but_the_start(void **state) {
 }
 
 static void test_data_and_draws_change_the_steps_alone(void **state) {
-    lh_seeds_apart equal_seeds = {{false}, {0}}, changed = set_apart(LH_SEED_DATA, 8);
-    changed.is_apart[LH_SEED_DRAWS] = true;
+    lh_separate_seeds equal_seeds = {{false}, {0}}, changed = set_apart(LH_SEED_DATA, 8);
+    changed.is_separate[LH_SEED_DRAWS] = true;
     changed.seed[LH_SEED_DRAWS] = 8;
     trained_model plain = train(7, equal_seeds, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
     trained_model draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), changed_both = train(7, changed, NULL);
@@ -135,7 +135,7 @@ static void test_train_crosses_seeds(void **state) {
                          "alone/" RUNS "seed3.init1.data1.draws0/metrics.jsonl");
 }
 
-static void test_train_resumes_seeds_apart(void **state) {
+static void test_train_resumes_separate_seeds(void **state) {
     const char *checkpoint = RUNS "seed0.draws5/checkpoint.safetensors";
     run_toy(state, 0, "train --out whole --steps 20 --no-eval --seeds-draws 5");
     run_toy(state, 0, "train --out . --steps 12 --no-eval --seeds-draws 5");
@@ -169,7 +169,7 @@ int main(void) {
         cmocka_unit_test(test_init_changes_nothing_but_the_start),
         cmocka_unit_test(test_data_and_draws_change_the_steps_alone),
         RUN_TEST(test_train_crosses_seeds),
-        RUN_TEST(test_train_resumes_seeds_apart),
+        RUN_TEST(test_train_resumes_separate_seeds),
         RUN_TEST(test_train_refuses_seeds_of_no_effect),
     };
     return cmocka_run_group_tests_name("seeds", tests, NULL, NULL);

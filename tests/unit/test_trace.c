@@ -117,7 +117,7 @@ static void close_buffers(lh_trace *to) {
 static void for_each_engine(void (*check)(const lh_parity_case *, lh_engine *)) {
     for (int i = 0; i < CASE_COUNT; i++)
         for (const lh_cpu_program *const *program = CASES[i].spec->cpu; *program; program++) {
-            if (!lh_level_runs((*program)->level)) continue;
+            if (!lh_level_is_supported((*program)->level)) continue;
             print_message("           %s on %s\n", CASES[i].spec->id, (*program)->level);
             lh_engine *engine = open_engine(&CASES[i], *program);
             check(&CASES[i], engine);
@@ -325,7 +325,7 @@ static void check_decoder(lh_engine *engine, const lh_cpu_program *program, lh_r
 
 static void check_spec(const lh_spec *spec) {
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
-        if (!lh_level_runs((*program)->level)) continue;
+        if (!lh_level_is_supported((*program)->level)) continue;
         lh_ref_model *model = lh_parity_make_random_model(spec);
         lh_engine *engine = open_model(spec, *program, model);
         check_decoder(engine, *program, model);

@@ -113,7 +113,7 @@ static void test_traces_averages_are_means_of_stored_values(void **state) {
         lh_engine *engine = open_engine(specs[i], 1);
         lh_trace_request request = request_all(6, 6);
         lh_traces full = run_traces(engine, &request);
-        request.average = true;
+        request.is_averaged = true;
         lh_traces mean = run_traces(engine, &request);
         assert_int_equal(mean.count, full.count - 1);
         assert_true(mean.bytes < full.bytes);
@@ -187,7 +187,7 @@ static void check_uniform_attention(const lh_spec *spec, bool causal) {
             double actual = lh_read_trace_element(entropy, h);
             lh_assert_close(&actual, &expected, 1, 0, 1e-6);
         }
-        lh_assert_close(&entropy->uniform, &expected, 1, 0, 1e-14);
+        lh_assert_close(&entropy->uniform_entropy, &expected, 1, 0, 1e-14);
     }
     lh_traces_close(&traces);
     engine->ops->close(engine);

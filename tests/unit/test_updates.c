@@ -170,7 +170,7 @@ static const struct CMUnitTest TESTS[] = {
 };
 
 int main(void) {
-    if (!lh_level_runs(LH_LEVEL_NAME)) {
+    if (!lh_level_is_supported(LH_LEVEL_NAME)) {
         print_message("updates: skipped, this machine does not run %s\n", LH_LEVEL_NAME);
         return 0;
     }

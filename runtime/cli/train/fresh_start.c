@@ -24,12 +24,12 @@ enum {
 /* A folder inside the searched folder, and the time of the last change of the file in it that qualifies it. */
 typedef struct folder {
     char name[128];
-    time_t changed;
+    time_t change_time;
 } folder;
 
 static int compare_newest_first(const void *a, const void *b) {
     const folder *x = a, *y = b;
-    if (x->changed != y->changed) return x->changed > y->changed ? -1 : 1;
+    if (x->change_time != y->change_time) return x->change_time > y->change_time ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
@@ -65,7 +65,7 @@ static int list_folders(const char *path, bool (*is_suitable)(const char *name),
         if (!put_path(file_path, "%s/%s/%s", path, entry->d_name, file_name) || stat(file_path, &file_status) != 0)
             continue;
         strcpy(item->name, entry->d_name);
-        item->changed = file_status.st_mtime;
+        item->change_time = file_status.st_mtime;
         count++;
     }
     closedir(directory);
@@ -216,7 +216,7 @@ static bool print_run_on_other_data(const lh_run *run, const char *path, const f
     json_t *facts;
     lh_error ignored;
     snprintf(name_start, sizeof name_start, "lr%s-seed%llu%s", lh_write_shortest(run->learning_rate, rate),
-             (unsigned long long)run->seed, lh_write_seeds_apart(&run->seeds_apart, seeds_text));
+             (unsigned long long)run->seed, lh_write_separate_seeds(&run->separate_seeds, seeds_text));
     for (int i = 0; train != NULL && i < count; i++) {
         const char *suffix = runs[i].name + strlen(name_start);
         if (strncmp(runs[i].name, name_start, strlen(name_start)) != 0 ||

@@ -22,11 +22,11 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run) {
     return (lh_engine_config){
         .spec = train_run->spec,
         .seed = train_run->run.seed,
-        .seeds_apart = train_run->run.seeds_apart,
+        .separate_seeds = train_run->run.separate_seeds,
         .learning_rate = train_run->run.learning_rate,
         .trains = true,
         .fixed_length = train_run->flags->overfit > 0 ? lh_overfit_get_length(train_run->spec) : 0,
-        .distinct = (int)train_run->flags->overfit,
+        .distinct_examples = (int)train_run->flags->overfit,
     };
 }
 
@@ -41,7 +41,7 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error) {
     lh_status status = LH_OK;
     if (train_run->flags->overfit > 0) {
         int n = lh_overfit_get_length(train_run->spec);
-        lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
+        lh_lengths lengths = {.first = n, .last = n};
         status = train_run->engine->ops->reserve(train_run->engine, &lengths, (int)train_run->flags->overfit, error);
     }
     if (status != LH_OK) return status;
@@ -55,7 +55,7 @@ static lh_overfit_run make_overfit_run(const lh_train_run *train_run) {
         .examples = (int)train_run->flags->overfit,
         .length = lh_overfit_get_length(train_run->spec),
         .seed = train_run->run.seed,
-        .seeds_apart = train_run->run.seeds_apart,
+        .separate_seeds = train_run->run.separate_seeds,
         .learning_rate = train_run->run.learning_rate,
         .metrics = train_run->run.metrics,
         .init = train_run->flags->init,
@@ -160,7 +160,7 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
         .batch = eval->batch,
         .draws = eval->draws,
         .teacher_forced = eval->teacher_forced,
-        .places = eval->places,
+        .has_places = eval->places,
         .seed = LH_EVAL_SEED,
         .step = step,
         .path = train_run->run.evaluations,
@@ -173,7 +173,7 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
  * which comes before the evaluation by length. */
 static lh_eval_request make_validation_request(const lh_train_run *train_run, int64_t step) {
     lh_eval_request request = make_evaluation_request(train_run, step);
-    request.validation = true;
+    request.is_validation = true;
     request.lengths = train_run->spec->eval.validation_lengths;
     request.noise = (lh_noise){0, NULL};
     request.passes = (lh_lengths){0};
@@ -204,7 +204,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finis
     return lh_evaluation_is_complete(train_run->spec, &request, is_finished, error);
 }
 
-/* Evaluates the engine's parameters, the parameters of `step`, on the validation stream, if the spec requests it, and
+/* Evaluates the engine's parameters, which are those of `step`: on the validation stream, if the spec requests it, and
  * then on all conditions of the final evaluation. *out: the results; unchanged after an error. */
 static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result **out, lh_error *error) {
     lh_eval_request validation = make_validation_request(train_run, step),

@@ -36,7 +36,8 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
     lh_progress_erase(&screen->progress);
     if (screen->count > 1)
         fprintf(stderr, "learning rate %s, seed %llu%s: ", lh_write_shortest(train_run->run.learning_rate, rate),
-                (unsigned long long)train_run->run.seed, lh_write_seeds_apart(&train_run->run.seeds_apart, seeds_text));
+                (unsigned long long)train_run->run.seed,
+                lh_write_separate_seeds(&train_run->run.separate_seeds, seeds_text));
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -271,7 +272,7 @@ static void print_score(const lh_train_run *train_run, const char *split, int wi
 static const char *write_seeds(const lh_run *run, char text[24 + LH_SEEDS_TEXT]) {
     char seeds_text[LH_SEEDS_TEXT];
     snprintf(text, 24 + LH_SEEDS_TEXT, "%llu%s", (unsigned long long)run->seed,
-             lh_write_seeds_apart(&run->seeds_apart, seeds_text));
+             lh_write_separate_seeds(&run->separate_seeds, seeds_text));
     return text;
 }
 

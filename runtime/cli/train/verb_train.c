@@ -165,8 +165,8 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
     return status == LH_OK ? try_task(spec, flags, error) : status;
 }
 
-/* Sets the seeds of run number `index` among the runs of one learning rate; the seeds of the last part vary fastest. A
- * part has a seed of its own only if it differs from the run's seed. */
+/* Sets the seeds of the run with this index among the runs of one learning rate; the seeds of the last part vary
+ * fastest. A part has a separate seed only if this seed differs from the run's seed. */
 static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
     int64_t part_seed[LH_SEED_PARTS];
     for (int i = LH_SEED_PARTS; i-- > 0;) {
@@ -178,8 +178,8 @@ static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
     run->seed = (uint64_t)(flags->seeds.first + index);
     for (int i = 0; i < LH_SEED_PARTS; i++) {
         if (!flags->has_part_seeds[i] || (uint64_t)part_seed[i] == run->seed) continue;
-        run->seeds_apart.is_apart[i] = true;
-        run->seeds_apart.seed[i] = (uint64_t)part_seed[i];
+        run->separate_seeds.is_separate[i] = true;
+        run->separate_seeds.seed[i] = (uint64_t)part_seed[i];
     }
 }
 

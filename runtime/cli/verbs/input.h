@@ -6,15 +6,15 @@
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
-/* Numbers of a line, one per token: positions, or positions and distances that replace a stream's sampled values. NULL:
- * the line has none. */
+/* A list of a line, with a number for each token: positions, or positions or distances that replace the sampled values
+ * of a stream. */
 typedef struct lh_input_list {
-    int32_t *numbers;
+    int32_t *numbers; /* NULL: the line has no such list */
     int count;
 } lh_input_list;
 
 typedef struct lh_input {
-    int n;           /* task length; with a dataset, the number of a shape (lh_line_shapes, lh_trace_inputs) */
+    int n;           /* task length; with a dataset, a shape of the corpus of lh_line_shapes or lh_trace_inputs */
     int outputs;     /* number of tokens to predict, with a dataset; 0: unspecified */
     int passes;      /* with lh_spec.pass_axis, the number of passes; else 0 */
     uint16_t *input; /* [input_length] tokens */

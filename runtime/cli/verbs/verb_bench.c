@@ -150,7 +150,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "sequence on\n"
         "one thread, with cached keys and values; and with a pass for each answer."};
     static const int32_t default_lengths[] = {20, 40};
-    lh_option_lengths lengths = {.lengths = {default_lengths, 2, 0, 0, 0}};
+    lh_option_lengths lengths = {.lengths = {.list = default_lengths, .count = 2}};
     int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
     const char *device = "cpu", *mode = NULL;

@@ -150,7 +150,8 @@ static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_erro
 /* With a dataset, makes the groups of examples to evaluate, by the flags or else by the spec. Refuses --order and --by
  * without a dataset. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
-    lh_by by = f->has_lengths ? (lh_by){1, {{LH_BY_LENGTH, false, f->lengths.lengths}}} : spec->eval.by;
+    const lh_by by_length = {.count = 1, .axes = {{.axis = LH_BY_LENGTH, .values = f->lengths.lengths}}};
+    lh_by by = f->has_lengths ? by_length : spec->eval.by;
     if (f->by != NULL && read_by(f, spec, &by, error) != LH_OK) return LH_ERR_USAGE;
     unsigned sets = f->splits != NULL ? lh_sets_parse(f->splits) : spec->eval.sets;
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
@@ -206,7 +207,8 @@ static void print_reach(const flags *f, const lh_reach *reach, const lh_eval_res
                reach->certain > 0 ? "longer " : "", last);
 }
 
-/* files: per_example, wrong; NULL: not requested. */
+/* Evaluates all conditions, and prints the results. path: eval.jsonl; files: the file of --per-example and the file of
+ * --wrong; NULL: not requested. */
 static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *engine, const char *path,
                           FILE *const files[2], lh_error *error) {
     lh_progress progress;
@@ -222,8 +224,8 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .teacher_forced =
             f->decoding != NULL ? strcmp(f->decoding, lh_teacher_forced) == 0 : engine->spec->eval.teacher_forced,
         .seed = (uint64_t)f->seed,
-        .validation = f->validation,
-        .places = f->places,
+        .is_validation = f->validation,
+        .has_places = f->places,
         .step = engine->step,
         .path = path,
         .only_missing = f->resume,

@@ -19,7 +19,7 @@ static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *r
     printf("%-52s %7s %14s\n", "tensor", "checks", "worst error");
     for (int t = 0; t < spec->tensor_count; t++) {
         if (results[t].checks == 0) continue;
-        printf("%-52s %7d %14.2e  %s\n", spec->tensors[t].name, results[t].checks, results[t].worst,
+        printf("%-52s %7d %14.2e  %s\n", spec->tensors[t].name, results[t].checks, results[t].worst_error,
                results[t].passed ? "ok" : "WRONG");
         failed += !results[t].passed;
         checks += results[t].checks;
@@ -67,7 +67,7 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     bool has_lengths = false, has_printed_help;
     int32_t default_lengths[DEFAULT_LENGTHS];
     int count = choose_default_lengths(cli->spec, default_lengths);
-    lh_option_lengths lengths = {.lengths = {default_lengths, count, 0, 0, 0}};
+    lh_option_lengths lengths = {.lengths = {.list = default_lengths, .count = count}};
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &has_lengths, "A,B,...", "task lengths (1,5,9)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of parameters, data, dropout (0)"},

@@ -27,7 +27,7 @@ static lh_status compute_answers(prediction *p, lh_error *error) {
     int n = p->input.n;
     lh_shape shape = lh_make_shape(p->spec, n, 1);
     int last_n = p->spec->corpus != NULL ? 2 : n; /* dataset: shape 2 of lh_line_shapes */
-    lh_lengths lengths = {NULL, 0, n, last_n, 1}; /* lengths n to last_n */
+    lh_lengths lengths = {.first = n, .last = last_n};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);

@@ -129,6 +129,6 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     lh_pick choice = {.limit = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)
         return print_set(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
-    lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};
+    lh_source source = {.key = lh_key_of_seed((uint64_t)seed), .step = (uint32_t)length, .domain = LH_DOMAIN_EVAL};
     return print_examples(spec, &source, (int)length, count, text, error);
 }

@@ -21,7 +21,7 @@ typedef struct flags {
     bool has_frame;
     lh_option_lengths lengths;
     int64_t length, examples, draws, seed;
-    bool has_lengths, has_examples, average, exact, shuffle, json;
+    bool has_lengths, has_examples, is_averaged, only_exact, is_shuffled, json;
 } flags;
 
 static const lh_verb verb = {
@@ -64,9 +64,10 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
         {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
         {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MAX_PLACES, &f->has_frame, "N",
          "places of a number of --text, 0: no padding (the task's)"},
-        {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "write means over examples and draws"},
-        {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over examples with right answers only"},
-        {"--shuffle", LH_OPTION_SWITCH, &f->shuffle, 0, 0, NULL, NULL, "examples of a set in a random order by --seed"},
+        {"--average", LH_OPTION_SWITCH, &f->is_averaged, 0, 0, NULL, NULL, "write means over examples and draws"},
+        {"--exact", LH_OPTION_SWITCH, &f->only_exact, 0, 0, NULL, NULL, "means over examples with right answers only"},
+        {"--shuffle", LH_OPTION_SWITCH, &f->is_shuffled, 0, 0, NULL, NULL,
+         "examples of a set in a random order by --seed"},
         {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "print JSON lines instead of tables"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "output file (required except for entropy)"},
     };
@@ -137,22 +138,22 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
 static lh_status check_means(const lh_spec *spec, const flags *f, const bool *kinds, lh_error *error) {
     bool needs_file = kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS];
     const char *inputs = get_inputs_flag(f);
-    if (f->exact && inputs != NULL)
+    if (f->only_exact && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to examples; inputs of %s are all traced", inputs);
-    if (f->exact && needs_file && !f->average)
+    if (f->only_exact && needs_file && !f->is_averaged)
         return lh_fail(error, LH_ERR_USAGE, "--exact: applies only to means\n  expected: --average as well");
-    if (f->shuffle && inputs != NULL)
+    if (f->is_shuffled && inputs != NULL)
         return lh_fail(error, LH_ERR_USAGE, "--shuffle: applies only to sets of examples, not to %s", inputs);
-    if (f->shuffle && spec->corpus == NULL)
+    if (f->is_shuffled && spec->corpus == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--shuffle: applies only to sets of examples; --seed selects sampled ones");
     return LH_OK;
 }
 
 /* Makes the request from the flags; refuses contradictory flags. */
 static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_request *request, lh_error *error) {
-    *request = (lh_trace_request){.average = f->average,
-                                  .exact = f->exact,
-                                  .shuffle = f->shuffle,
+    *request = (lh_trace_request){.is_averaged = f->is_averaged,
+                                  .only_exact = f->only_exact,
+                                  .is_shuffled = f->is_shuffled,
                                   .draws = (int)f->draws,
                                   .seed = (uint64_t)f->seed,
                                   .examples = (int)f->examples};
@@ -170,7 +171,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     if (f->out == NULL && (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
     int n = f->length > 0 ? (int)f->length : find_shortest_length(spec, request->set);
-    request->lengths = f->has_lengths ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1}; /* a single length, n */
+    request->lengths = f->has_lengths ? f->lengths.lengths : (lh_lengths){.first = n, .last = n};
     if (n == 0 && !f->has_lengths && get_inputs_flag(f) == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
     return f->out != NULL ? lh_check_replaceable(f->out, error) : LH_OK;
@@ -205,7 +206,7 @@ static void show_progress(void *context, int n, int64_t finished_passes, int64_t
 /* The number of passes, over all lengths, that enter the means. */
 static int64_t count_averaged_passes(const lh_traces *traces) {
     int64_t sum = 0;
-    for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted;
+    for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted_passes;
     return sum;
 }
 
@@ -214,7 +215,7 @@ static void print_right_passes(const lh_traces *traces, bool json) {
         const lh_trace_group *group = &traces->groups[g];
         int64_t passes = (int64_t)group->examples * traces->request.draws;
         if (!json) {
-            printf("%s: %" PRId64 " of %" PRId64 " have right answers\n", group->label, group->counted, passes);
+            printf("%s: %" PRId64 " of %" PRId64 " have right answers\n", group->label, group->counted_passes, passes);
             continue;
         }
         lh_json line;
@@ -223,7 +224,7 @@ static void print_right_passes(const lh_traces *traces, bool json) {
         if (traces->spec->corpus != NULL)
             lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, group->n));
         lh_json_integer(&line, "passes", passes);
-        lh_json_integer(&line, "exact", group->counted);
+        lh_json_integer(&line, "exact", group->counted_passes);
         lh_json_end_line(&line);
     }
 }
@@ -252,7 +253,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         [1 + LH_IDENTITY_COUNT] = {"checkpoint", f->checkpoint},
         {"step", step},
         {"what", f->kinds},
-        {"average", f->average ? "true" : "false"},
+        {"average", f->is_averaged ? "true" : "false"},
         {"source", get_source_name(f, engine->spec, request->set)},
         {"examples", examples},
         {"seed", seed},
@@ -261,8 +262,8 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     int count = 9 + LH_IDENTITY_COUNT;
     snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, count_averaged_passes(traces), traces->passes);
     if (f->split != NULL) meta[count++] = (lh_st_meta){"split", f->split};
-    if (f->shuffle) meta[count++] = (lh_st_meta){"shuffle", "true"};
-    if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
+    if (f->is_shuffled) meta[count++] = (lh_st_meta){"shuffle", "true"};
+    if (f->only_exact) meta[count++] = (lh_st_meta){"exact", exact};
     snprintf(frame, sizeof frame, "%" PRId64, f->frame);
     if (f->has_frame) meta[count++] = (lh_st_meta){"frame", frame};
     lh_write_identity(engine->spec, engine->level, engine->compiler, meta + 1);
@@ -316,7 +317,7 @@ static double compute_mean(const lh_trace_tensor *t) {
 
 static void print_entropy_row(const lh_traces *traces, const lh_trace_tensor *t) {
     const char *length = traces->groups[t->group].label + 1; /* the digits after the n */
-    printf("%7s  %-12s %8.4f %8.4f ", length, traces->sites[t->site].name, t->uniform, compute_mean(t));
+    printf("%7s  %-12s %8.4f %8.4f ", length, traces->sites[t->site].name, t->uniform_entropy, compute_mean(t));
     for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_trace_element(t, h));
     printf("\n");
 }
@@ -328,7 +329,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_trace_tensor *t
     lh_json_integer(&line, "length", lh_get_reported_length(traces->spec, t->n));
     if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, t->n));
     lh_json_string(&line, "layer", traces->sites[t->site].name);
-    lh_json_number(&line, "uniform", t->uniform);
+    lh_json_number(&line, "uniform", t->uniform_entropy);
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
     for (int64_t h = 0; h < t->elements; h++)
@@ -356,7 +357,7 @@ static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_er
     if (traces->request.context != NULL) lh_progress_erase(traces->request.context);
     if (status == LH_OK && f->out != NULL) status = write_file(f, traces, engine, error);
     if (status != LH_OK) return status;
-    if (f->exact) print_right_passes(traces, f->json);
+    if (f->only_exact) print_right_passes(traces, f->json);
     status = lh_print_answers(traces, f->json, error);
     if (status != LH_OK) return status;
     if (traces->request.kinds[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);

@@ -13,7 +13,8 @@ typedef struct fill_job {
     const lh_condition *condition;
     lh_cuda_layout layout;
     int pieces;
-    atomic_int next, failed; /* failed: first piece whose examples could not be made, else `pieces` */
+    atomic_int next;         /* next piece that no thread has taken */
+    atomic_int first_failed; /* first piece whose examples could not be made; `pieces`: all could be made */
     const lh_engine *engine;
 } fill_job;
 
@@ -39,8 +40,8 @@ static void fill_pieces(void *argument, int index, int count) {
             lh_cuda_put_rows(&job->layout, forward->host_batch, piece * LH_CUDA_ROWS, batch);
             continue;
         }
-        int first = atomic_load(&job->failed);
-        while (piece < first && !atomic_compare_exchange_weak(&job->failed, &first, piece)) continue;
+        int first = atomic_load(&job->first_failed);
+        while (piece < first && !atomic_compare_exchange_weak(&job->first_failed, &first, piece)) continue;
     }
 }
 
@@ -54,10 +55,10 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
                     .pieces = pieces,
                     .engine = &engine->engine};
     atomic_init(&job.next, 0);
-    atomic_init(&job.failed, pieces);
+    atomic_init(&job.first_failed, pieces);
     lh_team_run(threads < pieces ? threads : pieces, fill_pieces, &job);
-    int failed = atomic_load(&job.failed);
-    if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
+    int first_failed = atomic_load(&job.first_failed);
+    if (first_failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, first_failed, error);
     if (atomic_load(&job.next) < pieces) return LH_STOPPED;
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     lh_cuda_make_forward_draws(fleet, models, shape, 0, &condition->draw, no_values, no_values);

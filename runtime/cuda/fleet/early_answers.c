@@ -5,7 +5,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* maximum for the stored answers of all engines */
-/* After this number of consecutive requests that drop stored answers, an engine gets no more answers in advance. */
+/* If this number of consecutive requests of an engine have dropped stored answers, it gets no more answers early. */
 enum { MAX_UNUSED = 2 };
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
@@ -16,8 +16,8 @@ static int64_t get_parameter_step(const lh_cuda_engine *engine) {
 static bool is_same_key(lh_key a, lh_key b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 static bool is_same_source(const lh_source *a, const lh_source *b) {
-    return is_same_key(a->key, b->key) && a->step == b->step && a->domain == b->domain && a->distinct == b->distinct &&
-           a->shape_indices == b->shape_indices && a->set == b->set;
+    return is_same_key(a->key, b->key) && a->step == b->step && a->domain == b->domain &&
+           a->distinct_examples == b->distinct_examples && a->shape_indices == b->shape_indices && a->set == b->set;
 }
 
 static bool is_same_draw(const lh_draw *a, const lh_draw *b) {

@@ -163,10 +163,10 @@ lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error) {
 void lh_cuda_deactivate(lh_cuda_engine *engine) {
     lh_cuda_fleet *fleet = engine->fleet;
     int kept_count = 0;
-    if (!engine->active) return;
-    engine->active = false;
+    if (!engine->is_active) return;
+    engine->is_active = false;
     for (int i = 0; i < fleet->active_count; i++)
-        if (fleet->active[i]->active) fleet->active[kept_count++] = fleet->active[i];
+        if (fleet->active[i]->is_active) fleet->active[kept_count++] = fleet->active[i];
     fleet->active_count = kept_count;
     fleet->is_grid_current = false;
     lh_cuda_ring_clear(fleet);
@@ -186,7 +186,7 @@ static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *erro
     lh_status status =
         lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, purpose, &engine->vectors, error);
     if (status != LH_OK) return status;
-    lh_initialise(fleet->spec, lh_get_part_seed(engine->seed, &engine->seeds_apart, LH_SEED_INIT),
+    lh_initialise(fleet->spec, lh_get_part_seed(engine->seed, &engine->separate_seeds, LH_SEED_INIT),
                   fleet->program->real_bytes, host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
 }
@@ -216,7 +216,7 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
         if (state->optimizer[i] != NULL)
             status = lh_cuda_copy_in(fleet, lh_cuda_get_vector(engine, LH_CUDA_STATE + i), state->optimizer[i], bytes,
                                      error);
-    if (engine->active && step != handle->step) lh_cuda_ring_clear(fleet);
+    if (engine->is_active && step != handle->step) lh_cuda_ring_clear(fleet);
     lh_cuda_drop_early_answers(engine);
     handle->step = step;
     return lh_cuda_record_failure(fleet, status, error);
@@ -293,11 +293,11 @@ static void initialise_engine(lh_cuda_fleet *fleet, const lh_engine_config *conf
     };
     engine->fleet = fleet;
     engine->seed = config->seed;
-    engine->seeds_apart = config->seeds_apart;
+    engine->separate_seeds = config->separate_seeds;
     engine->learning_rate = config->learning_rate;
-    engine->data_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DATA);
-    engine->draws_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DRAWS);
-    engine->active = config->trains;
+    engine->data_key = lh_get_part_key(config->seed, &config->separate_seeds, LH_SEED_DATA);
+    engine->draws_key = lh_get_part_key(config->seed, &config->separate_seeds, LH_SEED_DRAWS);
+    engine->is_active = config->trains;
 }
 
 static lh_status open_engines(lh_cuda_fleet *fleet, lh_error *error) {

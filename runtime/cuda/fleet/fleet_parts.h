@@ -48,7 +48,7 @@ typedef struct lh_cuda_prepared_step {
 } lh_cuda_prepared_step;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
- * of each replica. Slot numbers only increase; slot i is stored at i % capacity. */
+ * of each replica. Indices of slots only increase; slot i is stored at index i % capacity of the arrays. */
 typedef struct lh_cuda_ring {
     int capacity, columns;
     size_t batch_bytes;              /* maximum bytes of one replica's batch */
@@ -63,11 +63,12 @@ typedef struct lh_cuda_ring {
 
 /* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_arena {
-    int shards, blocks;                                          /* blocks: largest grid; 1 for a wide model */
-    size_t partial_stride, shared_stride, workspace_stride;      /* bytes of an element of the arrays below */
-    size_t partials_bytes, arrivals_bytes;                       /* bytes of partials and arrivals in all */
-    CUdeviceptr partials;                                        /* [at once][shards], cleared if the replicas change */
-    CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at once] */
+    int shards, blocks; /* blocks: largest grid; 1 for a wide model */
+    /* Bytes of one element of partials, of shared_values and of workspaces: */
+    size_t partial_stride, shared_stride, workspace_stride;
+    size_t partials_bytes, arrivals_bytes;                       /* bytes of the whole arrays partials and arrivals */
+    CUdeviceptr partials;                                        /* [at_once][shards], cleared if the replicas change */
+    CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at_once] (lh_cuda_grid) */
     CUdeviceptr workspaces;                                      /* [blocks] */
     CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MAX_STEPS] */
     lh_cuda_replica *host_replicas;       /* pinned host copies of replicas, steps and results */
@@ -92,7 +93,7 @@ enum {
 typedef struct lh_cuda_forward {
     size_t reserved[LH_CUDA_NEEDS]; /* largest needs so far */
     int replicas_per_pass;          /* replicas that one pass may evaluate */
-    size_t batches;                 /* bytes of host_batch and device_batch */
+    size_t batch_bytes;             /* bytes of host_batch, and of device_batch */
     CUdeviceptr device_batch, device_workspaces, device_shared, device_logits, device_classes, device_answers,
         device_models;
     void *host_batch, *host_answers, *host_logits, *host_classes, *host_models; /* pinned */
@@ -102,7 +103,8 @@ typedef struct lh_cuda_forward {
 /* The models of a forward pass, which process the same sequences, or each its own. */
 typedef struct lh_cuda_models {
     int count;
-    lh_shape shape; /* lengths of all models; the most sequences of a model, and so the rows of results of each */
+    lh_shape shape; /* lengths of all models; number of sequences of the model with most sequences: the results of each
+                     * model have as many rows */
     lh_cuda_passes passes;
     size_t bytes; /* used bytes of host_batch */
 } lh_cuda_models;
@@ -113,7 +115,7 @@ typedef struct lh_cuda_early_answers {
     lh_condition condition;             /* answers, lengths: NULL */
     int64_t step;                       /* step of the parameters */
     size_t bytes;                       /* bytes of this struct with its arrays */
-    int *lengths;                       /* [decoded], stored after the answers */
+    int *lengths;                       /* [condition.decoded_count], stored after the answers */
     uint16_t *classes;                  /* [examples][labels], stored after the lengths; NULL: not requested */
     lh_cuda_answer answer[];            /* [examples] */
 } lh_cuda_early_answers;
@@ -122,15 +124,15 @@ typedef struct lh_cuda_engine {
     lh_engine engine;
     struct lh_cuda_fleet *fleet;
     uint64_t seed;
-    lh_seeds_apart seeds_apart;
+    lh_separate_seeds separate_seeds;
     double learning_rate;
     lh_key data_key, draws_key; /* keys of LH_SEED_DATA and LH_SEED_DRAWS */
     CUdeviceptr vectors;        /* parameter_storage real each, see lh_cuda_get_vector */
     lh_epoch epoch;             /* dataset */
-    bool active;                /* the engine takes part in training launches */
+    bool is_active;             /* the engine takes part in training launches */
     bool is_closed;
     lh_cuda_early_answers *early_answers;       /* list in the expected order of requests */
-    int unused_in_a_row;                        /* requests that dropped stored answers, since the last used answers */
+    int unused_in_a_row;                        /* requests since the last used answers that dropped stored answers */
     int64_t request_step;                       /* step of the parameters to which the next two counts belong */
     int request_count, stored_count;            /* numbers of requests and stored answers at request_step */
     int requested_steps;                        /* number of steps that are requested and not launched yet */
@@ -217,7 +219,7 @@ static inline CUdeviceptr lh_cuda_get_vector(const lh_cuda_engine *engine, int i
 /* The possible task lengths of a step. A list belongs to the spec. */
 static inline lh_lengths lh_cuda_get_training_lengths(const lh_cuda_fleet *fleet) {
     int fixed = fleet->config.fixed_length;
-    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths; /* a single length, fixed */
+    return fixed > 0 ? (lh_lengths){.first = fixed, .last = fixed} : fleet->spec->train.lengths;
 }
 
 /* Removes a replica from training; from the next launch on, the other replicas share the device. */
@@ -316,9 +318,9 @@ typedef struct lh_cuda_pass {
 /* Opens the library if the program computes its products with one; fleet_close closes it. */
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Adds the multiprocessors and the library's algorithms, on which the bits of products depend, to fleet->compiler,
- * which run files and checkpoints record. Called after the memory of a training fleet is allocated; does nothing for
- * programs without a library. */
+/* Adds the number of multiprocessors and a digest of the library's algorithms to fleet->compiler, since the bits of
+ * products depend on them; run files and checkpoints record this text. Called after the memory of a training fleet is
+ * allocated; does nothing for programs without a library. */
 lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
 
 /* Starts all launches of a pass; returns before they finish. */
@@ -349,8 +351,8 @@ void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_models
                                 size_t offset, const lh_draw *draw, const int32_t *const positions[LH_MAX_STREAMS],
                                 const int32_t *const distances[LH_MAX_STREAMS]);
 
-/* Converts classes [sequences][labels] to uint16_t. */
-void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to);
+/* Converts classes, [sequences][labels] of `shape`, to uint16_t. */
+void lh_cuda_convert_classes(const int *classes, const lh_shape *shape, uint16_t *to);
 
 /* ---- launch.c, forward.c, conditions.c ---- */
 

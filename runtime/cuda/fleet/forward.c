@@ -168,7 +168,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, 
     memset(forward->host_models, 0, get_models_bytes(fleet));
     memcpy(forward->reserved, memory_needs, sizeof forward->reserved);
     forward->replicas_per_pass = (int)replicas;
-    forward->batches = batches;
+    forward->batch_bytes = batches;
     return lh_cuda_lanes_open(&forward->lanes, fleet, (int)memory_needs[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
 }
 
@@ -228,16 +228,16 @@ static lh_status wait_for_stream(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-/* Starts the groups of wide model number `index` in turn; with a stop flag, waits for them. */
+/* Starts the groups of the wide model with this index one after the other; with a stop flag, waits for them. */
 static lh_status start_groups(const lh_cuda_engine *engine, const lh_cuda_models *models, int index,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = models->shape;
     shape.sequences = get_steps(fleet)[index].sequences;
-    grouping c = choose_grouping(fleet, &shape, 1, false);
+    grouping groups = choose_grouping(fleet, &shape, 1, false);
     lh_cuda_pass pass = {
         .kernel = fleet->device->evaluate,
-        .blocks = c.team,
+        .blocks = groups.team,
         .mode = LH_MODE_EVALUATE,
         .shape = shape,
         .passes = models->passes,
@@ -247,14 +247,14 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_cuda_models
         .arguments = evaluate,
     };
     lh_status status = LH_OK;
-    evaluate->team = c.team;
-    evaluate->group = c.group;
-    evaluate->workspace_stride = (long long)c.workspace;
+    evaluate->team = groups.team;
+    evaluate->group = groups.group;
+    evaluate->workspace_stride = (long long)groups.workspace;
     evaluate->end = shape.sequences;
-    for (; status == LH_OK && pass.first < shape.sequences; pass.first += c.group) {
+    for (; status == LH_OK && pass.first < shape.sequences; pass.first += groups.group) {
         if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
         int remaining = shape.sequences - pass.first;
-        pass.shape.sequences = remaining < c.group ? remaining : c.group;
+        pass.shape.sequences = remaining < groups.group ? remaining : groups.group;
         status = lh_cuda_run_phases(fleet, &pass, error);
     }
     return status == LH_OK && engine->engine.stop != NULL ? wait_for_stream(fleet, error) : status;
@@ -280,8 +280,8 @@ static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the 
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int models,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
-    bool grows = engine->engine.stop != NULL && !fleet->device->watchdog;
-    int at_once = grows || fleet->device->watchdog ? evaluate->team * evaluate->group : shape->sequences;
+    bool has_growing_launches = engine->engine.stop != NULL && !fleet->device->watchdog;
+    int at_once = has_growing_launches || fleet->device->watchdog ? evaluate->team * evaluate->group : shape->sequences;
     lh_status status = LH_OK;
     evaluate->first = evaluate->end = 0;
     for (; status == LH_OK && evaluate->end < shape->sequences; evaluate->first = evaluate->end) {
@@ -290,7 +290,7 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
         if (lh_is_stopped(&engine->engine)) return LH_STOPPED;
         evaluate->end += remaining < at_once ? remaining : at_once;
         status = start_launch(fleet, models, evaluate, error);
-        if (!grows || status != LH_OK || remaining <= at_once) continue;
+        if (!has_growing_launches || status != LH_OK || remaining <= at_once) continue;
         status = wait_for_stream(fleet, error);
         if (lh_read_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
     }
@@ -305,7 +305,7 @@ static lh_status start_pass(const lh_cuda_engine *engine, const lh_cuda_models *
     const lh_shape *shape = &models->shape;
     const uint16_t *ending = fleet->spec->task->end;
     bool decodes = requested == LH_CUDA_DECODED;
-    grouping c = choose_grouping(fleet, shape, models->count, decodes);
+    grouping groups = choose_grouping(fleet, shape, models->count, decodes);
     lh_status status = LH_OK;
     lh_cuda_evaluate evaluate = {
         .parameters = (const void *const *)(uintptr_t)(forward->device_models + get_parameters_offset(fleet)),
@@ -318,19 +318,21 @@ static lh_status start_pass(const lh_cuda_engine *engine, const lh_cuda_models *
         .logits = requested == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
         .classes = requested == LH_CUDA_CLASSES || decodes ? (int *)(uintptr_t)forward->device_classes : NULL,
         .workspace = (char *)(uintptr_t)forward->device_workspaces,
-        .workspace_stride = (long long)c.workspace,
-        .team = c.team,
-        .group = c.group,
+        .workspace_stride = (long long)groups.workspace,
+        .team = groups.team,
+        .group = groups.group,
         .sequences = shape->sequences,
         .decodes = decodes,
         .ending = ending != NULL ? *ending : -1,
     };
-    for (int first = 0; status == LH_OK && first < models->count; first += c.at_once) {
-        int remaining = models->count - first, rows = c.at_once * shape->sequences;
+    for (int first = 0; status == LH_OK && first < models->count; first += groups.at_once) {
+        int remaining = models->count - first, rows = groups.at_once * shape->sequences;
         if (fleet->library != NULL) status = start_groups(engine, models, first, &evaluate, error);
-        else status = start_launches(engine, shape, remaining < c.at_once ? remaining : c.at_once, &evaluate, error);
-        evaluate.parameters += c.at_once;
-        evaluate.steps += c.at_once;
+        else
+            status = start_launches(engine, shape, remaining < groups.at_once ? remaining : groups.at_once, &evaluate,
+                                    error);
+        evaluate.parameters += groups.at_once;
+        evaluate.steps += groups.at_once;
         evaluate.answers += rows;
         if (evaluate.classes != NULL) evaluate.classes += rows * shape->labels;
     }
@@ -379,7 +381,7 @@ void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_cuda_models
                        (int *)(void *)memory);
 }
 
-void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to) {
+void lh_cuda_convert_classes(const int *classes, const lh_shape *shape, uint16_t *to) {
     for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
 }
 
@@ -416,7 +418,7 @@ lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int c
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_shape shape = lh_make_shape(engine->fleet->spec, query->n, count);
     lh_status status = run_query(engine, query, &shape, LH_CUDA_CLASSES, error);
-    if (status == LH_OK) lh_cuda_take_classes(engine->fleet->forward.host_classes, &shape, answers);
+    if (status == LH_OK) lh_cuda_convert_classes(engine->fleet->forward.host_classes, &shape, answers);
     return status;
 }
 

@@ -84,7 +84,7 @@ static void request_answers(const lh_decode_passes *passes, lh_batch *batch, int
     size_t sequence = (size_t)passes->row[row], first = sequence * passes->labels;
     memcpy(batch->labels, passes->query->target + first, passes->labels * sizeof *batch->labels);
     for (size_t i = 0; i < passes->labels; i++)
-        batch->mask[i] = !passes->ended[sequence] && (int)i >= passes->length[sequence] &&
+        batch->mask[i] = !passes->has_ended[sequence] && (int)i >= passes->length[sequence] &&
                          (int)i < passes->results->limits[sequence] && passes->query->wants_answer[first + i];
 }
 
@@ -134,7 +134,7 @@ static bool add_model(greedy_job *g, int index, lh_cuda_models *models) {
     if (model->rows == 0) return true;
     lh_shape shape = lh_make_shape(fleet->spec, g->query.n, model->rows);
     size_t first = models->bytes, bytes = lh_cuda_make_layout(fleet, &shape).bytes;
-    if (models->count > 0 && first + bytes > fleet->forward.batches) {
+    if (models->count > 0 && first + bytes > fleet->forward.batch_bytes) {
         model->rows = 0;
         return false;
     }
@@ -151,7 +151,7 @@ static void take_pass(greedy_job *g, int first, int end, const lh_cuda_models *m
     for (int i = first; i < end; i++) {
         model_answers *model = &g->models[i];
         if (model->rows == 0) continue;
-        lh_cuda_take_classes(classes, &(lh_shape){.sequences = model->rows, .labels = (int)labels}, g->pass_answers);
+        lh_cuda_convert_classes(classes, &(lh_shape){.sequences = model->rows, .labels = (int)labels}, g->pass_answers);
         lh_decode_passes_take(&model->passes, model->rows, g->pass_answers, g->has_caches);
         classes += rows * labels;
     }

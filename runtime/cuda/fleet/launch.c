@@ -83,7 +83,7 @@ static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error
     }
 }
 
-/* Arguments for the active replicas from number `first` on that run side by side, each for `count` steps. */
+/* Arguments of a launch of the active replicas from index `first` on that run side by side, for `count` steps each. */
 static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_arena *arena = &fleet->arena;
     size_t first_element = (size_t)first * (size_t)count;
@@ -101,7 +101,7 @@ static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first,
     };
 }
 
-/* Starts step `index` of a launch of `count` steps for active replica number `replica` of a wide model. */
+/* Starts step `index` of a launch of `count` steps of a wide model, for the active replica with index `replica`. */
 static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, int index, lh_error *error) {
     const lh_cuda_engine *engine = fleet->active[replica];
     const lh_cuda_step *step = &fleet->arena.host_steps[replica * count + index];

@@ -211,14 +211,17 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
 }
 
-/* Makes the examples of a step. With config.distinct, each batch begins after the last example of the previous one, and
- * the first example follows the last. */
+/* Makes the examples of a step. With config.distinct_examples, a batch begins after the last example of the previous
+ * batch, and after the last of the distinct examples comes the first again. */
 static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared_step *prepared, lh_batch *batch,
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
-    uint64_t distinct = (uint64_t)fleet->config.distinct, first = 0;
-    lh_source source = {prepared->data_key,      step->step, LH_DOMAIN_DATA, (uint32_t)distinct,
-                        prepared->shape_indices, NULL};
+    uint64_t distinct = (uint64_t)fleet->config.distinct_examples, first = 0;
+    lh_source source = {.key = prepared->data_key,
+                        .step = step->step,
+                        .domain = LH_DOMAIN_DATA,
+                        .distinct_examples = (uint32_t)distinct,
+                        .shape_indices = prepared->shape_indices};
     if (distinct > 0) {
         source.step = 0;
         first = (uint64_t)step->step * (uint64_t)fleet->spec->train.batch % distinct;

@@ -40,20 +40,20 @@ static lh_status check_example(const lh_spec *spec, const lh_example *example, l
     return fail_length(spec, example->input_length, example->output_length, error);
 }
 
-static lh_status add_example(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axes,
+static lh_status add_example(lh_collection *c, lh_set set, const lh_example *example, const int32_t *axis_values,
                              lh_error *error) {
     const collection_state *state = (const collection_state *)c;
-    int inputs = example->input_length, outputs = example->output_length, count = state->spec->task->axes;
+    int inputs = example->input_length, outputs = example->output_length, axes = state->spec->task->axes;
     lh_example_storage storage;
     lh_status status = check_example(state->spec, example, error);
     if (status == LH_OK)
-        status = lh_example_list_add(&state->lists[set], inputs, outputs, inputs + outputs, count, &storage, error);
+        status = lh_example_list_add(&state->lists[set], inputs, outputs, inputs + outputs, axes, &storage, error);
     if (status != LH_OK) return status;
     memcpy(storage.tokens, example->input, (size_t)inputs * sizeof *storage.tokens);
     memcpy(storage.tokens + inputs, example->target, (size_t)outputs * sizeof *storage.tokens);
     memset(storage.mask, 0, (size_t)inputs);
     memcpy(storage.mask + inputs, example->mask, (size_t)outputs);
-    memcpy(storage.values, axes, (size_t)count * sizeof *storage.values);
+    memcpy(storage.values, axis_values, (size_t)axes * sizeof *storage.values);
     return LH_OK;
 }
 
@@ -71,9 +71,10 @@ static lh_status check_test_item(const lh_spec *spec, const lh_item *item, lh_er
     return LH_OK;
 }
 
-static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axis_values,
+                          lh_error *error) {
     const collection_state *state = (const collection_state *)c;
-    int count = state->spec->task->axes;
+    int axes = state->spec->task->axes;
     const lh_token_positions *positions = state->spec->format->positions;
     lh_example_storage storage;
     if (positions != NULL && positions->digit == NULL && item->greatest_position > positions->greatest)
@@ -89,11 +90,11 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
         if (status != LH_OK) return status;
     }
     lh_status status = lh_example_list_add(&state->lists[set], item->input_length, item->output_length, item->words,
-                                           count, &storage, error);
+                                           axes, &storage, error);
     if (status != LH_OK) return status;
     memcpy(storage.tokens, item->word, (size_t)item->words * sizeof *storage.tokens);
     memset(storage.mask, 0, (size_t)item->words);
-    memcpy(storage.values, axes, (size_t)count * sizeof *storage.values);
+    memcpy(storage.values, axis_values, (size_t)axes * sizeof *storage.values);
     return LH_OK;
 }
 

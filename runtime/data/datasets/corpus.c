@@ -77,7 +77,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_example_list *li
         for (; i < set->count && has_sizes(&sizes[n - 1], &list->records[i]); i++) {
             set->start[i] = list->records[i].start;
             set->line[i] = list->records[i].line;
-            for (int a = 0; a < axes; a++) set->values[i * axes + a] = list->values[list->records[i].number * axes + a];
+            for (int a = 0; a < axes; a++) set->values[i * axes + a] = list->values[list->records[i].index * axes + a];
         }
     }
     set->first[shapes] = i;
@@ -130,7 +130,7 @@ static lh_status set_passes(const lh_spec *spec, const char *path, lh_example_li
                             lh_error *error) {
     for (int64_t i = 0; i < list->count; i++) {
         lh_record *record = &list->records[i];
-        record->passes = list->values[record->number * spec->task->axes + spec->pass_axis - 1];
+        record->passes = list->values[record->index * spec->task->axes + spec->pass_axis - 1];
         if (record->passes < 1 || record->passes > max_passes)
             return fail_passes(spec, path, record, max_passes, error);
     }
@@ -206,7 +206,7 @@ void lh_corpus_close(lh_corpus *corpus) {
     memset(corpus, 0, sizeof *corpus);
 }
 
-/* Converts intervals in epochs to steps. */
+/* Converts the intervals of a spec that counts epochs to steps. */
 static void convert_epochs(const lh_corpus *corpus, lh_spec *spec) {
     lh_train_defaults *train = &spec->train;
     if (!train->by_epochs) return;

@@ -29,8 +29,8 @@ enum {
 
 /* The examples of one set, from a file or a task. They are ordered by shape and, within a shape, by line. */
 typedef struct lh_dataset {
-    const char *path;              /* path of the file; for a task's examples its kind */
-    char digest[LH_SHA256_TEXT];   /* SHA-256 of the file's bytes; for a task's examples of the tokens */
+    const char *path;              /* path of the file; if the task makes the examples, the task's kind */
+    char digest[LH_SHA256_TEXT];   /* SHA-256 of the file's bytes; if the task makes the examples, of `tokens` */
     int64_t count;                 /* examples, fewer than 2^31 */
     int64_t *first;                /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
     uint32_t *line;                /* [count]: line in the file, or number of a task's example, from 1 */
@@ -38,7 +38,7 @@ typedef struct lh_dataset {
     uint16_t *tokens;              /* input and target of each example; or, with `expand`, the words of its item */
     uint8_t *mask;                 /* mask of each token; only masks of targets are used */
     int64_t masked;                /* labels with mask 0; not counted for a task's examples */
-    char ignored[LH_IGNORED_KEYS]; /* keys of lines that have no meaning, as text; empty: none */
+    char ignored[LH_IGNORED_KEYS]; /* text: the keys in lines that have no meaning; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
     /* Positions of tokens, by their index in `tokens`: the tokens of an example's input, then the separator and the
      * target without its last token. NULL unless the spec has positions of lines (lh_token_positions.by_line). */
@@ -53,7 +53,7 @@ typedef struct lh_corpus {
     lh_sizes *sizes; /* [shapes] */
     int shapes;
     lh_dataset train, eval;
-    bool has_test_set;       /* whether eval is a set of its own, the test set; else it equals train */
+    bool has_test_set;       /* `eval` is a separate test set; false: it equals `train` */
     lh_dataset validation;   /* count 0: no validation set */
     lh_groups final, during; /* groups of the final evaluation and of evaluations during training (lh_corpus_bind) */
     int32_t *train_shapes;   /* [train_shape_count] shapes in train */
@@ -93,7 +93,7 @@ bool lh_dataset_has_general_examples(const lh_dataset *set, int axes, int n);
 /* The shape of the example at `index` in a set. */
 int lh_dataset_find_shape(const lh_dataset *set, int shapes, int64_t index);
 
-/* Selects the lengths that are input lengths of a set. The result points into corpus->selected. */
+/* Selects those of `lengths` that are input lengths of a set. The result points to corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths);
 
 /* The shape with this input length that has the most training examples; 0: none. */

@@ -15,7 +15,7 @@
 enum { MAX_EXAMPLES = INT32_MAX };
 static const size_t MAX_UNPACKED = (size_t)16 << 30; /* maximum bytes of a compressed file after unpacking */
 
-/* One line and its position for messages. */
+/* One line, and the place in its file for messages. */
 typedef struct line {
     const lh_spec *spec;
     const lh_alphabet *input, *output;
@@ -24,7 +24,7 @@ typedef struct line {
     const char *text;
     size_t bytes;
     bool has_newline;    /* the line ends with a newline */
-    const char *ignored; /* keys without a meaning so far */
+    const char *ignored; /* text: the keys without a meaning so far (lh_dataset.ignored) */
     lh_error *error;
 } line;
 

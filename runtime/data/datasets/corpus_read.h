@@ -6,9 +6,9 @@
 
 typedef struct lh_record {
     int input, output; /* tokens of the example */
-    int64_t start;     /* index in tokens and mask of the example or its item */
-    int64_t number;    /* number of the example, from 0, in the order of the file */
-    uint32_t line;     /* line of the file, from 1; for a task's examples number + 1 */
+    int64_t start;     /* index in `tokens` and `mask` of the list, at which the example or its item begins */
+    int64_t index;     /* index of the example in the order of the file */
+    uint32_t line;     /* line of the file, from 1; if the task makes the examples, index + 1 */
     int passes;        /* see lh_sizes; set by corpus.c */
 } lh_record;
 
@@ -22,7 +22,7 @@ typedef struct lh_example_list {
     int64_t used, token_capacity;
     int64_t masked; /* labels with mask 0; not counted for a task's examples */
     char ignored[LH_IGNORED_KEYS];
-    int32_t *values; /* [count][axes of the task], by lh_record.number */
+    int32_t *values; /* [count][axes of the task] values on axes, in the order of lh_record.index */
     /* Fields that lh_dataset explains: */
     lh_task_expand *expand;
     uint64_t seed;
@@ -30,11 +30,10 @@ typedef struct lh_example_list {
     char digest[LH_SHA256_TEXT];
 } lh_example_list;
 
-/* Pointers to the words (tokens of input and output, or the words of an item), mask, values and positions of an example
- * in the arrays of a list. */
+/* Memory for one example in the arrays of a list. */
 typedef struct lh_example_storage {
-    uint16_t *tokens;
-    uint8_t *mask;
+    uint16_t *tokens;            /* tokens of input and output, or the words of an item */
+    uint8_t *mask;               /* mask of each element of tokens */
     int32_t *values, *positions; /* positions: NULL if the list has none */
 } lh_example_storage;
 

@@ -1,7 +1,7 @@
-/* See epoch.h. Orders are drawn from random streams at site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). The step word of this
- * stream is the epoch; the example word is n for the order within shape n, and LH_SHARED for the order of batches. For
- * items (lh_item), n counts only the shapes of their own set, so that test numbers in other frames (data/arithmetic.h),
- * which add shapes to the corpus, do not change the order in training. */
+/* See epoch.h. The random numbers of orders have the site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). Their counter word
+ * `step` is the index of the epoch; their word `example` is n for the order within shape n, and LH_SHARED for the order
+ * of batches. For items (lh_item), n counts only the shapes of their own set: test numbers in other frames
+ * (data/arithmetic.h) add shapes to the corpus, and must not change the order in training. */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>
@@ -15,7 +15,8 @@ int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch) {
 }
 
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error) {
-    *epoch = (lh_epoch){corpus, batch, -1, lh_count_epoch_batches(corpus, batch), NULL, NULL};
+    *epoch =
+        (lh_epoch){.corpus = corpus, .batch = batch, .index = -1, .batches = lh_count_epoch_batches(corpus, batch)};
     epoch->shape_indices = malloc((size_t)corpus->train.count * sizeof *epoch->shape_indices);
     epoch->batch_order = malloc((size_t)epoch->batches * sizeof *epoch->batch_order);
     if (epoch->shape_indices != NULL && epoch->batch_order != NULL) return LH_OK;
@@ -58,7 +59,7 @@ static void shuffle_batches(lh_rng rng, lh_epoch_batch *list, int64_t count) {
     }
 }
 
-uint32_t lh_get_order_number(const lh_dataset *set, int n) {
+uint32_t lh_get_order_word(const lh_dataset *set, int n) {
     uint32_t shapes = 0;
     if (set->expand == NULL) return (uint32_t)n;
     for (int i = 1; i <= n; i++) shapes += lh_dataset_count_examples(set, i) > 0;
@@ -66,23 +67,23 @@ uint32_t lh_get_order_number(const lh_dataset *set, int n) {
 }
 
 /* Computes the order of an epoch. */
-static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
+static void compute_order(lh_epoch *epoch, lh_key key, int64_t index) {
     const lh_dataset *train = &epoch->corpus->train;
     lh_epoch_batch *next = epoch->batch_order;
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
-        lh_draw_order(make_order_rng(key, number, lh_get_order_number(train, n)), epoch->shape_indices + first,
+        lh_draw_order(make_order_rng(key, index, lh_get_order_word(train, n)), epoch->shape_indices + first,
                       end - first);
         for (; first < end; first += epoch->batch)
             *next++ = (lh_epoch_batch){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }
-    shuffle_batches(make_order_rng(key, number, LH_SHARED), epoch->batch_order, epoch->batches);
-    epoch->number = number;
+    shuffle_batches(make_order_rng(key, index, LH_SHARED), epoch->batch_order, epoch->batches);
+    epoch->index = index;
 }
 
 const lh_epoch_batch *lh_epoch_find_batch(lh_epoch *epoch, lh_key key, uint32_t step) {
-    int64_t number = step / epoch->batches;
-    if (number != epoch->number) lay_out(epoch, key, number);
+    int64_t index = step / epoch->batches;
+    if (index != epoch->index) compute_order(epoch, key, index);
     return &epoch->batch_order[step % epoch->batches];
 }

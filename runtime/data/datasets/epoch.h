@@ -12,8 +12,8 @@ void lh_shuffle(lh_rng rng, uint32_t *list, int64_t count);
 /* Writes the numbers 0 .. count - 1 in a random order. */
 void lh_draw_order(lh_rng rng, uint32_t *list, int64_t count);
 
-/* The counter word from which the order of a set's examples of shape n is drawn. */
-uint32_t lh_get_order_number(const lh_dataset *set, int n);
+/* The counter word of the random numbers that order the examples of shape n of a set (epoch.c). */
+uint32_t lh_get_order_word(const lh_dataset *set, int n);
 
 /* One batch of an epoch. */
 typedef struct lh_epoch_batch {
@@ -25,7 +25,7 @@ typedef struct lh_epoch_batch {
 typedef struct lh_epoch {
     const lh_corpus *corpus;
     int batch;                   /* maximum number of examples of a batch */
-    int64_t number;              /* number of the epoch whose order is in shape_indices and batch_order; -1: none */
+    int64_t index;               /* index of the epoch whose order is in shape_indices and batch_order; -1: none */
     int64_t batches;             /* batches per epoch */
     uint32_t *shape_indices;     /* [examples] indices within the shape, shape by shape */
     lh_epoch_batch *batch_order; /* [batches] in the order of training */

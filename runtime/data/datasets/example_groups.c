@@ -25,7 +25,7 @@ typedef struct selection {
     const lh_by *by;
     candidate *candidates; /* [count] */
     int64_t count;
-    bool any_value;          /* an example has a value on a requested axis */
+    bool has_value;          /* an example has a value on a requested axis */
     int32_t lowest, highest; /* values on the first axis */
 } selection;
 
@@ -63,7 +63,7 @@ static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t ind
         int axis = s->by->axes[i].axis;
         value[i] = get_value(s, set, n, index, axis);
         if (value[i] == LH_NO_VALUE) continue;
-        s->any_value = true;
+        s->has_value = true;
         if (i == 0 && value[i] < s->lowest) s->lowest = value[i];
         if (i == 0 && value[i] > s->highest) s->highest = value[i];
         is_match = is_match && (s->by->axes[i].all || lh_lengths_have(&s->by->axes[i].values, value[i]));
@@ -71,8 +71,8 @@ static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t ind
     return is_match;
 }
 
-/* Whether an evaluation by the requested axes uses an example; examples made for another axis are not used. */
-static bool takes_part(const selection *s, const lh_dataset *set, int64_t index) {
+/* Whether an evaluation by the requested axes may use an example: it must not have been made for another axis. */
+static bool is_eligible(const selection *s, const lh_dataset *set, int64_t index) {
     const int32_t *value = set->values + index * s->task->axes;
     unsigned excluded_axes = set->exclusive_axes;
     for (int i = 0; i < s->by->count; i++)
@@ -95,7 +95,7 @@ static void gather_set(selection *s, lh_set set_index) {
             candidate *c = &s->candidates[s->count];
             *c = (candidate){
                 .set = set_index, .index = (uint32_t)index, .shape_index = (uint32_t)(index - set->first[n - 1])};
-            s->count += takes_part(s, set, index) && is_requested(s, set, n, index, c->value);
+            s->count += is_eligible(s, set, index) && is_requested(s, set, n, index, c->value);
         }
 }
 
@@ -141,7 +141,7 @@ static lh_status check_found(const selection *s, lh_error *error) {
                        "eval.novel: every example of %s that eval.by requests is also a training example\n"
                        "  hint: eval.novel = false evaluates them",
                        get_first_path(s));
-    if (s->any_value) return LH_OK;
+    if (s->has_value) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", s->groups->name[0]);
 }
 
@@ -212,7 +212,7 @@ static const char *get_axis_name(const lh_spec *spec, int axis) {
 
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
-    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    static const lh_by length = {.count = 1, .axes = {{.axis = LH_BY_LENGTH, .all = true}}};
     selection s = {
         .groups = groups,
         .corpus = corpus,

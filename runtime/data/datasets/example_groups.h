@@ -1,4 +1,4 @@
-/* Groups of examples for evaluation: the examples of a set with equal values on all requested axes. */
+/* Groups of examples for evaluation: a group has the examples of a set with equal values on all requested axes. */
 #ifndef LONGHAND_EXAMPLE_GROUPS_H
 #define LONGHAND_EXAMPLE_GROUPS_H
 
@@ -26,10 +26,11 @@ typedef struct lh_groups {
     lh_group *group; /* [count], ordered by set, then by values in the order of axes */
     int count;
     bool in_order;              /* the chosen examples of a group are its first examples in the file */
-    uint32_t *indices;          /* indices in their set; ascending in a group, or in its two parts (pick.h) */
+    uint32_t *indices;          /* examples, as indices in their set; in ascending order in a group, or in each of a
+                                 * group's two parts (pick.h) */
     uint32_t *shape_indices;    /* index of each example of `indices` within its shape */
     int32_t reach[LH_MAX_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
-    /* By set, a list whose element i * stride is 1 if example i is also a training example; NULL: unknown. */
+    /* For each set, a list: element i * stride is 1 if example i is also a training example; NULL: unknown. */
     const int32_t *trained[LH_SETS];
     int stride;
     bool novel; /* groups of held-out sets leave out examples that are also training examples */
@@ -59,8 +60,8 @@ double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *g
  * if no training example has a value on it. */
 bool lh_is_group_beyond(const lh_groups *groups, const lh_group *group, int axis);
 
-/* A number that depends on a group's values alone; for groups by length it is the length. It is the counter word of the
- * group's random numbers in evaluation. */
+/* The counter word `step` of the group's random numbers in evaluation. It depends on the group's values alone; for
+ * groups by length it is the length. */
 uint32_t lh_group_compute_number(const lh_groups *groups, const lh_group *group);
 
 #endif

@@ -35,8 +35,8 @@ lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t 
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
                               const lh_alphabet *output, const char *location, json_t **object, lh_error *error);
 
-/* Makes a list of symbols from text: its words, if it has blanks and the blank is not a symbol; else the whole text, if
- * it is the name of a symbol; else its characters. NULL: the text is not UTF-8, or there is no memory. */
+/* Makes a list of symbols from text: its words, if the text has blanks and the blank is not a symbol; else one symbol,
+ * if the text is the name of a symbol; else its characters. NULL: the text is not UTF-8, or there is no memory. */
 json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
 #endif

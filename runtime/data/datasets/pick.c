@@ -53,7 +53,8 @@ lh_status lh_pick_example_indices(const lh_dataset *set, const lh_pick *choice, 
     return LH_OK;
 }
 
-/* Sorts indices of chosen examples so that preferred examples come first; both parts are in ascending order. */
+/* Sorts indices of chosen examples: first the preferred_count examples of lowest rank, then the others; both parts are
+ * in ascending order. */
 static lh_status sort_preferred_first(const lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                                       lh_error *error) {
     if (choice->preferred_count == 0 || count <= choice->preferred_count) return LH_OK;

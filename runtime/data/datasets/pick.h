@@ -18,12 +18,13 @@ typedef struct lh_pick {
 /* Evaluations during training decode only the first examples of a condition, at most this number. */
 enum { LH_GREEDY_DURING = 128 };
 
-/* Reduces each group to its chosen examples: first the choice->preferred_count preferred examples, then the rest, each
- * part ordered by index. lh_group.total remains the number of all examples. groups must come from lh_groups_open.
+/* Reduces each group to its chosen examples. The choice->preferred_count examples that a smaller choice would contain
+ * come first, then the others; each part is ordered by index. lh_group.total remains the number of all examples. groups
+ * must come from lh_groups_open.
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 
-/* Sorts indices of examples of a set by priority of choice; LH_ERR_ENVIRONMENT: out of memory. */
+/* Sorts indices of examples of a set in the order in which they are chosen; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                        lh_error *error);
 

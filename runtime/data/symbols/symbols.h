@@ -16,8 +16,8 @@ void lh_print_symbols(FILE *out, const char *const *names, int symbols, const ui
 lh_status lh_write_symbols(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                            int count, char **text, lh_error *error);
 
-/* Reads tokens from text; the longest matching name wins; blanks that are not symbols are skipped. Returns their
- * number, or -1 - offset of the first text that is not a symbol. tokens must hold strlen(text) elements. */
+/* Reads tokens from text; the longest matching name wins; blanks that are not symbols are skipped. Returns the number
+ * of tokens or, if some text is not a symbol, -1 - (its offset). tokens must hold strlen(text) elements. */
 int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens);
 
 /* Writes a list of symbols for messages, such as "0 1 2 +"; a long list is cut. */

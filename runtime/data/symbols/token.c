@@ -41,9 +41,9 @@ static int find_name(const lh_alphabet *alphabet, const char *name) {
 
 bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes) {
     char *name = strndup(text, bytes);
-    bool found = name != NULL && strlen(name) == bytes && find_name(alphabet, name) >= 0;
+    bool is_found = name != NULL && strlen(name) == bytes && find_name(alphabet, name) >= 0;
     free(name);
-    return found;
+    return is_found;
 }
 
 static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, const char *location, const char *key,

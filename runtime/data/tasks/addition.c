@@ -36,7 +36,7 @@ static lh_frame make_frame(const int *options) {
                       .digits = options[WIDTH] - 1,
                       .numbers = options[NUMBERS],
                       .parts = options[PARTS],
-                      .stratified = options[SPLIT] == STRATIFIED,
+                      .is_stratified = options[SPLIT] == STRATIFIED,
                       .input_length = 2 * options[WIDTH] + 3,
                       .output_length = options[WIDTH] + 1,
                       .greatest_position = options[WIDTH] + 1};

@@ -45,7 +45,7 @@ static lh_rng make_stream(const collection_state *s, int purpose) {
     return lh_rng_at(lh_key_of_seed(s->c->seed), 0, (uint32_t)purpose, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
-static bool uses_strict(const collection_state *s) { return s->c->options[STRICT] == 1; }
+static bool is_strict(const collection_state *s) { return s->c->options[STRICT] == 1; }
 
 static bool is_among(const items *list, const latin_puzzle *p) {
     for (int i = 0; i < list->count; i++)
@@ -70,7 +70,7 @@ static void draw_validation(collection_state *s) {
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
         for (int base = 0; base < BASES;) {
             latin_puzzle p[3] = {latin_draw(&rng, s->squares)};
-            bool is_new = latin_classify(p, uses_strict(s)).vectors == vectors;
+            bool is_new = latin_classify(p, is_strict(s)).vectors == vectors;
             for (int i = 1; i < 3; i++) p[i] = latin_rotate(&p[i - 1]);
             for (int i = 0; i < 3; i++) is_new = is_new && !is_among(&s->validation, &p[i]);
             for (int i = 0; is_new && i < 3; i++) add_puzzle(&s->validation, &p[i], false);
@@ -93,14 +93,14 @@ static lh_status draw_puzzles(collection_state *s, lh_error *error) {
     int puzzles_per_count = s->c->options[PUZZLES];
     for (int64_t draw = 1, last = 0; s->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
         latin_puzzle p = latin_draw(&rng, s->squares);
-        int vectors = latin_classify(&p, uses_strict(s)).vectors;
+        int vectors = latin_classify(&p, is_strict(s)).vectors;
         if (draw % REPORT_EVERY == 0)
             s->c->progress(s->c, (double)s->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
         if (draw - last > PATIENCE) return fail_count(s, error);
         if (vectors == 0 || s->counts[vectors - 1] == puzzles_per_count || is_similar(&s->validation, &p) ||
             is_among(&s->puzzles, &p))
             continue;
-        add_puzzle(&s->puzzles, &p, uses_strict(s));
+        add_puzzle(&s->puzzles, &p, is_strict(s));
         s->counts[vectors - 1]++;
         last = draw;
     }

@@ -81,9 +81,9 @@ static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
     return line;
 }
 
-/* Classifies a puzzle. strict: a puzzle of three vectors gets 0 if two vectors also solve it, by a strategy that the
+/* Classifies a puzzle. is_strict: a puzzle of three vectors gets 0 if two vectors also solve it, by a strategy that the
  * published code lacks: the probe's line has two givens, and the line across its one other blank has the answer. */
-static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
+static inline latin_answer latin_classify(const latin_puzzle *p, bool is_strict) {
     latin_line row = latin_make_line(p, true), column = latin_make_line(p, false);
     int line_symbols = row.symbols | column.symbols;
     if (latin_count_bits((uint64_t)row.symbols) == 3)
@@ -92,7 +92,7 @@ static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
         return (latin_answer){LATIN_COLUMN, 1, latin_get_symbol(15 & ~column.symbols)};
     if (latin_count_bits((uint64_t)line_symbols) == 3)
         return (latin_answer){LATIN_UNION, 2, latin_get_symbol(15 & ~line_symbols)};
-    if (strict &&
+    if (is_strict &&
         ((row.givens == 2 && row.crossing_symbols != 0) || (column.givens == 2 && column.crossing_symbols != 0)))
         return (latin_answer){LATIN_NONE, 0, 0};
     if (row.givens < 2 && row.crossing_symbols != 0)

@@ -13,7 +13,7 @@
 #include "longhand/task.h"
 
 enum { LATIN_MAX_ITEMS = 1200, LATIN_SHOWN = 40 /* maximum bytes of a field in a message */ };
-enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER, LATIN_COLUMNS }; /* columns that are read */
+enum { LATIN_GRID, LATIN_ANSWER, LATIN_CONDITION, LATIN_COLUMNS }; /* columns that are read, see latin_read_names */
 
 /* One line of the file, and its position for messages. */
 typedef struct latin_row {
@@ -96,7 +96,8 @@ static lh_status latin_check_words(const latin_row *row, const latin_answer *ans
         (bytes != 1 || text[0] != '0' + answer->symbol))
         return lh_fail(row->error, LH_ERR_INPUT, "%s:%d: the answer is %.*s\n  expected: %d, by the puzzle's cells",
                        row->path, row->number, latin_limit_shown(bytes), text, answer->symbol);
-    if (row->column[LATIN_NUMBER] < 0 || !latin_find_field(row, row->column[LATIN_NUMBER], &text, &bytes)) return LH_OK;
+    if (row->column[LATIN_CONDITION] < 0 || !latin_find_field(row, row->column[LATIN_CONDITION], &text, &bytes))
+        return LH_OK;
     if (bytes == 1 && text[0] == '0' + answer->vectors) return LH_OK;
     if (bytes >= (int)strlen(name) && strncmp(text, name, strlen(name)) == 0) return LH_OK;
     return lh_fail(row->error, LH_ERR_INPUT,
@@ -135,8 +136,8 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
                    row->path, row->number);
 }
 
-/* Checks that the file has equally many puzzles of each number of vectors, and that three divides this number: a puzzle
- * has two rotated copies. */
+/* Checks that the file has equally many puzzles of one, two and three vectors, and that this count is a multiple of 3,
+ * since a puzzle has two rotated copies. */
 static lh_status latin_check_counts(const latin_answer *answers, int count, const char *path, lh_error *error) {
     int counts[LATIN_VECTORS] = {0};
     for (int i = 0; i < count; i++) counts[answers[i].vectors - 1]++;

@@ -38,7 +38,7 @@ static lh_frame make_frame(const int *options) {
                       .digits = options[EXTRA] > 0 ? width : width - 1,
                       .numbers = options[NUMBERS],
                       .parts = options[PARTS],
-                      .stratified = options[SPLIT] == STRATIFIED,
+                      .is_stratified = options[SPLIT] == STRATIFIED,
                       .input_length = width + 4 + (aligned ? width - 1 : 0),
                       .output_length = width + options[EXTRA] + 1,
                       .greatest_position = width + options[EXTRA] + 1};
