@@ -75,9 +75,9 @@ function M.search(request)
     has_changed = false
     local remaining = lists.sum(request.choices, function(choice) return #choice.values - 1 end)
     for _, choice in ipairs(request.choices) do
-      local better
-      best, better, remaining = try_choice(request, best, choice, remaining)
-      has_changed = has_changed or better
+      local is_better
+      best, is_better, remaining = try_choice(request, best, choice, remaining)
+      has_changed = has_changed or is_better
     end
   end
   return best
@@ -150,11 +150,12 @@ local function compare_rates(from, to)
   return math.exp(sum / #from)
 end
 
--- Measures two trainers in alternation, MIN_ROUNDS to MAX_ROUNDS times, until the time `stop` (of os.time) or until
--- `to` is clearly slower. Returns the summary of the ratios, rates of `to` over those of `from`; nil if `stop` is past.
-function M.compare(from, to, modes, options, stop)
+-- Measures two trainers in alternation, MIN_ROUNDS to MAX_ROUNDS times, until end_time (of os.time) or until `to` is
+-- clearly slower. Returns the summary (M.summarise) of the ratios of the rates of `to` to the rates of `from`; nil if
+-- end_time is past.
+function M.compare(from, to, modes, options, end_time)
   local ratios = {}
-  while #ratios < MAX_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < MIN_ROUNDS) do
+  while #ratios < MAX_ROUNDS and (os.time() < end_time or #ratios > 0 and #ratios < MIN_ROUNDS) do
     local first, second = from, to
     if #ratios % 2 == 1 then
       first, second = to, from

@@ -5,10 +5,10 @@
 -- defaults replace the values of an earlier search; a search that ends early stores the best values so far. "The model"
 -- is the model of registers and caches by which tuning.lua chooses defaults. The functions share a job:
 --   project, spec, say, seconds   from the input
---   find(sets)    returns a variant of the spec
+--   find_variant(sets)   returns a variant of the spec
 --   dir           a temporary folder
 --   level         the instruction-set level, an item of levels.lua
---   stop          the time at which the search ends, of os.time
+--   end_time      the time at which the search ends, of os.time
 --   key           the key of the stored entry (tuned.lua)
 --   options       options of measurements (measure.lua)
 --   earlier       the entry of an earlier search (read_earlier)
@@ -102,7 +102,7 @@ end
 -- Measures the model's choices against themselves: differences of this size are noise, which sets the floor.
 local function measure_floor(job)
   local trainer = measure.build(job.work, job.model)
-  local result = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.stop - os.time()) // 10)
+  local result = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.end_time - os.time()) // 10)
   job.floor = math.max(MIN_GAIN, result and math.abs(result.gain - 1) or 0)
   if result then
     job.say(("%-36s %s"):format("the model's choices against themselves", format_result(result)))
@@ -110,27 +110,27 @@ local function measure_floor(job)
 end
 
 local function search_choices(job)
-  local say, stop = job.say, os.time() + math.floor(SEARCH_SHARE * (job.stop - os.time()))
+  local say, search_end = job.say, os.time() + math.floor(SEARCH_SHARE * (job.end_time - os.time()))
   local values_by_name = tuning.list_values(job.spec.plan, job.level)
   return measure.search({
     start = job.model, floor = job.floor, choices = lists.map(tuning.list_choices(job.spec.plan), function(choice)
       return { name = choice.name, values = values_by_name[choice.name], modes = choice.modes }
     end),
-    is_over = function() return os.time() >= stop end,
+    is_over = function() return os.time() >= search_end end,
     compare = function(best, candidate, modes, remaining)
-      if os.time() >= stop then
+      if os.time() >= search_end then
         return nil
       end
       -- Time for compiling is not part of a candidate's share, which a long compilation would use up.
       local from, to = measure.build(job.work, best), measure.build(job.work, candidate)
       local now = os.time()
-      return now < stop and measure.compare(from, to, modes, job.options,
-        now + math.max(2, (stop - now) // math.max(1, remaining))) or nil
+      return now < search_end and measure.compare(from, to, modes, job.options,
+        now + math.max(2, (search_end - now) // math.max(1, remaining))) or nil
     end,
     report = function(choice, best, value, result)
       job.tried_count = job.tried_count + 1
       say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], format_result(result),
-        format_duration(math.max(0, job.stop - os.time()))))
+        format_duration(math.max(0, job.end_time - os.time()))))
     end,
     accept = function(values) job.best_values = values end,
   })
@@ -147,7 +147,7 @@ local function confirm(job, best)
   local gain, total_gain = {}, 1
   for i, mode in ipairs(MODES) do
     local now = os.time() -- each mode gets a fifth of the time that was left before the first; proposals get the rest
-    local result = measure.compare(from, to, { mode }, job.options, now + (job.stop - now) // (6 - i))
+    local result = measure.compare(from, to, { mode }, job.options, now + (job.end_time - now) // (6 - i))
     gain[mode], total_gain = result and result.gain, total_gain * (result and result.gain or 1)
     local words = result and format_result(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
@@ -187,12 +187,12 @@ end
 local function propose(job, best)
   local list, say = list_proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
-    local spec = os.time() < job.stop and job.find({ set })
+    local spec = os.time() < job.end_time and job.find_variant({ set })
     local variant = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
     if variant then
       local from, to = measure.build(job.work, best), measure.build(variant, adapt_values(variant, best, job.level))
       local now = os.time()
-      local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
+      local result = measure.compare(from, to, { "train" }, job.options, now + (job.end_time - now) // (#list + 1 - i))
       local is_worthwhile = result and measure.exceeds_noise(result, job.floor)
       say(("--set %-30s %s%s"):format(set, result and format_result(result) or "no time", is_worthwhile
         and "  changes the plan: other bits, separate runs" or ""))
@@ -261,17 +261,17 @@ end
 
 function M.run(arguments)
   local project = arguments.project
-  local function find(sets)
+  local function find_variant(sets)
     return project:find(arguments.spec, lists.join(arguments.set, sets))
   end
-  local spec = must(INPUT, find({}))
+  local spec = must(INPUT, find_variant({}))
   local level = find_level(arguments)
   check_folder(project)
   local dir, message = shell.make_temporary_folder()
   must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
-  local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
-    seconds = arguments.seconds, tried_count = 0,
-    key = tuned.make_key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
+  local job = { project = project, spec = spec, find_variant = find_variant, say = arguments.say, dir = dir,
+    level = level, seconds = arguments.seconds, tried_count = 0,
+    key = tuned.make_key(project, spec.plan, level.name), end_time = os.time() + arguments.seconds,
     options = { seconds = WINDOW_SECONDS, threads = arguments.threads,
       lengths = arguments.lengths or choose_lengths(spec), files = trainer_flags.list_files(spec.data_files) } }
   job.earlier = read_earlier(job)

@@ -82,10 +82,10 @@ end
 
 function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
   local cell = make_cell("a", { 1 }, { 0, 3 })
-  cell.missing[2].replaces, cell.missing[3].replaces = true, true
+  cell.missing[2].is_replacement, cell.missing[3].is_replacement = true, true
   local groups = packing.make_groups({ cell }, 4)
   lu.assertEquals(format_groups(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
-  lu.assertEquals({ groups[1].replaces, groups[3].replaces }, { false, true })
+  lu.assertEquals({ groups[1].is_replacement, groups[3].is_replacement }, { false, true })
 end
 
 -- Packs groups that take these seconds (false: unknown) into `min_tasks` (by default 1) to `max_tasks` tasks, which
@@ -167,8 +167,8 @@ end
 
 TestScript = {}
 
-local JOB = { name = "probe-1", tasks = 7, folder = "/r/.slurm/1", runs = "/r", trainers = "/r/.slurm/trainers",
-  directory = "/home", time = "1-00:00:00", study = "probe (small)", groups = 9, count = 20 }
+local JOB = { name = "probe-1", task_count = 7, folder = "/r/.slurm/1", runs = "/r", trainers = "/r/.slurm/trainers",
+  directory = "/home", time = "1-00:00:00", study = "probe (small)", group_count = 9, run_count = 20 }
 
 function TestScript.test_head_of_a_job_script()
   local site = assert(read_site([[return { partition = "p", account = "a", gpus = 1, cpus = 3,
@@ -242,7 +242,7 @@ local function make_two_tasks()
   for _, group in ipairs(groups) do
     group.defaults, group.item, group.flags = "00ff", { copy = group.cell.id .. "-77" }, { "--data=/a b/c.jsonl" }
   end
-  groups[3].replaces = true
+  groups[3].is_replacement = true
   return { { groups[1], groups[3] }, { groups[2] } }
 end
 
@@ -282,8 +282,9 @@ function TestQueue.test_lines_of_squeue()
     .. "x|5|N/A|COMPLETING|n1|a|b\n")
   lu.assertEquals(#list, 3)
   lu.assertEquals(list[1], { name = "probe-1", job = "12", task = 3, state = "RUNNING", node = "n7",
-    reason = "None", running = true })
-  lu.assertEquals({ list[2].running, list[2].reason, list[3].task, list[3].running }, { false, "Resources", 0, true })
+    reason = "None", is_running = true })
+  lu.assertEquals({ list[2].is_running, list[2].reason, list[3].task, list[3].is_running },
+    { false, "Resources", 0, true })
 end
 
 -- Writes a folder of runs with the record of a submitted job of make_two_tasks. Returns the folder and the job's
@@ -302,7 +303,7 @@ function TestQueue.test_records_of_submitted_jobs()
   local out, dir = write_submitted_folder()
   lu.assertEquals(dir, out .. "/.slurm/1")
   local list = records.list(out)
-  lu.assertEquals({ #list, list[1].study, list[1].scale, list[1].set[1], list[1].name, list[1].cancelled },
+  lu.assertEquals({ #list, list[1].study, list[1].scale, list[1].set[1], list[1].name, list[1].is_cancelled },
     { 1, "probe", "small", nil, "probe-1", false })
   lu.assertEquals(select(2, records.make_folder(out)), 2)
   lu.assertEquals(#records.list(out), 1) -- the second was never submitted, so it has no record

@@ -139,7 +139,7 @@ show_progress() {
 # Reads one event of runner.sh: number, a line of the file `lines`; status, the exit code of an end, or the process id
 # of a start. After the first signal, which interrupts the read, the event is empty.
 read_event() {
-    read -r what number status <&9 || { [ "$signal" = yes ] && signal=heard what=''; }
+    read -r event number status <&9 || { [ "$signal" = yes ] && signal=heard event=''; }
 }
 
 mkfifo "$temporary/events" || exit 4
@@ -150,7 +150,7 @@ exec 9<"$temporary/events"
 training='' # NUMBER:PID of each running process
 ended=0 failed=0 all=0 all_done=0 broken='' stopped='' ticks=0
 while read_event; do
-    case $what in
+    case $event in
         start) training="$training $number:$status" ;;
         end)
             rest=''

@@ -40,17 +40,17 @@ local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
--- Returns the length whose forward pass has the number of operations closest to `mean`, by default the mean over all
--- lengths. lengths: a field of the spec; nil for nil.
-local function find_typical_length(cell, lengths, mean)
+-- Returns the length whose forward pass has the number of operations closest to mean_operations, by default the mean
+-- over all lengths. lengths: a field of the spec, or nil; then the result is nil.
+local function find_typical_length(cell, lengths, mean_operations)
   local list = lengths and tasks.list_lengths(lengths) or {}
   local operations = lists.map(list, function(n)
     return costs.count_forward(cell.spec.plan, tasks.count_tokens(cell.spec.task, n))
   end)
   local best
-  mean = mean or statistics.mean(operations)
+  local target = mean_operations or statistics.mean(operations)
   for i in ipairs(list) do
-    best = best and math.abs(operations[best] - mean) <= math.abs(operations[i] - mean) and best or i
+    best = best and math.abs(operations[best] - target) <= math.abs(operations[i] - target) and best or i
   end
   return list[best]
 end
@@ -78,8 +78,8 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(line) return (json.decode(line)) end)
 end
 
--- Measures a trainer. A model with as many passes as the task length has no memory for examples that are longer than
--- all examples of training. Returns nil if bench fails, or
+-- Measures a trainer. A model with as many passes as the task length is evaluated at a training length, since it has no
+-- memory for longer examples. Returns nil if bench fails, or
 --   id             the spec's id
 --   side_by_side   the number of concurrent runs
 --   train, eval    operations per second of all these runs
@@ -88,19 +88,23 @@ end
 --   lines          { train, eval }, each from fit_line
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
-  local mean = plan.flops_per_step / (3 * plan.train.batch) -- over the steps of a curriculum, too
-  local train = find_typical_length(item.cell, resolved.train.lengths, mean)
-  local eval = plan.cpu.passes_by_length and train or find_typical_length(item.cell, resolved.eval.lengths)
+  -- The plan's mean is over all steps, also of a curriculum.
+  local mean_operations = plan.flops_per_step / (3 * plan.train.batch)
+  local train_length = find_typical_length(item.cell, resolved.train.lengths, mean_operations)
+  local eval_length = plan.cpu.passes_by_length and train_length
+    or find_typical_length(item.cell, resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
   local words = { "--seconds", BENCH_SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
-  if train then
-    lists.append(words, { "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) })
+  if train_length then
+    lists.append(words, { "--lengths", train_length == eval_length and train_length
+      or ("%d,%d"):format(train_length, eval_length or train_length) })
   end
   lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
-    local length, mode_points = row.mode == "train" and train or eval or train, points[row.mode]
+    local length = row.mode == "train" and train_length or eval_length or train_length
+    local mode_points = points[row.mode]
     if mode_points then
       table.insert(mode_points, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
     end

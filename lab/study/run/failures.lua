@@ -24,8 +24,9 @@ local function parse_error(line)
   return tonumber(rate), seed_text, words
 end
 
--- Returns the numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
--- Threads, and other processes of the cell, write to the same log in any order.
+-- Returns the indices of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
+-- Threads, and other processes of the cell, write to the same log in any order. An error in the list is { rate, seed,
+-- text of all seeds, index of the line }.
 local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
     local rate, seed_text = parse_error(line)
@@ -41,7 +42,7 @@ local function find_errors(lines, runs)
   return lists.map(errors, function(found_error) return found_error[4] end)
 end
 
--- Returns the number of the last line of a message that starts at line `first`; its further lines are indented.
+-- Returns the index of the last line of a message that starts at line `first`. All lines but the first are indented.
 local function find_message_end(lines, first)
   local last = first
   while lines[last + 1] and lines[last + 1]:find("^ ") do

@@ -49,7 +49,8 @@ function M.move(folder, from, to)
   return guard(os.rename, folder, from, to)
 end
 
--- Makes a folder with its parents, unless a link is in the way; `path` itself must be no link, either.
+-- Makes a folder with its parents, unless a link is in the way. Guards the path of an imagined entry in the folder, so
+-- that `path` itself must be no link, either.
 function M.make_directory(folder, path)
   return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end

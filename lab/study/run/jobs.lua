@@ -20,8 +20,8 @@ local function write_lines(commands)
   local path = os.tmpname()
   -- runner.sh reverses this escape: a name in a command may contain a newline.
   local lines = lists.map(commands, function(command) return (command:gsub("\\", "\\\\"):gsub("\n", "\\n") .. "\n") end)
-  local written, message = write.file(path, table.concat(lines))
-  if not written then
+  local is_written, message = write.file(path, table.concat(lines))
+  if not is_written then
     os.remove(path)
     return nil, message
   end
@@ -36,7 +36,7 @@ end
 
 -- Starts no further command; running ones continue.
 function Jobs:drain()
-  self.drained = true
+  self.is_drained = true
   send_signal(self.runner, "USR1")
 end
 
@@ -50,7 +50,7 @@ function Jobs:handle(line)
     self.pids[number] = status
     self.callbacks.start(number)
   elseif event == "end" then
-    self.ended = self.ended + 1
+    self.ended_count = self.ended_count + 1
     self.pids[number] = nil
     self.callbacks.finish(number, status, self)
   elseif event == "tick" then
@@ -68,14 +68,14 @@ end
 
 -- Runs lines, a list of commands, at most `max_concurrent` at a time. callbacks = { start(i), finish(i, status, jobs),
 -- tick(jobs) }, each optional: i is the index of a command, status its exit code; tick is called every second.
--- jobs.stopped is true after a Ctrl-C.
+-- jobs.is_stopped is true after a Ctrl-C.
 function M.run(project, lines, max_concurrent, callbacks)
   local path, problem = write_lines(lines)
   if not path then
     io.stderr:write("longhand: ", problem, "\n")
     return "lost"
   end
-  local jobs = setmetatable({ callbacks = setmetatable(callbacks, NO_CALLBACK), ended = 0, pids = {} }, Jobs)
+  local jobs = setmetatable({ callbacks = setmetatable(callbacks, NO_CALLBACK), ended_count = 0, pids = {} }, Jobs)
   jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, max_concurrent })
   local is_ok, message
   repeat
@@ -83,19 +83,22 @@ function M.run(project, lines, max_concurrent, callbacks)
     if not is_ok and not tostring(message):find("interrupted!", 1, true) then -- the error that Ctrl-C raises, once
       error(message, 0)
     elseif not is_ok then
-      jobs.stopped = true
+      jobs.is_stopped = true
       send_signal(jobs.runner, "TERM")
     end
   until is_ok
-  local ended_well = jobs.pipe:close()
+  local is_closed = jobs.pipe:close()
   os.remove(path)
   for _, pid in pairs(jobs.pids) do -- stops the commands, since no other process will
     send_signal(pid, "TERM")
   end
-  if not ended_well then
+  if not is_closed then
     return "lost"
   end
-  return jobs.stopped and "stopped" or jobs.ended < #lines and (jobs.drained and "drained" or "stopped") or "done"
+  if jobs.is_stopped then
+    return "stopped"
+  end
+  return jobs.ended_count == #lines and "done" or jobs.is_drained and "drained" or "stopped"
 end
 
 return M

@@ -207,8 +207,8 @@ function M.read_locks()
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- Returns the number of requested conditions without a line at the last step; and whether their lines exist with
--- another decoding, while no line has the requested one; or false and a text on damage.
+-- Returns the number of requested conditions without a line at the last step; and whether lines of these conditions
+-- exist only with another decoding. If eval.jsonl is damaged, returns false and a text on the damage.
 local function count_missing(dir, goal, facts)
   local missing_conditions, other_rows, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -216,8 +216,7 @@ local function count_missing(dir, goal, facts)
       return
     end
     local text = row.length and format_condition(row.split, row.length, row.examples, row.draws)
-    local fits = not goal.decoding or row.decoding == goal.decoding
-    has_lines, has_decoding = true, has_decoding or fits
+    has_lines, has_decoding = true, has_decoding or not goal.decoding or row.decoding == goal.decoding
     if text and missing_conditions[text] and is_complete(row, goal) then
       missing_conditions[text] = nil
     elseif text then
@@ -246,7 +245,8 @@ local function find_missing(dir, goal, facts)
     .. (remaining == 1 and " is" or " are")) or nil, false
 end
 
--- Returns the last step of an ended run, or of its checkpoint if the last logged step exceeds `total`, else 0.
+-- Returns the last step of an ended run. For another run, returns the step of its checkpoint if the last logged step
+-- exceeds `total`, otherwise 0.
 local function find_step(dir, facts, total)
   if facts.step then
     return facts.step
@@ -369,13 +369,13 @@ local function survey_cell(cell, out, locks)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
     run.state, run.words = M.read_state(run.path, cell.goal, locks)
-    local is_open = run.state ~= "done" and run.state ~= "trained further"
-    run.link = is_open and inside.find_link(out, run.path)
+    local is_unfinished = run.state ~= "done" and run.state ~= "trained further"
+    run.link = is_unfinished and inside.find_link(out, run.path)
     if run.link then
       run.state, run.words = "damaged", inside.describe_link(run.link)
     end
     run.damage = run.state == "damaged" and not run.link and run.words or nil
-    if is_open and not run.link and not cell.lost_files[1] then
+    if is_unfinished and not run.link and not cell.lost_files[1] then
       table.insert(cell.missing, run)
     end
   end

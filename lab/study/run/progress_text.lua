@@ -255,8 +255,8 @@ function M.format(study, options)
   return lines, total
 end
 
--- A display: { stream, is_live (whether it is redrawn in place), height (lines on the terminal), shown (the time of the
--- last lines) }.
+-- A display: { stream, is_live (whether it is redrawn in place), height (lines on the terminal), shown_time (when the
+-- last lines were shown) }.
 local Display = {}
 Display.__index = Display
 
@@ -267,7 +267,7 @@ function M.open_display(descriptor)
   local terminal = os.getenv("TERM") or "dumb"
   local is_live = terminal ~= "dumb" and terminal ~= "" and shell.run({ "test", "-t", descriptor }) == 0
   return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, is_live = is_live, height = 0,
-    shown = os.time() }, Display)
+    shown_time = os.time() }, Display)
 end
 
 -- Returns the terminal's current number of lines and columns; nil if the display is not redrawn.
@@ -294,11 +294,11 @@ function Display:say(text)
 end
 
 function Display:is_due()
-  return self.is_live or os.time() - self.shown >= PLAIN_SECONDS
+  return self.is_live or os.time() - self.shown_time >= PLAIN_SECONDS
 end
 
 function Display:show(lines)
-  self.shown = os.time()
+  self.shown_time = os.time()
   if not self.is_live then
     self.stream:write(table.concat(lines, "\n"), "\n")
   else

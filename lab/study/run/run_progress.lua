@@ -2,12 +2,13 @@
 --
 -- Input: a cell with its goal (ledger.derive_goal), one of its runs, the folder of the run.
 -- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second),
--- work, evaluated (the number of evaluated lengths, nil before the first) }. The rate is measured by this machine's
--- clock since the first reading. Before a second reading with more steps, it is the rate that the trainer logged, which
--- does not count the time in which other runs of its process train on the same thread. A file is read again if its
--- size, time or inode has changed. A run that has not ended is "running" while a process on this machine
--- holds its lock, or if its files have grown recently by this machine's clock; at the first reading, the times of the
--- files are used, with a margin for clocks that differ. Writes nothing.
+-- work, evaluated (the number of evaluated lengths, nil before the first) }. Writes nothing.
+--
+-- The rate is measured by this machine's clock since the first reading. Until a reading finds more steps than the
+-- first, it is the rate that the trainer logged; that rate does not count the time in which other runs of its process
+-- train on the same thread. A file is read again if its size, time or inode has changed. A run that has not ended is
+-- "running" in two cases: a process on this machine holds its lock, or its files have grown recently by this machine's
+-- clock. The first reading uses the times of the files instead, with a margin for clocks that differ.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -69,14 +70,14 @@ function M.read(cell, run, dir, locks, now)
     files = { dir = dir, is_unread = not files, active_at = now }
     run.files, run.progress = files, run.progress or { step = 0, work = 0 }
   end
-  local ended = note_change(files, dir, "run.json")
-  local logged, metrics_time = note_change(files, dir, "metrics.jsonl")
-  local evaluated, eval_time = note_change(files, dir, "eval.jsonl")
-  if ended then
+  local facts_changed = note_change(files, dir, "run.json")
+  local metrics_changed, metrics_time = note_change(files, dir, "metrics.jsonl")
+  local evaluations_changed, eval_time = note_change(files, dir, "eval.jsonl")
+  if facts_changed then
     local text = input.read_end(dir .. "/run.json", END_BYTES) or ""
     files.exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$')))
   end
-  if logged or evaluated or ended then
+  if metrics_changed or evaluations_changed or facts_changed then
     files.final_state = nil
     run.progress = ledger.read_progress(dir, cell.goal)
     measure_rate(run.progress, files, now)

@@ -9,7 +9,7 @@
 # for them. After SIGUSR1 it starts no further command.
 
 set -u
-most=$2 line=0 running=0 pids='' stopping='' is_reader_lost=''
+max_running=$2 line=0 running=0 pids='' stopping='' is_reader_lost=''
 exec 8<"$1" || exit 4
 
 # All events arrive through one pipe, whose name is deleted once the pipe is open.
@@ -66,13 +66,13 @@ begin() {
 # Removes the process of line $1 from $pids.
 forget() {
     running=$((running - 1))
-    eval "gone=\$pid_$1"
-    wait "$gone" 2>/dev/null
-    kept=''
+    eval "ended_pid=\$pid_$1"
+    wait "$ended_pid" 2>/dev/null
+    other_pids=''
     for pid in $pids; do
-        [ "$pid" = "$gone" ] || kept="$kept $pid"
+        [ "$pid" = "$ended_pid" ] || other_pids="$other_pids $pid"
     done
-    pids=$kept
+    pids=$other_pids
 }
 
 say runner $$
@@ -83,10 +83,10 @@ tick() {
 }
 tick &
 ticker=$!
-while [ $running -lt "$most" ] && begin; do :; done
+while [ $running -lt "$max_running" ] && begin; do :; done
 while [ $running -gt 0 ]; do
-    IFS=' ' read -r what number status <&9 || continue
-    case $what in
+    IFS=' ' read -r event number status <&9 || continue
+    case $event in
         end)
             forget "$number"
             say end "$number" "$status"

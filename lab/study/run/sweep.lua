@@ -136,8 +136,8 @@ end
 -- One round of training:
 --   options, study, display   of the sweep
 --   jobs      a list of jobs (make_job)
---   failed    the number of failed runs
---   ended     the number of ended jobs
+--   failed_count   the number of failed runs
+--   ended_count    the number of ended jobs
 --   code      the exit code
 --   estimate_seconds_left   a function of the sums of progress
 --   is_over   whether the hours of the sweep are over
@@ -159,7 +159,7 @@ end
 function Sweep:show()
   local locks = ledger.read_locks()
   for _, job in ipairs(self.jobs) do
-    if job.started and not job.over then
+    if job.start_time and not job.is_over then
       read_progress(job, locks)
     end
   end
@@ -169,10 +169,10 @@ function Sweep:show()
   self.display:show(lines and shown or { progress_text.format_total(total, self.estimate_seconds_left(total)) })
 end
 
-local function describe_failure(job, failed, status)
+local function describe_failure(job, failed_count, status)
   local ending = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local words = failures.format_errors(job.log, job.log_from, LOG_LINES, job.runs)
-  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), ending,
+  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed_count, wording.count(#job.runs, "run"), ending,
     words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
 end
 
@@ -180,21 +180,21 @@ function Sweep:finish(i, status, runner)
   local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
   read_progress(job, locks)
-  job.over, self.ended = true, self.ended + 1
+  job.is_over, self.ended_count = true, self.ended_count + 1
   for _, run in ipairs(job.runs) do
     run.state = ledger.read_state(run.path, cell.goal, locks)
     undone = undone + (run.state == "done" and 0 or 1)
   end
-  if status == AGAIN or runner.stopped and status > 128 then
+  if status == AGAIN or runner.is_stopped and status > 128 then
     self.code = AGAIN
   elseif status == 0 then
-    self.display:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended, #self.jobs, cell.id,
-      wording.count(#job.runs - undone, "run"), wording.format_duration(os.time() - job.started),
+    self.display:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended_count, #self.jobs, cell.id,
+      wording.count(#job.runs - undone, "run"), wording.format_duration(os.time() - job.start_time),
       undone > 0 and (", %d with another process"):format(undone) or ""))
   else
-    self.failed = self.failed + undone
+    self.failed_count = self.failed_count + undone
     self.code = (status == ENVIRONMENT or self.code == ENVIRONMENT) and ENVIRONMENT or INPUT
-    self.display:say(("[%d/%d] %s"):format(self.ended, #self.jobs, describe_failure(job, undone, status)))
+    self.display:say(("[%d/%d] %s"):format(self.ended_count, #self.jobs, describe_failure(job, undone, status)))
   end
   if status == ENVIRONMENT then
     self.display:say("no further run is started, because others may fail too; running ones continue")
@@ -236,7 +236,7 @@ function Sweep:prepare(items, threads)
       self.jobs[#self.jobs + 1] = job
     end
     if not item.is_fresh then
-      self.failed = self.failed + #item.cell.missing
+      self.failed_count = self.failed_count + #item.cell.missing
       self.code = math.max(self.code, item.code == ENVIRONMENT and ENVIRONMENT or INPUT)
     end
   end
@@ -250,7 +250,7 @@ function Sweep:train(items, max_concurrent, threads)
   local lines = lists.map(self.jobs, function(job) return job.line end)
   self:read_earlier_progress()
   local outcome = jobs.run(self.options.project, lines, max_concurrent, {
-    start = function(i) self.jobs[i].started = os.time() end,
+    start = function(i) self.jobs[i].start_time = os.time() end,
     finish = function(i, status, runner) self:finish(i, status, runner) end,
     tick = function(runner) self:tick(runner) end,
   })
@@ -267,12 +267,12 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
     options.hooks.tidy(study)
   end
   local counts = overview.count_states(study)
-  local lost = overview.count_states({ cells = lists.filter(study.cells, function(cell)
+  local lost_count = overview.count_states({ cells = lists.filter(study.cells, function(cell)
     return cell.spec and cell.lost_files[1]
   end) }).left
   local linked_count = lists.count(overview.list_runs(study), function(run) return run.link end)
   local other_counts = { { counts["trained further"], "trained further" }, { failed_count, "failed" },
-    { lost, "without their files" }, { linked_count, "behind links" },
+    { lost_count, "without their files" }, { linked_count, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
     overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
@@ -292,7 +292,7 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: waiting cells are made from runs of cells that are not selected")
     return AGAIN
-  elseif code == DONE and lost + linked_count > 0 then
+  elseif code == DONE and lost_count + linked_count > 0 then
     return INPUT
   elseif code == DONE and counts.left > 0 then
     say("not all is done; once the other processes have ended, the same command does the rest")
@@ -325,13 +325,13 @@ local function train_round(options, study, tried_cells)
     tried_cells[cell.id] = true
   end
   local display = progress_text.open_display(2)
-  local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
-    estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Sweep)
+  local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed_count = 0,
+    ended_count = 0, estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Sweep)
   local outcome = trainers.build(options.project, items)
   if outcome == "done" then
     outcome = is_past_deadline(options) and "drained" or sweep:train(items, concurrent_cells, threads)
   end
-  return outcome, sweep.code, sweep.failed
+  return outcome, sweep.code, sweep.failed_count
 end
 
 -- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.

@@ -84,7 +84,7 @@ local function build_together(project, items, state, threads)
   local builds, lines = begin_all(project, items, state, threads)
   local is_ok, outcome = pcall(jobs.run, project, lines, build.count_processors(), {
     finish = function(i, status, runner)
-      if status == 0 or not runner.stopped then
+      if status == 0 or not runner.is_stopped then
         conclude(state, builds[i].item, build.finish(builds[i], status))
       end
     end,

@@ -99,7 +99,7 @@ function M.make_specs(options, study, failed_files)
       if is_file(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
         made_count = made_count + 1
         overview.print(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
-      elseif not runner.stopped then
+      elseif not runner.is_stopped then
         failed_files[cell.source.file] = true
         code = M.choose_worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
         overview.print(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb,

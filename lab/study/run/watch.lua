@@ -60,11 +60,11 @@ local function has_new_spec(options, study)
 end
 
 local function read_cell(options, cell, hooks, locks, now)
-  local attempts = exists(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
+  local has_attempts = exists(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
     if run.state ~= "done" then
       local dir = options.out .. "/" .. run.dir
-      local attempt = attempts and not exists(dir .. "/run.json") and hooks.find_attempt(options.out, run)
+      local attempt = has_attempts and not exists(dir .. "/run.json") and hooks.find_attempt(options.out, run)
       run_progress.read(cell, run, attempt and attempt.dir or dir, locks, now)
     end
   end

@@ -14,27 +14,27 @@ local M = { NEXT = "-next" } -- the suffix of the job that follows an array, aft
 
 local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
 
--- Returns the #SBATCH lines. job: see M.make_script; without `tasks`, the job is not an array and trains nothing.
+-- Returns the #SBATCH lines. job: see M.make_script; without task_count, the job is not an array and trains nothing.
 local function list_options(site, job)
-  local lines, trains = {}, job.tasks ~= nil
+  local lines, is_array = {}, job.task_count ~= nil
   local function add(option, value)
     lines[#lines + 1] = value and ("#SBATCH --%s=%s"):format(option, value) or nil
   end
   add("job-name", job.name)
-  add("array", trains and "1-" .. job.tasks)
+  add("array", is_array and "1-" .. job.task_count)
   add("partition", site.partition)
   add("account", site.account)
   add("qos", site.qos)
   add("nodes", 1)
   add("ntasks", 1)
   add("cpus-per-task", site.cpus)
-  add("gres", trains and site.gpus > 0 and "gpu:" .. site.gpus)
+  add("gres", is_array and site.gpus > 0 and "gpu:" .. site.gpus)
   add("mem", site.memory)
   add("time", job.time)
-  add("signal", trains and "B:TERM@" .. SIGNAL_SECONDS)
-  lines[#lines + 1] = trains and "#SBATCH --requeue" or nil
+  add("signal", is_array and "B:TERM@" .. SIGNAL_SECONDS)
+  lines[#lines + 1] = is_array and "#SBATCH --requeue" or nil
   add("open-mode", "append")
-  add("output", job.folder .. (trains and "/logs/%a.txt" or "/logs/next.txt"))
+  add("output", job.folder .. (is_array and "/logs/%a.txt" or "/logs/next.txt"))
   add("chdir", job.directory)
   for _, option in ipairs(site.options or {}) do
     lines[#lines + 1] = "#SBATCH " .. option
@@ -62,12 +62,19 @@ local function list_prologue_lines(site)
   return site.prologue and lists.append(lists.join({ trap }, site.prologue), { "trap - ERR", "" }) or {}
 end
 
--- Returns the script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was
--- called), time, study, groups (a number), count (of runs) }; body: the text of task.sh.
+-- Returns the script of an array. body: the text of task.sh. job:
+--   name          the name of the job in the queue
+--   folder        the folder of the array
+--   runs          the folder of all runs
+--   trainers      the folder of trainers
+--   directory     the folder in which sweep was called
+--   time          the requested time of a task
+--   study         the study in words
+--   task_count, group_count, run_count   numbers for the script and its comment
 function M.make_script(site, job, body)
   local summary = ("# %s: %s in %s of training, %s. State: ./longhand sweep status"):format(
-    escape.plain(job.study), wording.count(job.count, "run"),
-    wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
+    escape.plain(job.study), wording.count(job.run_count, "run"),
+    wording.count(job.group_count, "process"):gsub("processs$", "processes"), wording.count(job.task_count, "task"))
   local lines = lists.collect({ { choose_interpreter(site) }, list_options(site, job), { "#", summary, "" },
     list_prologue_lines(site), list_scratch_lines(site.scratch),
     { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } },
@@ -88,7 +95,7 @@ end
 local function format_group(task, group, site, lanes)
   local cell = group.cell
   local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
-  local words = { lanes > 1 and ("%d.%d"):format(task, group.lane) or task, group.replaces and "again" or "new",
+  local words = { lanes > 1 and ("%d.%d"):format(task, group.lane) or task, group.is_replacement and "again" or "new",
     cell.id, cell.spec.plan.digest, group.defaults, group.item.copy, table.concat(names, " "), "--threads",
     math.max(1, site.cpus // lanes) }
   local device = site.gpus > 0 and "cuda" or "cpu"

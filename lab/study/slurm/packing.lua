@@ -4,11 +4,11 @@
 -- side; and tasks, which are lists of groups. A task trains the groups of a lane one after the other, and its lanes
 -- side by side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal input
 -- gives equal tasks. A group:
---   cell, runs   the cell, and the runs of the cell in this group
+--   cell, runs       the cell, and the runs of the cell in this group
 --   learning_rates, seeds, part_seeds   the flags of the process (grid.make_flags)
---   replaces     whether all runs of the group replace earlier folders
---   seconds      an estimate (submit.lua), or nil
---   lane         the number of the lane in its task
+--   is_replacement   whether all runs of the group replace earlier folders
+--   seconds          an estimate (submit.lua), or nil
+--   lane             the number of the lane in its task
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -16,10 +16,10 @@ local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
--- Divides a cell's missing runs into sets { runs, part_seeds (grid.make_flags), per_seed }. per_seed is the number of
--- runs of a seed and a learning rate, which have all combinations of the separate seeds in `part_seeds`. There is a
--- single set if all runs of each seed are missing and they are at most `replicas`; if not, there is a set for each
--- combination of separate seeds.
+-- Divides a cell's missing runs into sets { runs, part_seeds (grid.make_flags), per_seed }. per_seed: the number of
+-- runs with the same seed and learning rate; these runs have all combinations of the separate seeds in `part_seeds`.
+-- There is a single set if for each seed all of these runs are missing and they are at most `replicas`; otherwise there
+-- is a set for each combination of separate seeds.
 local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do
@@ -64,11 +64,11 @@ local function make_rectangles(set)
   end)
 end
 
--- Cuts the range 1..count after each number for which `breaks` holds, and into ranges of at most `max_size` numbers.
-local function cut_range(count, max_size, breaks)
+-- Cuts the range 1..count after each number i with is_break(i), and into ranges of at most `max_size` numbers.
+local function cut_range(count, max_size, is_break)
   local list, first = {}, 1
   for i = 1, count do
-    if i == count or i - first + 1 == max_size or breaks(i) then
+    if i == count or i - first + 1 == max_size or is_break(i) then
       list[#list + 1] = { first, i }
       first = i + 1
     end
@@ -102,11 +102,13 @@ end
 function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
-    for _, replaces in ipairs({ false, true }) do
-      local missing_runs = lists.filter(cell.missing, function(run) return (run.replaces or false) == replaces end)
+    for _, is_replacement in ipairs({ false, true }) do
+      local missing_runs = lists.filter(cell.missing, function(run)
+        return (run.is_replacement or false) == is_replacement
+      end)
       for _, set in ipairs(divide(cell, missing_runs, replicas)) do
         for _, rectangle in ipairs(make_rectangles(set)) do
-          add_groups(groups, { cell = cell, replaces = replaces }, rectangle, set, replicas)
+          add_groups(groups, { cell = cell, is_replacement = is_replacement }, rectangle, set, replicas)
         end
       end
     end
@@ -130,7 +132,7 @@ end
 
 -- Distributes the groups in order over `count` tasks, each with this number of lanes: each group goes to the lane with
 -- the least load. Returns the tasks and the largest load.
-local function distribute(groups, count, lanes, weight)
+local function distribute(groups, count, lanes, get_weight)
   local tasks, loads, max_load = {}, {}, 0
   for i = 1, count do
     tasks[i] = {}
@@ -145,7 +147,7 @@ local function distribute(groups, count, lanes, weight)
     end
     table.insert(tasks[(lane - 1) % count + 1], group)
     group.lane = (lane - 1) // count + 1
-    loads[lane] = loads[lane] + weight(group)
+    loads[lane] = loads[lane] + get_weight(group)
     max_load = math.max(max_load, loads[lane])
   end
   return tasks, max_load
@@ -158,15 +160,15 @@ end
 function M.make_tasks(groups, limits)
   local sorted_groups, total, max_weight, order = {}, 0, 0, {}
   local has_seconds = not lists.find(groups, function(group) return not group.seconds end)
-  local function weight(group)
+  local function get_weight(group)
     return has_seconds and group.seconds or #group.runs
   end
   for i, group in ipairs(groups) do
     sorted_groups[i], order[group] = group, i
-    total, max_weight = total + weight(group), math.max(max_weight, weight(group))
+    total, max_weight = total + get_weight(group), math.max(max_weight, get_weight(group))
   end
   table.sort(sorted_groups, function(a, b)
-    return weight(a) > weight(b) or weight(a) == weight(b) and order[a] < order[b]
+    return get_weight(a) > get_weight(b) or get_weight(a) == get_weight(b) and order[a] < order[b]
   end)
   local limit = math.min(limits.max_tasks, #groups)
   local limit_of_task = math.max(limits.seconds, max_weight) -- a group is one process, which continues after a requeue
@@ -176,7 +178,7 @@ function M.make_tasks(groups, limits)
   local tasks, max_load, lanes
   local function distribute_all()
     lanes = math.min(limits.lanes, (#groups + count - 1) // count)
-    tasks, max_load = distribute(sorted_groups, count, lanes, weight)
+    tasks, max_load = distribute(sorted_groups, count, lanes, get_weight)
   end
   distribute_all()
   while has_seconds and max_load > limit_of_task and count < limit do

@@ -36,14 +36,14 @@ function M.find_max_array_size()
 end
 
 -- Parses the output of squeue into tasks { name (of the job), job (its number, as text), task (its number, 0 for a job
--- that is not an array), state, node, reason (why it waits), running }.
+-- that is not an array), state, node, reason (why it waits), is_running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do
     local name, job, task, state, node, reason = line:match("^([^|]*)|(%d+)|([^|]*)|(%u[%u_]*)|([^|]*)|(.*)$")
     if name then
       tasks[#tasks + 1] = { name = name, job = job, task = math.tointeger(tonumber(task)) or 0, state = state,
-        node = node, reason = reason, running = RUNNING[state] or false }
+        node = node, reason = reason, is_running = RUNNING[state] or false }
     end
   end
   return tasks

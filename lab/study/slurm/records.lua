@@ -39,8 +39,8 @@ function M.make_job_name(out, study, number)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), number)))
 end
 
--- Returns all records, by number: { number, folder, study, path, scale, set, site, name, cancelled }. A folder without
--- a record was never submitted; links are ignored, since they may lead to other users' files.
+-- Returns all records, by number: { number, folder, study, path, scale, set, site, name, is_cancelled }. A folder
+-- without a record was never submitted; links are ignored, since they may lead to other users' files.
 function M.list(out)
   local all_records, folder = {}, M.get_folder(out)
   for _, name in ipairs(write.list_names(folder)) do
@@ -50,7 +50,7 @@ function M.list(out)
     local record = text and input.decode(text)
     if type(record) == "table" and not shapes.find_problem(record, SHAPE) then
       record.number, record.folder = math.tointeger(tonumber(name)), dir
-      record.cancelled = lfs.attributes(dir .. "/cancelled", "mode") ~= nil
+      record.is_cancelled = lfs.attributes(dir .. "/cancelled", "mode") ~= nil
       all_records[#all_records + 1] = record
     end
   end

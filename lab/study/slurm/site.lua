@@ -69,14 +69,15 @@ function M.format_time(seconds)
     minutes % 60, seconds % 60)
 end
 
-local function fits(field, value)
+local function matches_pattern(field, value)
   return type(value) == "string" and value:find(field.pattern) ~= nil
 end
 
 local readers = { integer = values.read, names = values.read }
 
 function readers.word(context, field, node)
-  if fits(field, node.value) and (field.path ~= "time" or (M.parse_time(node.value) or 0) >= MIN_SECONDS) then
+  local is_long_enough = field.path ~= "time" or (M.parse_time(tostring(node.value)) or 0) >= MIN_SECONDS
+  if matches_pattern(field, node.value) and is_long_enough then
     return node.value
   end
   nodes.report(context, node, field.path, nodes.show(node) .. " does not fit here", field.expected)
@@ -86,7 +87,7 @@ function readers.lines(context, field, node)
   local list = {}
   for i, item in ipairs(nodes.read_items(context, node, field.path, field.expected)) do
     local path, option = locate.join(field.path, i), nil
-    if not fits(field, item.value) then
+    if not matches_pattern(field, item.value) then
       nodes.report(context, item, path, nodes.show(item) .. " does not fit here", field.expected)
     else
       option = field.path == "options" and item.value:match("^%-%-[%w-]+")

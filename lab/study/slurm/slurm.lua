@@ -41,8 +41,8 @@ local function find_records(options)
 end
 
 local function format_record(record)
-  local running_tasks = lists.filter(record.tasks, function(task) return task.running end)
-  local waiting_tasks = lists.filter(record.tasks, function(task) return not task.running end)
+  local running_tasks = lists.filter(record.tasks, function(task) return task.is_running end)
+  local waiting_tasks = lists.filter(record.tasks, function(task) return not task.is_running end)
   local function distinct_texts(tasks, key)
     local texts = lists.map(tasks, function(task) return task[key] ~= "" and task[key] or nil end)
     return table.concat(lists.drop_repeats(texts), ", ")
@@ -56,7 +56,7 @@ local function format_record(record)
     line = line .. ("%s %d in the queue (%s)"):format(running_tasks[1] and "," or ":", #waiting_tasks,
       distinct_texts(waiting_tasks, "reason"))
   end
-  return line .. (record.cancelled and "; cancelled" or "")
+  return line .. (record.is_cancelled and "; cancelled" or "")
 end
 
 -- Sets the states of runs in the queue or in attempts. queued_runs: from records.find_queued_runs.
@@ -64,7 +64,7 @@ local function set_states(study, out, queued_runs)
   for _, run in lists.iterate_nested(study.cells, "missing") do
     local queued_run = queued_runs[run.dir]
     if queued_run then
-      run.state = queued_run.task.running and "running" or "queued"
+      run.state = queued_run.task.is_running and "running" or "queued"
     elseif run.state == "absent" then
       run.state = attempts.read_state(out, run) or run.state
     end
@@ -163,7 +163,7 @@ local function cancel(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())
   records.find_queued_runs(all_records, tasks)
   local jobs, count = {}, 0
-  local listed_records, foreign = drop_foreign(options, study_records)
+  local listed_records, has_foreign = drop_foreign(options, study_records)
   for _, record in ipairs(listed_records) do
     if record.tasks then
       local is_written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
@@ -180,7 +180,7 @@ local function cancel(options)
   end
   if #jobs == 0 then
     io.stdout:write(("no task of %s is in the queue\n"):format(options.study))
-    return foreign and INPUT or DONE
+    return has_foreign and INPUT or DONE
   end
   must(ENVIRONMENT, queue.cancel(jobs))
   io.stdout:write(("cancelled: job %s, %s; running trainings write checkpoints, and ./longhand sweep resubmit "

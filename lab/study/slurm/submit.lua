@@ -44,21 +44,21 @@ local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Returns copies of the cells with runs to submit, which are in `missing`; and counts { runs (to submit), queued (with
--- tasks in the queue), running (with processes on this machine) }. Sets run.replaces: whether the run's folder exists,
--- so that the new run replaces it. queued_runs: from records.find_queued_runs.
+-- Returns copies of the cells with runs to submit, in whose `missing` only these runs are; and counts of runs: runs (to
+-- submit), queued (with tasks in the queue), running (with processes on this machine). Sets run.is_replacement: whether
+-- the run's folder exists, so that the new run replaces it. queued_runs: from records.find_queued_runs.
 local function list_to_do(study, queued_runs)
-  local cells, count = {}, { runs = 0, queued = 0, running = 0 }
+  local cells, counts = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
     local missing_runs = lists.filter(cell.missing, function(run)
       local kind = queued_runs[run.dir] and "queued" or run.state == "running" and "running" or "runs"
-      count[kind] = count[kind] + 1
-      run.replaces = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
+      counts[kind] = counts[kind] + 1
+      run.is_replacement = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
       return kind == "runs"
     end)
     cells[#cells + 1] = #missing_runs > 0 and setmetatable({ missing = missing_runs }, { __index = cell }) or nil
   end
-  return cells, count
+  return cells, counts
 end
 
 -- Returns the options of estimates for tasks of a site, measured on this machine.
@@ -86,9 +86,9 @@ local function complete_groups(groups, items)
   for _, group in ipairs(groups) do
     group.item, group.flags = items_by_id[group.cell.id], trainer_flags.list_training(group.cell.spec.data_files)
     group.defaults = group.item.job.defaults.digest
-    local broken = lists.find(group.flags, function(flag) return flag:find("\n", 1, true) end)
-    must(INPUT, not broken, ("%s: found the end of a line in a file's name; expected none"):format(
-      escape.plain(broken or "")))
+    local invalid_flag = lists.find(group.flags, function(flag) return flag:find("\n", 1, true) end)
+    must(INPUT, not invalid_flag, ("%s: found the end of a line in a file's name; expected none"):format(
+      escape.plain(invalid_flag or "")))
   end
 end
 
@@ -109,9 +109,9 @@ end
 
 local function make_texts(options, study, site, plan)
   local out = paths.resolve(options.out)
-  local job = { name = plan.name, tasks = #plan.tasks, folder = plan.folder, runs = out,
+  local job = { name = plan.name, task_count = #plan.tasks, folder = plan.folder, runs = out,
     trainers = records.get_folder(out) .. "/trainers", directory = lfs.currentdir(), study = overview.name_study(study),
-    time = plan.time, groups = #plan.groups, count = plan.count }
+    time = plan.time, group_count = #plan.groups, run_count = plan.run_count }
   local body = assert(write.read(options.project:path("lab/study/slurm/task.sh")))
   return { { path = "job.sh", text = script.make_script(site, job, body) },
     { path = "runs.txt", text = script.make_list(site, plan.tasks, plan.lanes) } }
@@ -132,7 +132,7 @@ local function describe_time(plan, site)
 end
 
 local function describe_plan(plan, site, max_tasks)
-  return ("%s, %s at a time in a task: %s (at most %d)%s"):format(wording.count(plan.count, "run"),
+  return ("%s, %s at a time in a task: %s (at most %d)%s"):format(wording.count(plan.run_count, "run"),
     site.replicas >= 4096 and "those of a cell" or tostring(plan.at_once), wording.count(#plan.tasks, "task"),
     max_tasks, describe_time(plan, site))
 end
@@ -151,7 +151,7 @@ end
 --   max_seconds            the seconds of the longest task, or nil
 --   time                   the requested time of a task
 --   items                  from trainers.lua
---   count                  the number of runs
+--   run_count              the number of runs
 local function make_plan(options, site, cells, max_tasks)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
@@ -171,7 +171,7 @@ local function make_plan(options, site, cells, max_tasks)
   else
     plan.groups, lanes = packing.choose_groups(cells, site.replicas, site.cpus)
   end
-  plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
+  plan.run_count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
   plan.tasks, plan.max_seconds, plan.lanes = packing.make_tasks(plan.groups,
     { min_tasks = site.min_tasks, lanes = lanes,
@@ -183,19 +183,21 @@ local function make_plan(options, site, cells, max_tasks)
   return plan
 end
 
--- Prints the numbers and states of runs; returns whether there are runs to submit. count: the counts of list_to_do.
-local function announce(options, study, count)
+-- Prints the numbers and states of runs; returns whether there are runs to submit. missing_counts: the counts of
+-- list_to_do.
+local function announce(options, study, missing_counts)
   local counts = overview.count_states(study)
-  local other_counts = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
+  local other_counts = { { missing_counts.queued, "with tasks in the queue" },
+    { missing_counts.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.name_study(study),
-    overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, count.runs)
+    overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, missing_counts.runs)
   say(line, overview.join_counts(other_counts), " in ", options.out)
   overview.print_states(study)
-  if counts.waiting > 0 and count.runs == 0 then
+  if counts.waiting > 0 and missing_counts.runs == 0 then
     say("the same command submits the waiting runs, once those of earlier stages are done")
   end
-  return count.runs > 0
+  return missing_counts.runs > 0
 end
 
 local function print_script(options, study, site, plan, max_tasks)
@@ -277,7 +279,7 @@ local function submit(options, study, site, plan, max_tasks)
   end
   say(describe_plan(plan, site, max_tasks))
   io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
-    wording.count(plan.count, "run"), folder))
+    wording.count(plan.run_count, "run"), folder))
   if overview.count_states(study).waiting > 0 then
     submit_next(options, study, site, plan, job)
   end
@@ -302,7 +304,8 @@ local function ask_queue(options)
 end
 
 local function submit_study(options, site)
-  -- the study with the specs that earlier stages made for later stages, and the worst exit code of their verbs
+  -- waiting_cells.expand makes the specs of later stages from runs of earlier stages; worst_code is the worst exit code
+  -- of the commands that make them.
   local study, worst_code = must(INPUT, (options.action == "dry_run" and overview or waiting_cells).expand(options))
   if worst_code == AGAIN then
     return worst_code
@@ -310,8 +313,8 @@ local function submit_study(options, site)
   local queued_runs, max_tasks = ask_queue(options)
   must(ENVIRONMENT, max_tasks >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
     :format(max_tasks + 1))
-  local cells, count = list_to_do(study, queued_runs)
-  if not announce(options, study, count) then
+  local cells, missing_counts = list_to_do(study, queued_runs)
+  if not announce(options, study, missing_counts) then
     return worst_code or DONE
   end
   local plan = make_plan(options, site, cells, max_tasks)

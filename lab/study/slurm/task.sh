@@ -54,10 +54,10 @@ requeue() {
 # file is read, moved or deleted through a link. The path itself may be a link, or missing.
 is_inside() { # PATH
     case $1 in "$runs"/*) ;; *) return 1 ;; esac
-    upper=${1%/*}
-    while [ "$upper" != "$runs" ]; do
-        [ ! -L "$upper" ] || return
-        upper=${upper%/*}
+    parent=${1%/*}
+    while [ "$parent" != "$runs" ]; do
+        [ ! -L "$parent" ] || return
+        parent=${parent%/*}
     done
 }
 
@@ -84,8 +84,8 @@ is_finished() {
     has_ended "$1" 0
 }
 
-# Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If an
-# unfinished run appears in that place meanwhile, both runs are kept, and the next array replaces the unfinished one.
+# Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If
+# another process puts an unfinished run there meanwhile, both runs are kept, and the next array replaces that run.
 is_done() {
     if [ "$mode" = new ]; then
         is_finished "$cell/$1"
@@ -143,8 +143,9 @@ read_trainer() {
     esac
     facts=$("$trainers/$trainer" info --json </dev/null 2>/dev/null 9<&-)
     trainer_origin=$(print_origin "$keys" "$facts")
-    last=$(print_value steps "$facts")
-    [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer that counts epochs checks the steps itself
+    last_step=$(print_value steps "$facts")
+    # A trainer that counts epochs prints no number of steps, and checks the steps itself.
+    [ "${last_step:-x}" -ge 0 ] 2>/dev/null || last_step=9000000000000
 }
 
 # Prints the step of a run in a list "RUN:STEP ..."; if the run occurs several times, the last step.
@@ -159,7 +160,7 @@ print_step() {
 print_progress() { # DIR RUN
     is_inside "$1/any" && facts=$(print_checkpoint_facts "$1") || return
     step=$(print_value step "$facts")
-    [ "$step" -ge 0 ] 2>/dev/null && [ "$step" -le "$last" ] || return
+    [ "$step" -ge 0 ] 2>/dev/null && [ "$step" -le "$last_step" ] || return
     [ -z "$trainer_origin" ] || [ "$(print_origin "$keys" "$facts")" = "$trainer_origin" ] || return
     refused_step=$(print_step "$refused" "$2")
     [ -z "$refused_step" ] || [ "$step" -lt "$refused_step" ] || return
@@ -241,8 +242,8 @@ remove_done() {
     rmdir "$cell/.attempts" 2>/dev/null
 }
 
-# Removes runs of attempts whose trainers have recorded their end, if the runs have no more progress than this attempt,
-# and the same level, compiler and source. Attempts without a recorded end may be running.
+# Removes runs of other attempts whose trainers have recorded their end, if such a run has at most the progress of this
+# attempt's run, and the same level, compiler and source. Attempts without a recorded end may be running.
 remove_older() {
     all_keys='source_digest level compiler'
     for run in $group; do
@@ -307,7 +308,7 @@ train_group() {
     cell=$runs/$id/$digest refused=''
     ! all_done || return 0
     if ! is_inside "$cell/.attempts/any"; then
-        say "$id: $upper is a link, through which nothing is trained"
+        say "$id: $parent is a link, through which nothing is trained"
         failed=1
         return
     fi
