@@ -8,9 +8,10 @@
 
 #include "kernels/cpu/functions.h"
 
-/* ---- one vector: except for ReLU, f(x) = x P(x) for a distribution function P; f' is P(x) + x P'(x) ---- */
+/* ---- one vector: except for ReLU, f(x) = x P(x), with a distribution function P, so that f'(x) = P(x) + x P'(x) ----
+ */
 
-/* The standard normal distribution function of x; density: its derivative. */
+/* P of GELU, the standard normal distribution function; density: its derivative, the normal density. */
 INLINE vector normal_cdf(vector x, vector *density) {
     vector weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794; /* 1 / sqrt(2 pi) */

@@ -3,7 +3,8 @@
  *   g' = g min(1, max_norm / norm);  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2
  *   p -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
  *
- * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, like optax. Reference: lh_ref_adam_update.
+ * where rate is the learning rate. Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, like optax.
+ * Reference: lh_ref_adam_update.
  */
 #ifndef LONGHAND_KERNELS_ADAM_H
 #define LONGHAND_KERNELS_ADAM_H
@@ -17,9 +18,9 @@ typedef struct adam {
     double beta1, beta2, epsilon;
 } adam;
 
-/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. 1 - b1 and 1 - b2 are computed in
- * double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. decays: a constant of each call;
- * true: each parameter also loses the share of itself that shares [count] gives. */
+/* Updates elements [first, first + count) of u's vectors. clip: the factor min(1, max_norm / norm) of the gradient.
+ * decays, a constant in every call: each parameter also loses the share of itself that shares [count] gives. 1 - b1 and
+ * 1 - b2 are computed in double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. */
 INLINE void update_by_adam(const bool decays, const lh_update *u, const adam a, const real *shares, double clip,
                            size_t first, size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

@@ -1,5 +1,5 @@
-/* Chances of N vectors of pairs: the chance that a query and a key match, from their logit, and the chance that a query
- * reaches a key, which is a product of chances that nearer keys do not match.
+/* Chances (probabilities) of N vectors of pairs: the chance that a query and a key match, computed from their logit;
+ * and the chance that a query reaches a key: the product, over the nearer keys, of the chances that they do not match.
  */
 #ifndef LONGHAND_KERNELS_CHANCES_H
 #define LONGHAND_KERNELS_CHANCES_H
@@ -14,10 +14,10 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, arguments are limited to -58, and the result is 2^r 2^f,
- * |f| <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp where a multiply-add
- * rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of the exponent, so the
- * low bits of `shifted`, moved to the exponent, are 2^r. */
+/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, -|x| is limited to -58, and the result is 2^r 2^f, |f|
+ * <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp where a multiply-add rounds
+ * twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. The constant `round` contains the bias of the exponent,
+ * so the low bits of `shifted`, moved to the exponent, are the number 2^r. */
 INLINE void compute_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8
@@ -58,8 +58,8 @@ INLINE vector inverse_of_one_plus(vector x) {
 #endif
 }
 
-/* Selects by the sign of each lane. For the widest vectors an intrinsic is needed, because gcc 12 does not generate the
- * instruction. */
+/* Lanes of `negative` where the lane of `sign` has its sign bit set, else lanes of `positive`. For the widest vectors
+ * an intrinsic is needed, because gcc 12 does not generate the instruction. */
 INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 #if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
     return (vector)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)sign), (__m512d)positive, (__m512d)negative);
@@ -86,8 +86,8 @@ INLINE void compute_chances(const int N, const vector *x, vector *match, vector 
 
 /* ---- the chance that a query reaches a key ---- */
 
-/* The chance that a query goes past a key, from the chance that it reaches the key. A chance that counts as 0 does not
- * shrink further: see LEAST_CHANCE. */
+/* The chance that a query passes a key (reaches it and does not match), from the chance that it reaches the key. A
+ * chance that counts as 0 does not shrink further: see LEAST_CHANCE. */
 INLINE vector pass_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 #endif

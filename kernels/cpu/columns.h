@@ -1,10 +1,11 @@
-/* Transposes between rows of tokens and columns of channels: D channels of LANES rows become D vectors, one row per
- * lane. Also products and weighted sums of columns, and the tiles in which decoding caches keys and values.
+/* Transposes between rows of tokens and columns of channels: LANES rows of D channels become D vectors, the columns,
+ * with one row per lane. Also products and weighted sums of columns, and the tiles in which decoding caches keys and
+ * values.
  *
- * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the index of an element in these
- * vectors is (row bits, channel bits), and a transpose rotates these bits. Separating even and odd elements rotates by
- * one bit, so log2(D) such passes transpose. Each pass needs one shuffle per vector. Rows with another D are copied
- * element by element.
+ * LANES rows of D channels fill D vectors in memory order. If D is a power of two, the binary digits of an element's
+ * index in these vectors are the digits of its row, then the digits of its channel, and a transpose rotates all these
+ * digits. Separating even and odd elements rotates them by one digit, so log2(D) such passes transpose. Each pass needs
+ * one shuffle per vector. Rows with another D are copied element by element.
  */
 #ifndef LONGHAND_KERNELS_COLUMNS_H
 #define LONGHAND_KERNELS_COLUMNS_H
@@ -21,7 +22,7 @@ INLINE vector take_every_second(vector a, vector b, const int odd) {
     return shuffle(a, b, source_lane);
 }
 
-/* Elements of a, from index `first` on, alternating with elements of b at these indices. */
+/* Elements of a, from index `first` on, alternating with the elements of b that have the same indices. */
 INLINE vector interleave_elements(vector a, vector b, const int first) {
     bits source_lane;
     UNROLL
@@ -251,9 +252,9 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
     }
 }
 
-/* logits [H] = the products of one query of H heads, D channels each, with the LANES keys of a tile; columns: the first
- * channel of the heads. The loops equal the loops of dot_rows, so that the compiler generates the same fused
- * multiply-adds, and the results have the same bits. */
+/* logits [H] = the products of one query with the LANES keys of a tile, for each of H heads of D channels; columns: the
+ * tile's vector of the first channel of these heads. The loops equal the loops of dot_rows, so that the compiler
+ * generates the same fused multiply-adds, and the results have the same bits. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];
@@ -265,7 +266,7 @@ INLINE void dot_heads(const int D, const int H, const real *query, const real *r
 }
 
 /* rows [count][H] = the first `count` lanes of H columns, written in whole vectors; columns are overwritten. H: a power
- * of two, LANES at most. */
+ * of two, at most LANES. */
 INLINE void store_heads(const int H, int count, vector *columns, real *restrict rows) {
     columns_to_rows(H, columns);
     UNROLL

@@ -7,7 +7,8 @@
 
 #include "kernels/cpu/functions.h"
 
-/* Adds the gates of a key to the sum of gates; writes them, and the key's counts, at most `most`. */
+/* Adds the gates of a key to the sums of gates, and returns the sums. Writes the gates, and the counts of the key: the
+ * sums, limited to `most`. */
 INLINE vector count_key(vector sum, real most, vector gate, real *gates, real *counts) {
     sum += gate;
     store(gates, gate);
@@ -29,7 +30,7 @@ INLINE lh_between find_between(vector count) {
     return (lh_between){row * LANES + lane, count - __builtin_convertvector(row, vector)};
 }
 
-/* Elements of a row of products and of the next row, which differ from lane to lane. */
+/* For each lane, an element of a row of products and the element of the next row; the rows differ from lane to lane. */
 INLINE void load_between(const real *products, bits index, vector *low, vector *high) {
     UNROLL
     for (int k = 0; k < LANES; k++) {

@@ -41,8 +41,8 @@ INLINE blocks multiply_low(blocks x, uint32_t m) {
 #endif
 }
 
-/* Computes BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each block, out[1] words 2 and 3.
- * Between rounds the high halves of lanes are undefined, because products read only low halves. */
+/* Computes the BLOCKS Philox blocks from block `first` on; out[0] gets words 0 and 1 of each block, out[1] words 2 and
+ * 3. Between rounds the high halves of lanes are undefined, because products read only low halves. */
 INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t first, blocks out[2]) {
     const blocks zero = {0}, low = zero + 0xffffffffu;
     blocks x0 = zero + first, x1 = zero + site, x2 = zero + example, x3 = zero + step;
@@ -63,7 +63,7 @@ INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t 
     out[1] = (x2 & low) | x3 << 32;
 }
 
-/* Interleaves BLOCKS / 2 lanes of a, from lane `first` on, with the lanes of b at these indices. */
+/* Interleaves BLOCKS / 2 lanes of a, from lane `first` on, with the lanes of b that have the same indices. */
 INLINE blocks interleave(blocks a, blocks b, const int first) {
     blocks result = {0};
 #if defined(__clang__)
@@ -106,8 +106,8 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
-/* Writes the masks of `count` elements from any element on; returns a pointer to the first mask in `buffer`, which has
- * count + KEEP_SLACK bytes. */
+/* Writes the masks of `count` elements, from element `element` on; returns a pointer to the mask of this element in
+ * `buffer`, which has count + KEEP_SLACK bytes. */
 enum { KEEP_SLACK = 8 + KEEP_PAD };
 INLINE const int8_t *dropout_keep_at(const keep_source *source, size_t element, int count, uint16_t threshold,
                                      int8_t *buffer) {
@@ -117,8 +117,8 @@ INLINE const int8_t *dropout_keep_at(const keep_source *source, size_t element, 
     return buffer + skipped;
 }
 
-/* Loads masks of REAL_BYTES adjacent elements from each of LANES rows that are `stride` apart: one lane per row, the
- * first mask in the low byte. Reads REAL_BYTES bytes per row even past the last mask. */
+/* Loads the masks of REAL_BYTES adjacent elements from each of LANES rows that are `stride` bytes apart: one lane per
+ * row, the first mask in the low byte. Reads REAL_BYTES bytes of each row, even past its last mask. */
 INLINE bits keep_columns(const int8_t *keep, int stride) {
     real_bits row[LANES];
     for (int i = 0; i < LANES; i++) memcpy(row + i, keep + (size_t)i * (size_t)stride, REAL_BYTES);

@@ -1,11 +1,11 @@
 /* Elementary functions of vectors, for score expressions and activations: no libm, so the bits are the same under every
  * libc.
  *
- * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
- * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The comments below give errors
- * of the float functions, measured over the range of float; the errors of the double functions are within 3 ulp
- * (pow_of: 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have
- * the same bits. Exceptions are results of constant arguments, which the compiler computes without fused multiply-adds.
+ * float: branch-free vector code, for the inner loop of attention. double: functions of longhand/math.h, lane by lane,
+ * for gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The comments below give the
+ * errors of the float functions, measured over the range of float; the errors of the double functions are within 3 ulp
+ * (pow_of: 4e-13 relative). A function ..._real returns lane 0 of the vector function, so scalar and vector results
+ * have the same bits, except for constant arguments: the compiler computes these without fused multiply-adds.
  *
  * Coefficients of float are minimax fits made for this file; comments give the polynomial's interval and error.
  */
@@ -39,9 +39,9 @@ INLINE vector floor_of(vector x) {
     return choose(size < whole, nearest - keep_where(nearest > x, broadcast(1)), x);
 }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. There a / n is an integer or at least 1 / n below
- * the next integer, and its rounding error is less than 1 / n. For other numbers with a / n near an integer, the result
- * may lie at either end of [0, n). */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For these, a / n is an integer or at least 1 / n
+ * below the next integer, and its rounding error is less than 1 / n. For other numbers, if a / n is close to an
+ * integer, the result may lie at the wrong end of [0, n). */
 INLINE vector mod_of(vector a, vector n) {
     vector rest = a - n * floor_of(a / n);
     return choose((rest < 0) | (rest >= n), broadcast(0), rest);
@@ -275,7 +275,7 @@ INLINE vector power_of_size(vector a, vector b) {
 
 #endif
 
-/* log(1 + x): the rounding error of 1 + x is corrected by the first term of the series of log. Within 1.5 ulp. */
+/* log(1 + x). The first term of the series of log corrects the rounding error `lost` of 1 + x. Within 1.5 ulp. */
 INLINE vector log1p_of(vector x) {
     vector sum = 1 + x, lost = x - (sum - 1);
     bits matters = (sum > 0) & (sum < (real)__builtin_inf());

@@ -1,10 +1,11 @@
 /* Geometric attention of LANES queries at once, on rows of probabilities ("chances"), one row per key.
  *
  * Query first + a is in lane a; rows are [key][LANES]. Each query tries its keys outwards on both sides, so the chance
- * along one side is a running product over rows, and the gradient a running sum. A pair of query and key also needs the
- * product over the nearer keys on the other side, which lies in a row that differs by lane; mirror_rows gathers it for
- * all lanes. Functions with "among" in their names process rows first .. first + LANES - 1, whose keys lie to the right
- * of some queries and to the left of others.
+ * to reach the keys of one side is a running product over rows, and the gradient a running sum. For a pair of query and
+ * key this product is multiplied by the product over the keys of the other side that are nearer to the query. The other
+ * product is in another row for each lane; mirror_rows copies it to the key's row. Functions with "among" in their
+ * names process the rows first .. first + LANES - 1, whose keys lie to the right of some queries and to the left of
+ * others.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
@@ -13,7 +14,8 @@
 
 /* ---- outwards: the chance that a query reaches a key ---- */
 
-/* Replaces N rows of logits, `step` rows apart, by matches; writes grad_factor and misses. */
+/* Replaces N rows of logits, `step` rows apart, by the chances of a match; writes grad_factor and the chances of a miss
+ * (compute_chances in chances.h). */
 INLINE void write_chances(const int N, const int step, real *weights, real *grad_factor, vector *miss) {
     vector x[SIDE_BY_SIDE], match[SIDE_BY_SIDE], factor[SIDE_BY_SIDE];
     UNROLL
@@ -39,8 +41,8 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
 }
 
 /* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
- * matches, writes grad_factor, and writes to `remaining` the chance after each key, for keys of this side only. chance:
- * the chance before the first key. */
+ * chances of a match, writes grad_factor, and writes to `remaining` the chance that a query passes the key, if only the
+ * keys of this side count. chance: the same chance before the first of these keys. */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -97,8 +99,8 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
 
 enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
 
-/* Delays by `bit` rows the lanes whose index contains the binary digit `bit`; late: delayed rows that are not output
- * yet. */
+/* Moves the lanes whose index contains the binary digit `bit` to rows that are `bit` later; late: the lanes that the
+ * rows of the next call will get. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL
@@ -114,8 +116,8 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
     for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* Does the work of mirror_rows for every second row in [from, to). In this sequence of rows lane a is delayed by a
- * rows. */
+/* Does the work of mirror_rows for every second row in [from, to). The sources of lane a are the sources of lane 0, but
+ * a rows later in this sequence, because the source's index grows by 2 a. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t low_offset = low * LANES, high_offset = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
@@ -140,8 +142,9 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
     }
 }
 
-/* mirrored[r], r in [from, to): lane a comes from row 2 (first + a) - r, which is as far from query first + a as row r,
- * on the other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
+/* Writes mirrored[r] for r in [from, to): lane a comes from row 2 (first + a) - r, whose key is as far from query
+ * first + a as key r, on the other side. Indices of source rows are clamped to [low, high]. Up to LANES - 1 more rows
+ * are written. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
@@ -155,7 +158,8 @@ NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const 
 
 /* ---- weights ---- */
 
-/* The chance that a query reaches a key, from the chances of both sides; 0 below LEAST_CHANCE. */
+/* The chance that a query reaches a key, from the chances that it passes the nearer keys of both sides; 0 below
+ * LEAST_CHANCE. */
 INLINE vector reach_chance(vector nearer, vector across) {
     vector chance = nearer * across;
     return keep_where(~(chance < LEAST_CHANCE), chance);
@@ -173,8 +177,8 @@ INLINE vector weigh_rows(const int N, const real *nearer, const real *across, re
     return sum;
 }
 
-/* Replaces matches of keys [from, to), all on one side, by weights; returns the sum of the weights. nearer, across:
- * remaining and mirrored, shifted so that a key's row has the chances of the keys before it. */
+/* Replaces the chances of a match of keys [from, to), all on one side, by weights; returns the sum of the weights.
+ * nearer, across: `remaining` and `mirrored`, shifted so that a key's row has the chances to pass the nearer keys. */
 INLINE vector weigh_side(int from, int to, const real *nearer, const real *across, real *weights) {
     vector sum = {0};
     int j = from;
@@ -184,7 +188,7 @@ INLINE vector weigh_side(int from, int to, const real *nearer, const real *acros
     return sum;
 }
 
-/* Replaces matches of the keys among the queries by weights; returns the sum of the weights. */
+/* Replaces the chances of a match of the keys among the queries by weights; returns the sum of the weights. */
 INLINE vector weigh_among(int count, const real *remaining, const real *mirrored, real *weights) {
     vector sum = {0};
     for (int b = 0; b < count; b++) {
@@ -198,9 +202,9 @@ INLINE vector weigh_among(int count, const real *remaining, const real *mirrored
     return sum;
 }
 
-/* Replaces logits [T][LANES] of queries from `first` on by weights that are not divided by their sum; returns the sum.
- * grad_factor is [T][LANES]. remaining, mirrored: row 0 of workspaces that also have one row before row 0; after row T
- * - 1 remaining has one more row, and mirrored has LANES more rows. */
+/* Replaces logits [T][LANES] of the queries from `first` on by weights, which are not yet divided by their sum; returns
+ * the sum. grad_factor is [T][LANES]. remaining, mirrored: pointers to row 0 of workspaces that also have one row
+ * before row 0; after row T - 1 `remaining` has one more row, and `mirrored` has LANES more rows. */
 INLINE vector weigh_outwards(int T, int first, real *weights, real *grad_factor, real *remaining, real *mirrored) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
     vector right, left;
@@ -230,7 +234,8 @@ INLINE vector sum_rows(const int N, const int step, vector sum, const real *gain
     return sum + part;
 }
 
-/* Writes running sums of `count` negated rows, from the farthest key inwards (step 1 or -1); returns the last sum. */
+/* Writes running sums of `count` negated rows of gains, from the farthest key inwards (step 1 or -1); returns the last
+ * sum. */
 INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
     vector sum = {0};
     int n = 0;
@@ -240,7 +245,7 @@ INLINE vector sum_side(int count, const int step, const real *gains, real *sums)
     return sum;
 }
 
-/* Writes running sums over the keys among the queries, starting from the sums of the keys on both sides. */
+/* Writes running sums over the keys among the queries. right, left: the sums over the keys beyond them on each side. */
 INLINE void sum_among(int count, vector right, vector left, const real *gains, real *sums) {
     for (int b = count - 1; b >= 0; b--) {
         right -= keep_where(lanes_before(b), load(gains + b * LANES));
@@ -252,14 +257,15 @@ INLINE void sum_among(int count, vector right, vector left, const real *gains, r
     }
 }
 
-/* The gradient of a pair's logit: (1 - P) * gain + P * minus_behind, where minus_behind is the negated sum of the gains
- * of farther keys. grad_factor is 1 - P for a positive logit and -P for a negative one. */
+/* The gradient of a pair's logit: (1 - P) * gain + P * minus_behind, where P is the chance of a match, and minus_behind
+ * is the negated sum of the gains of the keys that the query tries later. grad_factor is 1 - P for a positive logit and
+ * -P for a negative one. */
 INLINE vector compute_dlogit(vector grad_factor, vector gain, vector minus_behind) {
     return choose_by_sign(grad_factor, gain, minus_behind) + grad_factor * (gain - minus_behind);
 }
 
-/* Replaces gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
- * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys after it. */
+/* Replaces the gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
+ * farther, across: `sums` and `mirrored`, shifted so that a key's row has the sums over the keys after it. */
 INLINE vector write_side_dlogits(int from, int to, const real *farther, const real *across, const real *grad_factor,
                                  real *dlogits) {
     vector sum = {0};

@@ -1,6 +1,6 @@
 /* Instruction-set level of this translation unit: name, vector width, and KEY_TILE, the number of keys whose gradients
- * attention sums at once. These constants follow from the compiler's target (-march=x86-64-v4, ...). Vectors wider than
- * the registers compile but are ten times slower. */
+ * attention sums at once. These constants follow from the compiler's target (-march=x86-64-v4, ...). LH_VECTOR_BYTES is
+ * the width of the registers: code with wider vectors would also compile, but run ten times slower. */
 #ifndef LONGHAND_KERNELS_LEVEL_H
 #define LONGHAND_KERNELS_LEVEL_H
 

@@ -3,11 +3,11 @@
  * exp(x) = 2^r exp(f), r = round(x / ln 2), |f| <= ln 2 / 2. r ln 2 is subtracted in two parts, so that f is exact.
  * exp(f) is a polynomial; float: degree 7, relative error below 2e-7 (one and a half ulp); double: degree 12, below
  * 3e-16. Source of the float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double coefficients are
- * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding `round` leaves r in the low bits of the sum. These bits,
- * shifted to the exponent and added to the bits of exp(f), multiply exp(f) by 2^r exactly, because the result is a
- * normal number. Multiplications limit the speed of attention, and this addition saves one. Lanes that underflow hold
- * arbitrary values until they are set to 0. For a NaN the addition would give a number; maximum(number, x) then returns
- * x, the NaN.
+ * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding the constant `round` to x / ln 2 leaves r in the low bits
+ * of the sum. These bits, shifted to the exponent and added as an integer to the bits of exp(f), multiply exp(f) by 2^r
+ * exactly, because the result is a normal number. Multiplications limit the speed of attention, and the addition of
+ * integers replaces one. Lanes that underflow have arbitrary values until they are set to 0. For a NaN the addition
+ * would give a number; maximum(number, x) then returns x, the NaN.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -41,11 +41,11 @@ INLINE vector exp_negative(vector x) {
     return maximum(keep_where(~underflows, scaled), x);
 }
 
-/* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y, y = x / ln
- * 2, with 1 / ln 2 as a single constant, by a polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12). The
- * relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in exp_negative. A
- * NaN stays NaN if the low bits that are shifted to the exponent are 0, as in every NaN that arithmetic produces. The
- * operations on the vectors are interleaved, because the operations on one vector depend on each other. */
+/* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y, where y = x
+ * / ln 2 with 1 / ln 2 as a single constant, by a polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12).
+ * The relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in
+ * exp_negative. A NaN stays NaN if the low bits that are shifted to the exponent are 0, as in every NaN that arithmetic
+ * produces. The operations on the N vectors are interleaved, because those on one vector depend on each other. */
 INLINE void exp_for_softmax(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, log2_e = 0x1.71547652b82fep0;
@@ -80,8 +80,8 @@ INLINE void exp_for_softmax(const int N, vector *x) {
     }
 }
 
-/* Replaces weights [count][LANES] by exp(weight - largest), with the largest weight of each lane; returns the sum of
- * each lane, added in order. */
+/* Replaces weights [count][LANES] by exp(weight - largest), where `largest` is the largest weight of the lane; returns
+ * the sum of each lane, added in the order of rows. */
 INLINE vector exp_weights(int count, vector largest, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     vector sum = {0};
@@ -106,8 +106,8 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
     return choose(largest == largest, sum, largest); /* NaN if any weight is NaN */
 }
 
-/* Replaces logits [count][H] of one query of H heads by the weights of exp_weights. H: a power of two, LANES at most;
- * writes whole vectors, with zeros after the last weight. */
+/* Replaces logits [count][H] of one query for H heads by exp(logit - the largest logit of the head). H: a power of two,
+ * at most LANES. Writes whole vectors, with zeros after the last weight. */
 INLINE void exp_heads(const int H, int count, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     const int whole = round_up(count * H, LANES);

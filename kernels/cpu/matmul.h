@@ -27,8 +27,8 @@ enum finish {
 enum {
     NARROW = 160,             /* a gradient [K][N] remains in the caches if K or N is at most this number */
     SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two parts fit in a second-level cache */
-    GRADIENT_ROWS = 168,      /* wide_weight_grad: maximum of rows whose products are summed before they go to dw */
-    GRADIENT_DEPTH = 256      /* wide_weight_grad: rows of dw whose factors are copied at once */
+    GRADIENT_ROWS = 168,      /* wide_weight_grad: maximum of rows of a and dy whose products are summed in registers */
+    GRADIENT_DEPTH = 256      /* wide_weight_grad: columns of a that are copied at once */
 };
 
 INLINE int is_wide(const int K, const int N) { return K > NARROW && N > NARROW; }
@@ -89,8 +89,9 @@ INLINE void end_tile(const int columns, const int N, const enum finish finish, c
     }
 }
 
-/* Adds the products of the next `depth` elements along K for all rows; partial sums lie in y, and the last slice
- * applies the finish. a, y, other: pointers to the first row. The next slice is prefetched evenly over all tiles. */
+/* Adds the products of a slice, `depth` elements along K, for all rows. y has the sums of the slices before; `last`:
+ * the sums are complete, and `finish` is applied. a, y, other: pointers to the first row. Each tile prefetches an equal
+ * part of the next slice. */
 INLINE void multiply_slice(int rows, const int K, const int N, int depth, const real *restrict a,
                            const real *restrict slice, real *y, const enum finish finish, const real *other, bool first,
                            bool last) {
@@ -154,7 +155,7 @@ INLINE void gradient_tile(int rows, const int columns, const int a_step, const r
     }
 }
 
-/* Packs `depth` columns of a, OUTER_ROWS at a time: packed[rows][OUTER_ROWS] = a[rows][OUTER_ROWS]; rows of a are K
+/* Copies `depth` columns of a, OUTER_ROWS at a time, each time to the next packed[rows][OUTER_ROWS]; rows of a are K
  * apart. */
 INLINE void pack_factors(int rows, const int K, int depth, const real *restrict a, real *restrict packed) {
     for (int m = 0; m < rows; m++)
@@ -164,7 +165,8 @@ INLINE void pack_factors(int rows, const int K, int depth, const real *restrict 
         }
 }
 
-/* Adds packed^T dy[rows][N] to some columns of dw[depth][N]; packed comes from pack_factors; dy is copied here. */
+/* Adds packed^T dy[rows][N] to `columns` vectors of the rows of dw[depth][N]; packed comes from pack_factors. These
+ * columns of dy are copied first. */
 INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
                             const real *restrict dy, real *restrict dw) {
     real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));
@@ -206,10 +208,10 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-/* dw[K][N] = (OUTER_STORE) or += (OUTER_ADD) a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, exactly `rows`
- * rows are read, and TILE, a divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are
- * then stored or added. With PREFETCH_GRADIENTS, lines of dw are prefetched before the rows are summed, because dw may
- * no longer be in the caches. */
+/* dw[K][N] = (OUTER_STORE) or += (OUTER_ADD) a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, and TILE, a
+ * divisor of K, is the number of rows of dw per tile. No rows beyond `rows` are read. Sums run over rows in order and
+ * are then stored or added. With PREFETCH_GRADIENTS, cache lines of dw are prefetched before the rows are summed,
+ * because dw may no longer be in the caches. */
 enum outer { OUTER_STORE, OUTER_ADD };
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {

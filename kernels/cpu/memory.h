@@ -1,10 +1,11 @@
-/* Steps of recurrent networks with a memory, forward and backward, for `rows` sequences at once. A step computes the
- * state as a simple RNN does (recurrence.h), except that the sums also contain the product of a cell of the memory with
- * a weight. Then the step changes the memory by values that are linear in the state.
+/* Steps of recurrent networks with a memory, a stack or a tape, forward and backward, for `rows` sequences at once. A
+ * step computes the state as a simple RNN does (recurrence.h), except that the sums also contain the product of the
+ * memory's first cell with a weight. Then the step changes the memory by values that are linear in the state.
  *
  * Cells have CELL_WIDTH numbers, a power of two that config.h defines. The product of a step's state with a weight has
- * M columns: first the N sums of the next step, then the heads, which change the memory. Arrays are row-major, without
- * gaps unless a distance between rows is given; N and M are constants in every call. Source: Deletang et al. 2023,
+ * M columns: first the N sums of the next step, then the heads: the value to write (or its first layer) and the logits
+ * of the actions. Arrays are row-major, without gaps unless a comment gives the distance between rows ("M apart": M
+ * elements from one row to the next); N and M are constants in every call. Source: Deletang et al. 2023,
  * "Neural Networks and the Chomsky Hierarchy", and their code. Reference: lh_ref_memory.
  */
 #ifndef LONGHAND_KERNELS_MEMORY_H
@@ -27,7 +28,7 @@ INLINE real sum_cell(cell x) {
 
 /* ---- the cell that a step reads ---- */
 
-/* sums[N] += the start of product[M] + read[CELL_WIDTH] weight[CELL_WIDTH][N], for each row. */
+/* sums[N] += the first N elements of product[M], plus read[CELL_WIDTH] weight[CELL_WIDTH][N], for each row. */
 INLINE void add_read(int rows, const int N, const int M, const real *product, const real *read, const real *weight,
                      real *restrict sums) {
     for (int m = 0; m < rows; m++, product += M, read += CELL_WIDTH, sums += N) {
@@ -93,23 +94,27 @@ INLINE void choose_actions_grad(const int count, const real *d, real *actions) {
 
 enum { STACK_ACTIONS = 3 }; /* push, pop, keep */
 
-/* The number of cells of a stack before step t, the first step being 0, that this or a later step can read: every step
- * fills one more cell, up to the stack's capacity, and the steps that follow can pop one cell each. */
+/* The number of cells of a stack before step t (counted from 0) that this step or a later one can read. A step fills
+ * one more cell, up to the stack's capacity, and each of the length - t steps from t on can pop one cell. */
 INLINE int count_stack_cells(int t, int length, int capacity) {
     int cells = t < length - t ? t : length - t;
     return cells < capacity ? cells : capacity;
 }
 
-/* The number of elements in a sequence's stack: its greatest number of cells and two empty cells, CELL_WIDTH each. */
+/* The number of elements of a sequence's stack: its largest number of cells plus two empty cells, CELL_WIDTH each. */
 INLINE int count_stack_numbers(int length, int capacity) {
     return (count_stack_cells(length / 2, length, capacity) + 2) * CELL_WIDTH;
 }
 
-/* heads [rows], M apart: on entry a cell to push and the logits of the actions, on return the cell with its bias, and
- * probabilities. before, after: stacks, `size` numbers apart, the first cell on top; they may be the same array. The
- * first `count` cells after the step are computed, each as a mean weighted by the probabilities of the actions: push
- * moves cell m - 1 (for the top, the pushed cell) to cell m, pop moves cell m + 1, keep leaves cell m. Two empty cells
- * follow. read [rows][CELL_WIDTH]: the top cells. */
+/* One step of the stacks of all rows.
+ *   heads          [rows], M apart: on entry a cell to push and the logits of the actions, both without biases; on
+ *                  return the cell with its bias, and probabilities
+ *   before, after  the stacks before and after the step, `size` elements apart, the first cell on top; they may be the
+ *                  same array
+ *   count          the number of cells of a stack that are computed; two empty cells follow
+ *   read           [rows][CELL_WIDTH]: the top cells after the step
+ * A cell becomes the mean of three cells, weighted by the probabilities of the actions: push moves cell m - 1 (for the
+ * top, the pushed cell) to cell m, pop moves cell m + 1 to cell m, keep leaves cell m. */
 INLINE void stack_step(int rows, const int M, int count, int size, const real *bias, const real *before,
                        real *restrict heads, real *after, real *restrict read) {
     for (int m = 0; m < rows; m++, heads += M, before += size, after += size, read += CELL_WIDTH) {
@@ -130,9 +135,9 @@ INLINE void stack_step(int rows, const int M, int count, int size, const real *b
     }
 }
 
-/* heads: on entry the values that stack_step left, on return the gradients of the product's columns. dstack [rows],
+/* heads: on entry the values that stack_step wrote, on return the gradients of the product's columns. dstack [rows],
  * `size` apart: on entry the gradients of the stack after the step, 0 beyond its cells, on return the gradients of the
- * stack before the step. count: number of cells of the larger of these two stacks. */
+ * stack before the step. count: the larger number of cells of these two stacks. */
 INLINE void stack_step_grad(int rows, const int M, int count, int size, const real *before, real *restrict heads,
                             real *restrict dstack) {
     for (int m = 0; m < rows; m++, heads += M, before += size, dstack += size) {
@@ -160,8 +165,8 @@ INLINE void stack_step_grad(int rows, const int M, int count, int size, const re
 
 enum { TAPE_ACTIONS = 5 }; /* stay, left, right, jump left, jump right */
 
-/* source[]: the cells that the moves of a circular tape bring to cell i; jump: the distance of a jump, below `cells`.
- * Returns the number of cells from i on whose sources are consecutive, too. */
+/* Writes to source[] the indices of the cells that the moves of a circular tape bring to cell i; jump: the distance of
+ * a jump, below `cells`. Returns a number n: for cells i to i + n - 1, all sources are consecutive, too. */
 INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     const int distance[TAPE_ACTIONS] = {0, 1, cells - 1, jump, cells - jump};
     int farthest = 0;
@@ -172,7 +177,8 @@ INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     return cells - farthest;
 }
 
-/* to[cells][CELL_WIDTH] = the mean of the tapes that the moves make of `from`, weighted by the moves' probabilities. */
+/* to[cells][CELL_WIDTH] = the mean of the tapes into which the moves change `from`, weighted by the probabilities of
+ * the moves. */
 INLINE void move_tape(int cells, int jump, const real *action, const real *restrict from, real *restrict to) {
     for (int i = 0, count; i < cells; i += count) {
         int source[TAPE_ACTIONS];
@@ -186,8 +192,8 @@ INLINE void move_tape(int cells, int jump, const real *action, const real *restr
     }
 }
 
-/* daction[k] = the gradient of the probability of move k: the scalar product of dto and the tape that the move makes of
- * `from`. */
+/* daction[k] = the gradient of the probability of move k: the scalar product of dto and the tape into which the move
+ * changes `from`. */
 INLINE void move_tape_grad(int cells, int jump, const real *from, const real *dto, real *daction) {
     cell sum[TAPE_ACTIONS] = {{0}};
     for (int i = 0, count; i < cells; i += count) {
@@ -214,9 +220,12 @@ INLINE void copy_head_grad(int rows, const int M, const int H, const real *dhidd
         for (int n = 0; n < H; n += LANES) store(dhead + n, load(dhidden + n));
 }
 
-/* actions [rows], M apart: on entry logits without biases, on return probabilities. before: tapes of `cells` cells,
- * whose first cell is replaced by `written`, whose rows are V apart; after: the moved tapes; read [rows][CELL_WIDTH]:
- * their first cells. */
+/* One step of the tapes of all rows.
+ *   written   [rows], V apart: the values to write
+ *   actions   [rows], M apart: on entry logits without biases, on return probabilities
+ *   before    tapes of `cells` cells; `written` replaces the first cell
+ *   after     the moved tapes
+ *   read      [rows][CELL_WIDTH]: the first cells of the moved tapes */
 INLINE void tape_step(int rows, const int M, const int V, int cells, int jump, const real *bias, const real *written,
                       real *actions, real *restrict before, real *restrict after, real *restrict read) {
     for (int m = 0; m < rows; m++, actions += M, written += V, read += CELL_WIDTH) {
@@ -229,9 +238,12 @@ INLINE void tape_step(int rows, const int M, const int V, int cells, int jump, c
     }
 }
 
-/* actions: on entry the values that tape_step left, on return the gradients of their logits. before: the tapes that
- * tape_step left. dafter: the gradients of the tapes after the step; dbefore: of the tapes before the first cell is
- * replaced; dwritten: of the values that replace the first cell. */
+/* The gradients of tape_step.
+ *   before    the tapes, with the written first cells
+ *   dafter    the gradients of the moved tapes
+ *   actions   on entry probabilities, on return the gradients of their logits
+ *   dbefore   the gradients of the tapes before the first cell is replaced
+ *   dwritten  the gradients of the values that replace the first cell */
 INLINE void tape_step_grad(int rows, const int M, const int V, int cells, int jump, const real *before,
                            const real *restrict dafter, real *actions, real *restrict dbefore, real *dwritten) {
     for (int m = 0; m < rows; m++, actions += M, dwritten += V) {

@@ -1,10 +1,10 @@
 /* Gaussian noise: on embeddings in evaluation (eval.by.noise), and as the start of the passes of a model.
  *
- * Element e = t * C + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step),
- * where the site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw and the place of the embedding. Two
- * words make two numbers (Box and Muller 1958). A word's upper 23 bits select the middle of one of 2^23 cells of
- * (0, 1), an exact float, so no number exceeds 5.8 deviations. An evaluation with several standard deviations uses the
- * same random numbers for each.
+ * Element e = t * C + c (token t, channel c) of example b takes number e % 4 of block e / 4 of the stream at counter
+ * (block, site, b, step). The site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw and the index of
+ * the embedding. Two words give two numbers (Box and Muller 1958). The upper 23 bits of a word select the middle of one
+ * of the 2^23 cells of (0, 1), an exact float, so no number exceeds 5.8 deviations. An evaluation with several standard
+ * deviations uses the same random numbers for each of them.
  * Reference: lh_ref_normal.
  */
 #ifndef LONGHAND_KERNELS_NOISE_H
@@ -16,8 +16,8 @@
 
 INLINE real noise_uniform(uint32_t word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* Writes deviation * a standard normal number to each element of row[width], or with `adds`, a constant in every call,
- * adds it. example: b; t: index of the token in the example; width: C, a multiple of 4. */
+/* Writes deviation * a standard normal number to each element of row[width]; `adds`, a constant in every call: adds the
+ * number instead. example: b; t: index of the token in the example; width: C, a multiple of 4. */
 INLINE void draw_normal(const bool adds, const lh_draw *draw, uint32_t site, uint32_t example, int t, int width,
                         real deviation, real *row) {
     const real turn = (real)6.283185307179586477; /* 2 pi */

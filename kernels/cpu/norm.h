@@ -4,10 +4,11 @@
  *   layer norm: xhat = (z - mean) rstd, rstd = 1 / sqrt(variance + 1e-5), variance biased, y = xhat scale + offset
  *   RMS norm: xhat = z rstd, rstd = 1 / sqrt(mean of z^2 + 1e-5), y = xhat scale
  *
- * Names: layer_norm and rms_norm take rows alone; [rms_]add_[dropout_]norm[_sum] take sums. _sum also stores z, for
- * models with a norm before each branch. The function <name>_grad computes the gradient: it writes dz from dy. For _sum
- * functions it adds to an existing dz, the gradient of the residual stream; <name>_grad_added does so for rows alone.
- * dz is the gradient of both residual and branch; with dropout, dbranch is the gradient of the branch.
+ * Names: layer_norm and rms_norm normalise rows x; [rms_]add_[dropout_]norm[_sum] normalise sums z. A function with
+ * _sum also stores z, for models with a norm before each branch. The function <name>_grad computes the gradient: it
+ * writes dz from dy. If <name> ends in _sum, it adds to an existing dz, the gradient of the residual stream;
+ * layer_norm_grad_added and rms_norm_grad_added also add to dz. dz is the gradient of both residual and branch; with
+ * dropout, dbranch is the gradient of the branch.
  *
  * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients are [C]. Functions add to the gradients of
  * scale and offset. dropout_keep writes keep; keep_scale = 1 / (1 - p). The backward pass reads xhat and rstd of the
@@ -45,7 +46,7 @@ INLINE void store_row(const int C, const vector *z, real *x) {
     for (int j = 0; j < C / LANES; j++) store(x + j * LANES, z[j]);
 }
 
-/* Stores the gradient of a sum, and the gradient of its branch through dropout. */
+/* Stores z, the gradient of a sum, in dz, and the gradient of the sum's branch, before its dropout, in dbranch. */
 INLINE void store_dropout_row(const int C, const vector *z, const int8_t *keep, real keep_scale, real *dz,
                               real *dbranch) {
     UNROLL

@@ -43,8 +43,8 @@ INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {
     }
 }
 
-/* d [rows][N]: on entry the gradients of the states, on return the gradients of the sums. later [rows][N]: further
- * gradients of the states, through the next step; NULL: there is none. */
+/* d [rows][N]: on entry the gradients of the states, on return the gradients of the sums. later [rows][N]: gradients
+ * that reach the states through the next step, to be added; NULL: there is no next step. */
 INLINE void rnn_step_grad(int rows, const int N, const real *states, const real *later, real *d) {
     for (int i = 0; i < rows * N; i += LANES) {
         vector dstate = load(d + i);
@@ -75,8 +75,8 @@ INLINE void lstm_step(int rows, const int N, const real *before, real *gates, re
 }
 
 /* gates [rows][4 N]: on entry the values that lstm_step wrote, on return the gradients of the sums. dstates [rows][N]:
- * the gradients of the states. dcells [rows][N]: on entry the gradients of the cells after the step (through later
- * steps only), on return the gradients of the cells before the step. */
+ * the gradients of the states. dcells [rows][N]: on entry the gradients that reach the cells after the step from later
+ * steps, without those through dstates; on return the gradients of the cells before the step. */
 INLINE void lstm_step_grad(int rows, const int N, const real *before, const real *cells, const real *dstates,
                            real *restrict dcells, real *restrict gates) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, dstates += N, dcells += N) {

@@ -1,9 +1,9 @@
-/* Products with sinusoids of position differences, without a vector per pair of query and key.
+/* Products of queries with sinusoids of position differences, without a vector for each pair of query and key.
  *
- * A row of C channels holds the sines and then the cosines of a position times C / 2 frequencies. Sines and cosines of
- * p - q are sums of products of sines and cosines of p and of q. So the product of a query, rotated by its position q,
- * with the row of p equals the product of the unrotated query with the row of p - q. A weight [C][D] maps a row to the
- * D channels of a head.
+ * The row of a position p has C channels: the sines, then the cosines, of p times C / 2 frequencies. Sines and cosines
+ * of p - q are sums of products of sines and cosines of p and of q. So a query that is rotated by its position q has
+ * the same product with the row of p as the unrotated query with the row of p - q. A weight [C][D] maps a row to the D
+ * channels of a head.
  */
 #ifndef LONGHAND_KERNELS_ROTATED_H
 #define LONGHAND_KERNELS_ROTATED_H
@@ -45,8 +45,8 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
     }
 }
 
-/* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions.
- * sinusoids: sines and cosines of the positions, `stride` elements from one channel to the next. */
+/* rotated [C][LANES] = LANES queries (columns of D channels) times the transposed weight, rotated by the positions of
+ * the queries. sinusoids: sines and cosines of the positions, `stride` elements from one channel to the next. */
 INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
                            const real *restrict sinusoids, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {
@@ -62,7 +62,7 @@ INLINE void rotate_queries(const int D, const int C, const vector *query, const 
     }
 }
 
-/* products [keys][LANES] of rotated queries with rows [keys][C], SIDE keys at a time. */
+/* Writes the products [keys][LANES] of LANES rotated queries with rows [keys][C], SIDE keys at a time. */
 INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *restrict rotated,
                            const real *restrict rows, real *restrict products) {
     for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {
@@ -79,8 +79,8 @@ INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *re
     }
 }
 
-/* Products of all keys, ROTATED_KEYS at a time, or ROTATED_KEYS - 1 if this computes fewer unused products. rows and
- * products have space up to a multiple of ROTATED_KEYS. */
+/* dot_rotated_by for all keys, ROTATED_KEYS at a time, or ROTATED_KEYS - 1 if this computes fewer unused products. rows
+ * and products have space up to a multiple of ROTATED_KEYS. */
 INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, const real *restrict rows,
                         real *restrict products) {
     const int fewer_keys = ROTATED_KEYS - 1;
@@ -89,15 +89,15 @@ INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, con
     else dot_rotated_by(C, ROTATED_KEYS, keys, rotated, rows, products);
 }
 
-/* The gradient [queries][C] of rotated queries from the gradients of products [keys][LANES]; queries is rounded up to a
- * multiple of ROTATED_SIDE. */
+/* Writes the gradients [queries][C] of rotated queries, from the gradients of products [keys][LANES]. The number of
+ * queries is rounded up to a multiple of ROTATED_SIDE. */
 INLINE void rotated_grad(const int C, int queries, int keys, const real *restrict dproducts, const real *restrict rows,
                          real *restrict drotated) {
     const int tile = widest_divisor(ROTATED_SIDE, OUTER_ROWS);
     outer_sums(keys, tile, round_up(queries, ROTATED_SIDE), LANES, C, dproducts, rows, drotated, OUTER_STORE);
 }
 
-/* Rotates a query's gradient back, in place, by the position whose sinusoids `row` holds. */
+/* Rotates the gradient of a query back, in place. row: the sinusoids of the query's position. */
 INLINE void rotate_back(const int C, const real *restrict row, real *restrict dquery) {
     real *restrict sine_parts = dquery, *restrict cosine_parts = dquery + C / 2;
     for (int m = 0; m < C / 2; m++) {
@@ -107,7 +107,7 @@ INLINE void rotate_back(const int C, const real *restrict row, real *restrict dq
     }
 }
 
-/* Multiplies rows of ROTATED_SIDE queries by the weight of a head that fills half a vector. */
+/* Multiplies ROTATED_SIDE rows x by the weight of a head whose D channels fill half a vector. */
 INLINE void multiply_interleaved(const int D, const int C, const real *restrict x, const real *restrict weight,
                                  real *restrict output) {
     vector sum[ROTATED_SIDE];

@@ -52,9 +52,9 @@ INLINE vector positions_from(const int32_t *position, int i, int T) {
     return x;
 }
 
-/* A line of pairs that a mask opens: of S keys, query i sees key number `keys` * S + `first` + `step` * i. If several
- * lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask: all up to
- * its own). Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: with S keys, query i sees the key with index `keys` * S + `first` + `step` * i. If
+ * several lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask:
+ * all keys up to its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first;
     real value; /* added to the score of the pair */
@@ -66,9 +66,9 @@ INLINE int find_line_key(const opened_line *line, const bool causal, int S, int 
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;
 }
 
-/* Finds a range of keys, *begin to *end - 1, that contains every key seen by LANES of T queries, from `first` on.
- * *begin and *end are rounded to multiples of 8, *end at most to S. lines, lines_end: the first line and the end of the
- * lines. corner: query 0 also sees the last key, with value 0. */
+/* Finds a range of keys, *begin to *end - 1, that contains every key that the queries `first` to first + LANES - 1, as
+ * far as they are below T, see. *begin is rounded down and *end rounded up to a multiple of 8, but at most S. lines,
+ * lines_end: pointers to the first line and past the last line. corner: query 0 also sees the last key, value 0. */
 INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, const bool corner, const bool causal,
                        int T, int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;

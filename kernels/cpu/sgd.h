@@ -3,9 +3,9 @@
  *   g' = g min(1, max_norm / norm);  p -= rate g'
  *   with momentum: s = momentum s + g';  p -= rate s
  *
- * Source: Sutskever et al. 2013, as PyTorch's SGD without dampening does it: the rate scales the sum s and not the
- * gradients added to s, so a change of the rate does not change s. References: lh_ref_sgd_update,
- * lh_ref_momentum_update.
+ * where rate is the learning rate. Source: Sutskever et al. 2013, as PyTorch's SGD without dampening does it: the rate
+ * scales the sum s and not the gradients added to s, so a change of the rate does not change s. References:
+ * lh_ref_sgd_update, lh_ref_momentum_update.
  */
 #ifndef LONGHAND_KERNELS_SGD_H
 #define LONGHAND_KERNELS_SGD_H

@@ -1,5 +1,6 @@
-/* Stick-breaking attention of LANES queries at once, one row [LANES] per key. A query has a stick of length 1. From the
- * nearest key on, a key takes the share `match` (chances.h) of the remaining length; this piece is its weight.
+/* Stick-breaking attention of LANES queries at once, one row [LANES] per key. A query has a stick of length 1. The keys
+ * take pieces of the stick, the nearest key first: a key's weight is `match`, the chance that it matches the query
+ * (chances.h), times the remaining length.
  */
 #ifndef LONGHAND_KERNELS_STICK_H
 #define LONGHAND_KERNELS_STICK_H
@@ -23,7 +24,8 @@ INLINE vector break_stick(const int N, const vector *x, bits sees, vector stick,
 }
 
 /* The gradient of a logit. gain: the key's weight times the gradient of this weight, 0 for a query that does not see
- * the key; farther: the sum of the gains of the farther keys and of the stick that remains after all keys. */
+ * the key; farther: the sum of the gains of all farther keys, and of the gain of the stick that remains after all
+ * keys. */
 INLINE vector stick_grad(vector x, bits sees, vector gain, vector farther) {
     vector match, miss, factor;
     compute_chances(1, &x, &match, &miss, &factor);

@@ -38,7 +38,7 @@ enum {
 /* Vectors have the alignment of real and may alias real, because loads and stores use pointers to real. */
 typedef real vector __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 typedef real_bits bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
-/* Unsigned lanes, for sums that may wrap. */
+/* Unsigned lanes, for sums that may wrap around. */
 typedef real_unsigned_bits unsigned_bits __attribute__((vector_size(LH_VECTOR_BYTES), aligned(REAL_BYTES), may_alias));
 
 INLINE vector load(const real *p) { return *(const vector *)p; }
@@ -46,7 +46,7 @@ INLINE void store(real *p, vector x) { *(vector *)p = x; }
 INLINE void add_at(real *p, vector x) { store(p, load(p) + x); }
 INLINE vector broadcast(real x) { return x - (vector){0}; }
 
-/* Lanes of a where mask is -1, of b where it is 0; gcc 12 has no vector ?: in C. */
+/* Lanes of a where mask is -1, lanes of b where it is 0; gcc 12 has no vector ?: in C. keep_where: 0 instead of b. */
 INLINE vector choose(bits mask, vector a, vector b) { return (vector)(((bits)a & mask) | ((bits)b & ~mask)); }
 INLINE vector keep_where(bits mask, vector a) { return (vector)((bits)a & mask); }
 
@@ -100,7 +100,7 @@ INLINE vector shuffle(vector a, vector b, bits source_lane) {
 #endif
 }
 
-/* Exchanges every two lanes whose indices differ only in one binary digit, whose value is `bit` (1, 2, 4, ...). */
+/* Exchanges each lane i with lane i ^ bit; bit is 1, 2, 4, ... */
 INLINE vector exchange_lanes(vector x, int bit) {
     bits source_lane;
     UNROLL

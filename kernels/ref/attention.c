@@ -45,6 +45,7 @@ static void apply_softmax(int count, double *x) {
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
+/* An element of an array that is 0 everywhere if x is NULL. */
 static double get_element(const double *x, int i) { return x ? x[i] : 0; }
 
 static double get_temperature(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
@@ -90,8 +91,8 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(rotated_k);
 }
 
-/* Adds the gradients of a pair of a query and a key. dlogit: the gradient of the logit, divided by the divisor of the
- * logit's products; q, k: rotated; dq, dk: gradients of the rotated query and key. */
+/* Adds the gradients of a pair of a query and a key. dlogit: the gradient of the logit, already divided by the divisor
+ * of products; q, k: rotated; dq, dk: gradients of the rotated query and key. */
 static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                           double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
@@ -121,15 +122,15 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
     memset(dv, 0, (size_t)S * C * sizeof *dv);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
-            const double *row = weights + ((size_t)h * T + i) * S, *go = dout + i * C + h * D;
+            const double *row = weights + ((size_t)h * T + i) * S, *dquery_out = dout + i * C + h * D;
             double mean = 0;
             for (int j = 0; j < S; j++)
-                mean += row[j] * get_keep_factor(shape, h, i, j) * dot(D, go, v + j * C + h * D);
+                mean += row[j] * get_keep_factor(shape, h, i, j) * dot(D, dquery_out, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double keep = get_keep_factor(shape, h, i, j), dp = keep * dot(D, go, v + key);
+                double keep = get_keep_factor(shape, h, i, j), dp = keep * dot(D, dquery_out, v + key);
                 double dscore = row[j] * (dp - mean) / get_temperature(shape);
-                for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * go[d];
+                for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * dquery_out[d];
                 add_pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / get_divisor(shape), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }

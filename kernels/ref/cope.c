@@ -5,7 +5,7 @@
 #include "kernels/ref/ref.h"
 #include "kernels/ref/scalar.h"
 
-/* Whether the count of key j contains the gate of key s, for query i. */
+/* Whether the gate of key s is part of the count of key j, for query i. */
 static bool is_counted(const lh_ref_cope *shape, int i, int j, int s) {
     if (shape->mistake == LH_REF_COUNTED_FROM_START) return s <= j;
     return s >= j && s <= i - (shape->mistake == LH_REF_OWN_GATE_LEFT_OUT);
@@ -52,13 +52,14 @@ static void visit_queries(const lh_ref_cope *shape, const double *q, const doubl
     free(count);
 }
 
-/* Pointers of one call. */
+/* Arguments of one call, for the functions that visit_queries calls. */
 typedef struct pass {
     const lh_ref_cope *shape;
     const double *q, *k, *dscore;
     double *score, *dq, *dk, *dtable;
 } pass;
 
+/* Returns a row of the table. */
 static const double *get_vector(const pass *p, double row) { return p->shape->table + (int)row * p->shape->head_width; }
 
 static void add_terms(void *context, int h, const query_row *row) {
@@ -77,7 +78,7 @@ void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *
     visit_queries(shape, q, k, add_terms, &p);
 }
 
-/* Adds the gradients of gate s, whose own gradient is dgate. */
+/* Propagates dgate, the gradient of gate s, to the query and the key. */
 static void add_gate_grad(const pass *p, int h, const query_row *row, int s, double dgate) {
     int D = p->shape->head_width, key = (s * p->shape->heads + h) * D;
     double dproduct = dgate * row->gate[s] * (1 - row->gate[s]) * get_gate_scale(p->shape);

@@ -29,8 +29,8 @@ double lh_ref_geometric_row(int tokens, int query, const double *logit, double *
     return total;
 }
 
-/* For weight A_j of key j: log A_j = log P_j + the sum of log(1 - P_k) over the keys k that the query tries before j.
- * With respect to the logit of P, the derivative of log P is 1 - P, and the derivative of log(1 - P) is -P. */
+/* A_j is the weight of key j: log A_j = log P_j + the sum of log(1 - P_k) over the keys k that the query tries before
+ * j. The derivatives with respect to the logit of a key are 1 - P for log P, and -P for log(1 - P). */
 void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
                                double *dlogit) {
     for (int m = 0; m < tokens; m++) {

@@ -7,17 +7,19 @@
 
 enum { LAYERS = 3 };
 
-/* All steps of a sequence. C cells of W numbers; A actions; jump: distance of a tape's jump, in cells. */
+/* All steps of a sequence. */
 typedef struct steps {
-    int T, N, C, W, A, jump;
+    int T, N;              /* number of steps, width of the state */
+    int C, W;              /* cells of the memory, width of a cell */
+    int A, jump;           /* number of actions; distance of a tape's jump, in cells */
     double *h;             /* [T][N] states */
     double *memory;        /* [T + 1][C][W] memory before the first step and after each */
     double *value[LAYERS]; /* [T][columns] outputs of the layers that compute the written value; NULL: no such layer */
     double *action;        /* [T][A] probabilities */
 } steps;
 
-/* Returns the weight of a layer that computes the written value, or NULL if there is no such layer. The layer's bias is
- * the tensor after the weight. */
+/* Returns the weight of one of the layers that compute the written value, or NULL if there is no such layer. The
+ * layer's bias is the tensor after the weight. */
 static const lh_ref_tensor *get_layer(const tape_entry *entry, int layer) {
     return layer < LAYERS ? get_tensor(entry, LH_REF_VALUE + 2 * layer) : NULL;
 }
@@ -70,8 +72,8 @@ static void add_linear_grad(int K, int N, const double *x, const double *w, cons
     }
 }
 
-/* Returns the previous place of the cell that an action of a stack moves to place c; C: the cell is the written value;
- * -1: the cell is empty. */
+/* Returns the index of the cell whose content an action of a stack moves to cell c; C: cell c gets the written value;
+ * -1: cell c becomes empty. */
 static int find_source_of_stack(int action, int c, int C) {
     enum { PUSH, POP };
     if (action == PUSH) return c > 0 ? c - 1 : C;
@@ -79,8 +81,8 @@ static int find_source_of_stack(int action, int c, int C) {
     return c;
 }
 
-/* Returns the same for an action of a stack or a tape. The written value replaces a tape's first cell before the tape
- * moves. */
+/* Returns the index of find_source_of_stack for an action of a stack or a tape. The written value replaces a tape's
+ * first cell before the tape moves. */
 static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     enum { STAY, LEFT, RIGHT, JUMP_LEFT, JUMP_RIGHT };
     if (kind == LH_REF_STACK_RNN) return find_source_of_stack(action, c, s->C);
@@ -93,12 +95,14 @@ static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     return from > 0 ? from : s->C;
 }
 
+/* Returns the new content of cell c after an action in step t. */
 static const double *get_source(lh_ref_cell kind, const steps *s, int t, int action, int c) {
     static const double empty[64] = {0};
     int from = find_source(kind, s, action, c);
     return from < 0 ? empty : from == s->C ? get_value(s, t) : s->memory + (t * s->C + from) * s->W;
 }
 
+/* Computes the probabilities of the actions: the softmax of a linear layer of the state h. */
 static void choose_actions(const tape_entry *entry, const steps *s, const double *h, double *action) {
     double max_logit = -INFINITY, total = 0;
     add_linear(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), get_parameter(entry, LH_REF_ACTIONS_BIAS), action);
@@ -107,7 +111,7 @@ static void choose_actions(const tape_entry *entry, const steps *s, const double
     for (int a = 0; a < s->A; a++) action[a] /= total;
 }
 
-/* Computes the value to write. All layers except the last are rectified. */
+/* Computes the value that step t writes. All layers except the last are rectified. */
 static void make_value(const tape_entry *entry, const steps *s, int t, const double *h) {
     const double *x = h;
     for (int i = 0; get_layer(entry, i); i++) {
@@ -163,8 +167,8 @@ static steps run_steps(const run *r, const tape_entry *entry) {
     return s;
 }
 
-/* Adds the gradients through the changes of the memory in step t to dh. dnext: the gradient of the memory after the
- * step; dprevious, zero at first, receives the gradient of the memory before the step. */
+/* Propagates the gradient of the memory after step t, dnext: adds to dh, the gradient of the state, and to dprevious,
+ * the gradient of the memory before the step. */
 static void change_memory_grad(const tape_entry *entry, const steps *s, int t, const double *dnext, double *dprevious,
                                double *dh) {
     int C = s->C, W = s->W;
@@ -203,7 +207,7 @@ void lh_ref_memory_backward(run *r, tape_entry *entry) {
     double *dmemory = allocate_doubles(numbers), *dh = allocate_doubles((size_t)N);
     for (int t = s.T - 1; t >= 0; t--) {
         const uint16_t *token = r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens + (size_t)t;
-        double *dprevious = allocate_doubles(numbers), *dbefore = allocate_doubles((size_t)N);
+        double *dprevious = allocate_doubles(numbers), *dprevious_h = allocate_doubles((size_t)N);
         add((size_t)N, dh, out->d + t * N);
         change_memory_grad(entry, &s, t, dmemory, dprevious, dh);
         for (int n = 0; n < N; n++) dh[n] = s.h[t * N + n] > 0 ? dh[n] : 0;
@@ -213,12 +217,12 @@ void lh_ref_memory_backward(run *r, tape_entry *entry) {
         add_linear_grad(s.W, N, s.memory + t * s.C * s.W, get_parameter(entry, LH_REF_READ), dh, dprevious,
                         get_gradient(entry, LH_REF_READ), NULL);
         if (t > 0)
-            add_linear_grad(N, N, s.h + (t - 1) * N, get_parameter(entry, LH_REF_RECURRENT), dh, dbefore,
+            add_linear_grad(N, N, s.h + (t - 1) * N, get_parameter(entry, LH_REF_RECURRENT), dh, dprevious_h,
                             get_gradient(entry, LH_REF_RECURRENT), NULL);
         memcpy(dmemory, dprevious, numbers * sizeof *dmemory);
-        memcpy(dh, dbefore, (size_t)N * sizeof *dh);
+        memcpy(dh, dprevious_h, (size_t)N * sizeof *dh);
         free(dprevious);
-        free(dbefore);
+        free(dprevious_h);
     }
     free(dmemory);
     free(dh);

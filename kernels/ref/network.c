@@ -78,10 +78,10 @@ static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node
     return r->frames[r->frame_count++] = frame;
 }
 
-/* Calls the observer for a repetition of a block; `from`: its first entry of the tape. */
-static void call_observer(const run *r, int layer, const node *input, const node *output, int from) {
+/* Calls the observer for a repetition of a block. first_entry: index in the tape of the repetition's first entry. */
+static void call_observer(const run *r, int layer, const node *input, const node *output, int first_entry) {
     lh_ref_layer_values values = {.input = input->x, .output = output->x};
-    for (int i = r->length - 1; i >= from; i--) {
+    for (int i = r->length - 1; i >= first_entry; i--) {
         if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
         values.cross = values.attention;
         values.scores = r->tape[i].attention.logits;
@@ -94,7 +94,7 @@ static void call_observer(const run *r, int layer, const node *input, const node
 typedef struct scope_repetition {
     node **values;
     lh_ref_tensor *tensors;
-    int layer, use;
+    int layer, index; /* index: the repetition of the scope */
     uint32_t site;
 } scope_repetition;
 
@@ -110,7 +110,7 @@ static void execute(run *r, const lh_ref_operation *op, const scope_repetition *
                           .values = repetition->values,
                           .tensors = repetition->tensors,
                           .layer = repetition->layer,
-                          .use = repetition->use,
+                          .repetition = repetition->index,
                           .site = repetition->site};
     lh_ref_forward[op->kind](r, entry);
 }
@@ -145,18 +145,21 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
     node *input = outer->values[op->x[0]];
     int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
-    int times = block->times ? block->times : block->repetitions * loops;
+    int times = block->times ? block->times : block->repetitions * loops; /* runs of the block in this call */
     if (block->has_losses && r->batch->backward) r->losses = loops;
-    for (int use = outer->use * times; use < (outer->use + 1) * times; use++) {
-        if (block->loops > 1 && !block->times && use > 0 && use == r->batch->free_passes * block->repetitions)
-            input = copy_node(r, input);
-        int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
-        scope_repetition repetition = {make_frame(r, block, outer->values, input), r->model->tensors + first,
-                                       block->is_group ? r->layers : r->layers++, use, (uint32_t)(block->site + use)};
+    for (int i = outer->index * times; i < (outer->index + 1) * times; i++) {
+        if (block->loops > 1 && !block->times && i > 0 && i == r->batch->free_passes * block->repetitions)
+            input = copy_node(r, input); /* no gradient flows to the loops before */
+        int first_tensor = block->first_tensor + i % block->repetitions * block->tensor_count, first_entry = r->length;
+        scope_repetition repetition = {.values = make_frame(r, block, outer->values, input),
+                                       .tensors = r->model->tensors + first_tensor,
+                                       .layer = block->is_group ? r->layers : r->layers++,
+                                       .index = i,
+                                       .site = (uint32_t)(block->site + i)};
         run_scope(r, block, &repetition);
         node *output = repetition.values[block->last];
-        if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, from);
-        if (r->losses > 0 && block->has_losses && use + 1 < times) add_loss(r, op, outer, output);
+        if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, first_entry);
+        if (r->losses > 0 && block->has_losses && i + 1 < times) add_loss(r, op, outer, output);
         input = output;
     }
     outer->values[op->out] = input;
@@ -165,7 +168,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
 /* Runs the forward pass of a sequence and returns its loss. */
 static double run_forward(run *r) {
     const lh_ref_scope *network = r->model->network->scopes;
-    scope_repetition repetition = {make_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
+    scope_repetition repetition = {.values = make_frame(r, network, NULL, NULL), .tensors = r->model->tensors};
     run_scope(r, network, &repetition);
     return r->loss;
 }

@@ -5,8 +5,8 @@
  * table). The forward pass records its operations, and the backward pass executes the record in reverse. There are no
  * fused operations, no derivation rules, no shared buffers and no packed weights.
  *
- * Dropout uses the sites of training, or of evaluation for an evaluation batch (rng.h). An evaluation batch may have
- * noise on its embeddings.
+ * The dropout of a batch has the random numbers of training or of evaluation (lh_ref_batch.dropping, rng.h). A batch of
+ * an evaluation may have noise on its embeddings.
  */
 #ifndef LONGHAND_KERNELS_REF_NETWORK_H
 #define LONGHAND_KERNELS_REF_NETWORK_H
@@ -90,7 +90,8 @@ typedef struct lh_ref_operation {
     lh_ref_nonlinearity f;
     lh_ref_cell cell; /* recur: kind of recurrence */
     int cells;        /* recur: number of cells of the memory; 0: no limit */
-    bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
+    bool is_rms;      /* norm: RMS norm, else layer norm */
+    bool is_tied;     /* classify: the weight of the logits is the table of tokens */
     int first_class;  /* row of the tied table that belongs to class 0 */
     double scale;     /* factor of embedded vectors, and of noise */
     int blanks;       /* tokens below this number have no row of the table: their vector is zero */
@@ -102,7 +103,7 @@ typedef struct lh_ref_operation {
     int grid;          /* sinusoids: tokens in a row of a grid; half the channels encode the column, the others the row.
                         * 0: all channels encode the position */
     double rate;       /* dropout rate; 0: no dropout */
-    int place;         /* index of the dropout site in the scope */
+    int dropout_site;  /* index of the operation's dropout site in the scope */
     int family, block; /* indices in lh_ref_network.families and .scopes */
 } lh_ref_operation;
 
@@ -146,8 +147,8 @@ typedef struct lh_ref_family {
     int clip, farthest; /* Shaw: distances -clip .. farthest have rows of the table */
     bool divided;       /* CoPE: terms of counts are divided by sqrt(head_width) */
     lh_ref_cope_mistake mistake;
-    bool scored;    /* the batch's score is added to the logits */
-    int gate_sign;  /* sign in lh_ref_forget; FoX: 1; CABLE: -1, products of logits have no divisor; 0: no gates */
+    bool has_score; /* the batch's score is added to the logits */
+    int gate_sign;  /* `sign` of lh_ref_forget: 1 for FoX; -1 for CABLE, whose logits are not divided; 0: no gates */
     bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
     lh_ref_grape_mistake grape_mistake;
     double temperature;         /* divisor of the softmax's logits */
@@ -181,7 +182,7 @@ typedef struct lh_ref_network {
     const char *id; /* id of the spec */
     lh_ref_noise noise;
     int classes;
-    int places; /* greatest number of dropout sites of a scope */
+    int dropout_sites; /* the largest number of dropout sites in a scope */
     int tensor_count, family_count, scope_count;
     const lh_ref_shape *tensors;
     const lh_ref_family *families;
@@ -219,12 +220,12 @@ typedef struct lh_ref_observer {
 
 /* Positions of a family's tokens, if streams have separate random positions; they replace the batch's positions and
  * distances. */
-typedef struct lh_ref_places {
+typedef struct lh_ref_family_positions {
     int layers;                 /* rows of positions: one for each layer, or 1: all layers share one row */
     const int32_t *query, *key; /* query: [layers][queries]; key: [layers][keys] */
     const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
     const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */
-} lh_ref_places;
+} lh_ref_family_positions;
 
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
@@ -237,10 +238,10 @@ typedef struct lh_ref_batch {
     const uint16_t *label;  /* [sequences][labels] */
     const uint16_t *place;  /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
     const uint8_t *mask;    /* [sequences][labels] 0: the label is not in the loss; NULL: all are */
-    const int32_t *positions; /* [draws][tokens]; two streams: [1][tokens of the longer stream] */
-    int draws;                /* rows of positions: 1 for all layers, or one per layer, the first also for embeddings */
+    const int32_t *positions; /* [position_rows][tokens]; two streams: [1][tokens of the longer stream] */
+    int position_rows;        /* 1: all layers share the row; else a row per layer, the first also for embeddings */
     const int32_t *distances; /* [query][key] signed, for all layers; NULL: key - query */
-    const lh_ref_places *places;       /* [families] replaces positions and distances; NULL: no replacement */
+    const lh_ref_family_positions *family_positions; /* [families] replaces positions and distances; NULL: nothing */
     const int32_t *input_positions[2]; /* [streams] of [tokens]: positions of added vectors; NULL: `positions` */
     const double *score;               /* [heads][query][key] added to the scaled logits of every layer; NULL: none */
     const double *const *scores;       /* [families] replaces score if lengths differ; NULL: score is used */

@@ -11,22 +11,22 @@ static const lh_ref_family *get_family(const run *r, const tape_entry *entry) {
 static int count_keys(const tape_entry *entry) { return get_input(entry, 1)->rows; }
 
 /* Returns the positions of the attention's family; NULL: the batch's positions and distances apply. */
-static const lh_ref_places *get_places(const run *r, const tape_entry *entry) {
-    return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
+static const lh_ref_family_positions *get_family_positions(const run *r, const tape_entry *entry) {
+    return r->batch->family_positions ? &r->batch->family_positions[entry->op->family] : NULL;
 }
 
-/* Returns the row of `places` for an attention: the index of the block's repetition, or 0 if all layers share a
+/* Returns the row of `positions` for an attention: the index of the block's repetition, or 0 if all layers share a
  * row. */
-static int choose_row(const lh_ref_places *places, const tape_entry *entry) {
-    return places->layers > 1 ? entry->use : 0;
+static int choose_row(const lh_ref_family_positions *positions, const tape_entry *entry) {
+    return positions->layers > 1 ? entry->repetition : 0;
 }
 
 /* Returns distances [query][key]; NULL: every distance is key - query. */
 static const int32_t *get_distances(const run *r, const tape_entry *entry) {
-    const lh_ref_places *places = get_places(r, entry);
-    if (!places) return r->batch->distances;
-    return places->distances
-               ? places->distances + choose_row(places, entry) * get_output(entry)->rows * count_keys(entry)
+    const lh_ref_family_positions *positions = get_family_positions(r, entry);
+    if (!positions) return r->batch->distances;
+    return positions->distances
+               ? positions->distances + choose_row(positions, entry) * get_output(entry)->rows * count_keys(entry)
                : NULL;
 }
 
@@ -79,6 +79,7 @@ static void add_relative_grad(const run *r, const tape_entry *entry, const doubl
     free(sinusoid);
 }
 
+/* Whether a query sees a key by the limits `left` and `right`. */
 static bool is_in_window(const lh_ref_family *family, int query, int key) {
     return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
 }
@@ -119,7 +120,8 @@ static double get_line_value(const lh_ref_family *family, int head, int query, i
     return value;
 }
 
-/* Whether the mask opens a pair, not counting the rule that a query without open keys sees all keys. */
+/* Whether a pair is open: whether the mask makes the key visible to the query before the rule that a query without open
+ * keys sees all keys. */
 static bool is_open(const lh_ref_family *family, int head, int query, int key, int S) {
     return is_in_window(family, query, key) && is_near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
@@ -136,12 +138,13 @@ static double get_mask_value(const lh_ref_family *family, int head, int query, i
     return has_lines(family) ? get_line_value(family, head, query, key, S) : 0;
 }
 
+/* Returns the score of the batch for an attention [heads][query][key], or NULL. */
 static const double *get_batch_score(const run *r, const tape_entry *entry) {
-    const lh_ref_places *places = get_places(r, entry);
-    if (!get_family(r, entry)->scored) return NULL;
-    if (places && places->score)
-        return places->score +
-               choose_row(places, entry) * get_family(r, entry)->heads * get_output(entry)->rows * count_keys(entry);
+    const lh_ref_family_positions *positions = get_family_positions(r, entry);
+    if (!get_family(r, entry)->has_score) return NULL;
+    if (positions && positions->score)
+        return positions->score +
+               choose_row(positions, entry) * get_family(r, entry)->heads * get_output(entry)->rows * count_keys(entry);
     return r->batch->scores ? r->batch->scores[entry->op->family] : r->batch->score;
 }
 
@@ -270,16 +273,17 @@ static void compute_rotation(const run *r, const tape_entry *entry, int rows, co
 }
 
 static void make_rotation(const run *r, tape_entry *entry) {
-    const lh_ref_places *places = get_places(r, entry);
+    const lh_ref_family_positions *positions = get_family_positions(r, entry);
     attention_values *values = &entry->attention;
     int T = get_output(entry)->rows, S = count_keys(entry);
-    if (places) {
-        int row = choose_row(places, entry);
-        compute_rotation(r, entry, T, places->query + row * T, &values->cosine, &values->sine);
-        compute_rotation(r, entry, S, places->key + row * S, &values->key_cosine, &values->key_sine);
+    if (positions) {
+        int row = choose_row(positions, entry);
+        compute_rotation(r, entry, T, positions->query + row * T, &values->cosine, &values->sine);
+        compute_rotation(r, entry, S, positions->key + row * S, &values->key_cosine, &values->key_sine);
     } else {
-        const int32_t *positions = r->batch->positions + (r->batch->draws > 1 ? entry->layer * r->batch->tokens : 0);
-        compute_rotation(r, entry, T > S ? T : S, positions, &values->cosine, &values->sine);
+        int row = r->batch->position_rows > 1 ? entry->layer : 0;
+        compute_rotation(r, entry, T > S ? T : S, r->batch->positions + row * r->batch->tokens, &values->cosine,
+                         &values->sine);
     }
 }
 
@@ -334,7 +338,7 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
                              .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
                              .position_bias = get_gradient(entry, LH_REF_POSITION_BIAS),
-                             .score = family->scored ? r->batch->score_gradient : dscore};
+                             .score = family->has_score ? r->batch->score_gradient : dscore};
     lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
                        &grad);
     if (shape.relative) add_relative_grad(r, entry, grad.relative);

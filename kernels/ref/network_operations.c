@@ -6,15 +6,15 @@
 
 void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, const double *x, double *y) {
     const lh_ref_batch *batch = r->batch;
-    uint32_t place = (uint32_t)entry->op->place;
+    uint32_t dropout_site = (uint32_t)entry->op->dropout_site;
     if (batch->dropping == LH_REF_NO_DROPOUT || entry->op->rate <= 0) {
         memmove(y, x, count * sizeof *y);
         return;
     }
-    uint32_t site_word =
-        batch->dropping == LH_REF_IN_EVALUATION
-            ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw, (uint32_t)r->model->network->places * entry->site + place)
-            : lh_site(LH_DOMAIN_DROPOUT, entry->site, place);
+    uint32_t site_word = batch->dropping == LH_REF_IN_EVALUATION
+                             ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw,
+                                       (uint32_t)r->model->network->dropout_sites * entry->site + dropout_site)
+                             : lh_site(LH_DOMAIN_DROPOUT, entry->site, dropout_site);
     lh_ref_dropout site = {batch->key, batch->step, site_word, entry->op->rate};
     lh_ref_drop(&site, batch->first_example + (uint32_t)r->sequence, (int)count, x, y);
 }
@@ -37,17 +37,17 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     int parts = op->grid > 0 ? 2 : 1, part_width = width / parts;
     if (op->period > 0) position %= op->period;
     for (int i = 0; i < parts; i++) {
-        int number = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
-        lh_ref_sinusoid(part_width, number, vector + i * part_width);
+        int part_position = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
+        lh_ref_sinusoid(part_width, part_position, vector + i * part_width);
         if (op->interleaved) interleave(part_width, vector + i * part_width);
     }
 }
 
-/* Returns the positions whose vectors an operation adds to tokens: the row of its layer if layers have separate
- * rows. */
+/* Returns the positions whose vectors an operation adds to tokens. In a block they are the row of its layer, if the
+ * batch has a row for each layer. */
 static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
-    bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->draws > 1;
+    bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->position_rows > 1;
     return input_positions ? input_positions : r->batch->positions + (by_layer ? entry->layer * r->batch->tokens : 0);
 }
 
@@ -85,8 +85,8 @@ static void add_noise(const run *r, const tape_entry *entry, node *out) {
     for (int t = 0; t < out->rows && batch->noise > 0; t++) {
         double *row = out->x + t * out->width, squares = 0;
         for (int c = 0; c < out->width; c++) squares += row[c] * row[c];
-        bool relative = r->model->network->noise == LH_REF_RELATIVE_NOISE;
-        double deviation = batch->noise * (relative ? sqrt(squares / out->width) : 1);
+        bool is_relative = r->model->network->noise == LH_REF_RELATIVE_NOISE;
+        double deviation = batch->noise * (is_relative ? sqrt(squares / out->width) : 1);
         for (int c = 0; c < out->width; c++)
             row[c] +=
                 deviation * lh_ref_normal(batch->key, batch->step, site, batch->first_example + (uint32_t)r->sequence,
@@ -133,6 +133,7 @@ static void leave_zeros(run *r, tape_entry *entry) {
     (void)entry;
 }
 
+/* Writes the noise from which a model with passes starts. */
 static void noise_forward(run *r, tape_entry *entry) {
     const lh_ref_batch *batch = r->batch;
     node *out = get_output(entry);
@@ -226,7 +227,7 @@ static void norm_forward(run *r, tape_entry *entry) {
     (void)r;
     node *x = get_input(entry, 0), *out = get_output(entry);
     const double *scale = get_parameter(entry, LH_REF_SCALE);
-    if (entry->op->rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
+    if (entry->op->is_rms) lh_ref_rms_norm(x->rows, x->width, x->x, scale, out->x);
     else lh_ref_layer_norm(x->rows, x->width, x->x, scale, get_parameter(entry, LH_REF_OFFSET), out->x);
 }
 
@@ -235,7 +236,7 @@ static void norm_backward(run *r, tape_entry *entry) {
     node *x = get_input(entry, 0), *out = get_output(entry);
     double *dx = allocate_doubles(count_elements(x)), *dscale = get_gradient(entry, LH_REF_SCALE);
     const double *scale = get_parameter(entry, LH_REF_SCALE);
-    if (entry->op->rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
+    if (entry->op->is_rms) lh_ref_rms_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale);
     else lh_ref_layer_norm_grad(x->rows, x->width, x->x, scale, out->d, dx, dscale, get_gradient(entry, LH_REF_OFFSET));
     add(count_elements(x), x->d, dx);
     free(dx);
@@ -260,8 +261,8 @@ static void sum_backward(run *r, tape_entry *entry) {
 
 /* Returns the index of the weight of class v for channel c: in a tensor [width][classes], or in the tied table. */
 static int get_weight_index(const run *r, const tape_entry *entry, int c, int v) {
-    return entry->op->tied ? (entry->op->first_class + v) * get_input(entry, 0)->width + c
-                           : c * r->model->network->classes + v;
+    return entry->op->is_tied ? (entry->op->first_class + v) * get_input(entry, 0)->width + c
+                              : c * r->model->network->classes + v;
 }
 
 /* Copies the weight of the logits to [width][classes]; the caller frees the copy. */
@@ -292,9 +293,9 @@ static double compute_loss(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0, *first_d = d;
     for (int i = 0; i < labels; i++, logits += V, d += V) {
-        size_t entry = (size_t)r->sequence * (size_t)labels + (size_t)i;
-        if (r->batch->mask && !r->batch->mask[entry]) memset(d, 0, (size_t)V * sizeof *d);
-        else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + entry, r->batch->loss_scale, d);
+        size_t index = (size_t)r->sequence * (size_t)labels + (size_t)i; /* of the label in the batch */
+        if (r->batch->mask && !r->batch->mask[index]) memset(d, 0, (size_t)V * sizeof *d);
+        else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + index, r->batch->loss_scale, d);
     }
     for (int i = 0; r->losses > 0 && i < labels * V; i++) first_d[i] /= r->losses;
     return r->losses > 0 ? loss / r->losses : loss;

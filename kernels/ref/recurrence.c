@@ -18,9 +18,9 @@ static void make_sums(const tape_entry *entry, int token, const double *previous
     }
 }
 
-/* Adds to the gradients of the parameters; writes dbefore, the gradient of the state before the step. */
+/* Adds to the gradients of the parameters; writes dprevious, the gradient of the state before the step. */
 static void make_sums_grad(const tape_entry *entry, int token, const double *previous, const double *dsums,
-                           double *dbefore) {
+                           double *dprevious) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
     int rows = recurrent->rows, columns = recurrent->columns;
     double *dbias = get_gradient(entry, LH_REF_RECURRENT_BIAS);
@@ -28,16 +28,16 @@ static void make_sums_grad(const tape_entry *entry, int token, const double *pre
     add((size_t)columns, get_gradient(entry, LH_REF_INPUT_BIAS), dsums);
     if (dbias) add((size_t)columns, dbias, dsums);
     for (int k = 0; k < rows; k++) {
-        dbefore[k] = 0;
+        dprevious[k] = 0;
         for (int n = 0; n < columns; n++) {
-            dbefore[k] += recurrent->value[k * columns + n] * dsums[n];
+            dprevious[k] += recurrent->value[k * columns + n] * dsums[n];
             if (previous) recurrent->gradient[k * columns + n] += previous[k] * dsums[n];
         }
     }
 }
 
-/* Computes the state of N channels from the sums of a step. cell: the cells of an LSTM, on entry before the step, on
- * return after it. */
+/* Computes the state of N channels from the sums of a step. cell: the cells of an LSTM, before the step on entry and
+ * after the step on return. */
 static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell, double *state) {
     for (int n = 0; n < N; n++) {
         if (kind == LH_REF_LSTM) {
@@ -50,21 +50,23 @@ static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell
     }
 }
 
-/* Writes the gradients of the sums. d: the gradients of the state; dcell: on entry the gradients of the cells after the
- * step, on return of the cells before it; previous, cell: the cells before and after the step. */
-static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *previous, const double *cell,
-                            const double *d, double *dcell, double *dsums) {
+/* Writes the gradients of the sums.
+ *   previous_cell, cell   the cells before and after the step
+ *   dstate                the gradient of the state after the step
+ *   dcell                 the gradient of the cells, after the step on entry and before the step on return */
+static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *previous_cell,
+                            const double *cell, const double *dstate, double *dcell, double *dsums) {
     for (int n = 0; n < N; n++) {
         if (kind == LH_REF_LSTM) {
             double i = sigmoid(sums[n]), g = tanh(sums[N + n]), f = sigmoid(sums[2 * N + n] + 1),
-                   o = sigmoid(sums[3 * N + n]), c = tanh(cell[n]), dc = dcell[n] + d[n] * o * (1 - c * c);
+                   o = sigmoid(sums[3 * N + n]), c = tanh(cell[n]), dc = dcell[n] + dstate[n] * o * (1 - c * c);
             dsums[n] = dc * g * i * (1 - i);
             dsums[N + n] = dc * i * (1 - g * g);
-            dsums[2 * N + n] = dc * previous[n] * f * (1 - f);
-            dsums[3 * N + n] = d[n] * c * o * (1 - o);
+            dsums[2 * N + n] = dc * previous_cell[n] * f * (1 - f);
+            dsums[3 * N + n] = dstate[n] * c * o * (1 - o);
             dcell[n] = dc * f;
         } else {
-            dsums[n] = sums[n] > 0 ? d[n] : 0;
+            dsums[n] = sums[n] > 0 ? dstate[n] : 0;
         }
     }
 }
@@ -73,7 +75,8 @@ static const uint16_t *get_tokens(const run *r) {
     return r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens;
 }
 
-/* Runs all steps: states [T][N]; sums [T][sums of a step]; cells [T + 1][N], before the first step and after each. */
+/* Runs all steps and writes states [T][N], sums [T][columns of the recurrent weight], and cells [T + 1][N]: the cells
+ * before the first step, which the caller sets, and after each step. */
 static void run_steps(const run *r, const tape_entry *entry, int T, int N, double *states, double *sums,
                       double *cells) {
     int columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
@@ -107,16 +110,17 @@ void lh_ref_recurrence_backward(run *r, tape_entry *entry) {
     int N = out->width, columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
     double *sums = allocate_doubles((size_t)(out->rows * columns)), *dsums = allocate_doubles((size_t)columns),
            *cells = allocate_doubles((size_t)((out->rows + 1) * N)), *dcell = allocate_doubles((size_t)N),
-           *d = allocate_doubles((size_t)N);
+           *dstate = allocate_doubles((size_t)N);
     run_steps(r, entry, out->rows, N, out->x, sums, cells);
     for (int t = out->rows - 1; t >= 0; t--) {
-        add((size_t)N, d, out->d + t * N);
-        make_state_grad(entry->op->cell, N, sums + t * columns, cells + t * N, cells + (t + 1) * N, d, dcell, dsums);
-        make_sums_grad(entry, get_tokens(r)[t], t > 0 ? out->x + (t - 1) * N : NULL, dsums, d);
+        add((size_t)N, dstate, out->d + t * N);
+        make_state_grad(entry->op->cell, N, sums + t * columns, cells + t * N, cells + (t + 1) * N, dstate, dcell,
+                        dsums);
+        make_sums_grad(entry, get_tokens(r)[t], t > 0 ? out->x + (t - 1) * N : NULL, dsums, dstate);
     }
     free(sums);
     free(dsums);
     free(cells);
     free(dcell);
-    free(d);
+    free(dstate);
 }

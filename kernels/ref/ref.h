@@ -150,10 +150,11 @@ typedef struct lh_ref_geometric {
     double *logits; /* [heads][query][key] written, -infinity where key = query; NULL: not requested */
 } lh_ref_geometric;
 
-/* weight_j = P_j times the product of 1 - P_k over the keys k that query i tries before j; P = sigmoid(logit), but
- * P_i = 0, since query i does not try key i. lh_ref_geometric_row writes the weights [tokens] and returns their sum;
- * row_grad writes dlogit [tokens] from these weights and dweight. Source: Csordas et al. 2022, "The Neural Data Router:
- * Adaptive Control Flow in Transformers Improves Systematic Generalization". */
+/* The weights of one query i before any division: weight_j = P_j times the product of 1 - P_k over the keys k that the
+ * query tries before j. P = sigmoid(logit), but P_i = 0, since query i does not try key i. lh_ref_geometric_row writes
+ * the weights [tokens] and returns their sum; row_grad writes dlogit [tokens] from these weights and dweight. Source:
+ * Csordas et al. 2022, "The Neural Data Router: Adaptive Control Flow in Transformers Improves Systematic
+ * Generalization". */
 double lh_ref_geometric_row(int tokens, int query, const double *logit, double *weight);
 void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
                                double *dlogit);
@@ -177,7 +178,7 @@ typedef struct lh_ref_geometric_grad {
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
-/* Deliberate mistakes in stick-breaking attention: each is made on request, and tests check that it is noticed. */
+/* Deliberate mistakes in stick-breaking attention. A test sets one in lh_ref_stick; its comparison must then fail. */
 typedef enum lh_ref_stick_mistake {
     LH_REF_STICK_NO_MISTAKE,
     LH_REF_STICK_FARTHEST_FIRST, /* the stick goes from key 0 to the nearest key */
@@ -196,9 +197,9 @@ typedef struct lh_ref_stick {
     lh_ref_stick_mistake mistake;
 } lh_ref_stick;
 
-/* weight_j = P_j times the product of 1 - P_s over the keys s from j + 1 to the last key of query i; rest = the product
- * of 1 - P_s over all keys; P = sigmoid(logit). lh_ref_stick_row writes the weights [tokens] and returns the rest, all
- * from sums of logarithms; row_grad writes dlogit [tokens].
+/* The weights of one query i: weight_j = P_j times the product of 1 - P_s over the keys s from j + 1 to the last key of
+ * the query; rest = the product of 1 - P_s over all its keys; P = sigmoid(logit). lh_ref_stick_row writes the weights
+ * [tokens] and returns the rest, computed from sums of logarithms; row_grad writes dlogit [tokens].
  * Source: Tan et al. 2024, "Stick-breaking Attention". */
 double lh_ref_stick_row(const lh_ref_stick *shape, int query, const double *logit, double *weight);
 void lh_ref_stick_row_grad(const lh_ref_stick *shape, int query, const double *logit, const double *dweight,
@@ -221,14 +222,14 @@ typedef struct lh_ref_pair {
     int query, key; /* indices i and j, from 0 */
 } lh_ref_pair;
 
-/* Adds to score [heads][query][key] the sum of log(sigmoid(sign * gate)) over the tokens after the pair's earlier
- * token, up to its later token; gate [tokens][heads]. The gradient is added to dgate. Sources, both for keys before the
- * query: sign = 1: Lin et al. 2025, "Forgetting Transformer"; sign = -1: Veisi et al. 2025, "Context-aware biases for
- * length extrapolation". */
+/* Adds to score [heads][query][key], for each pair of tokens, the sum of log(sigmoid(sign * gate)) over the tokens
+ * after the earlier token of the pair, up to its later token; gate [tokens][heads]. The gradient is added to dgate.
+ * Sources, both for keys before the query: sign = 1: Lin et al. 2025, "Forgetting Transformer"; sign = -1: Veisi et al.
+ * 2025, "Context-aware biases for length extrapolation". */
 void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score);
 void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, const double *dscore, double *dgate);
 
-/* Deliberate mistakes in contextual positions: each is made on request, and tests check that it is noticed. */
+/* Deliberate mistakes in contextual positions. A test sets one in lh_ref_cope; its comparison must then fail. */
 typedef enum lh_ref_cope_mistake {
     LH_REF_NO_MISTAKE,
     LH_REF_COUNTED_FROM_START, /* a key counts the keys before it */
@@ -256,7 +257,7 @@ void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *
 void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
                       double *dk, double *dtable);
 
-/* Deliberate mistakes in additive GRAPE: each is made on request, and tests check that it is noticed. */
+/* Deliberate mistakes in additive GRAPE. A test sets one in lh_ref_grape; its comparison must then fail. */
 typedef enum lh_ref_grape_mistake {
     LH_REF_NO_GRAPE_MISTAKE,
     LH_REF_VECTORS_UNDIVIDED, /* vectors are not divided by their norms */

@@ -12,17 +12,18 @@ static double *allocate(size_t count) {
     return p;
 }
 
-/* Whether the stick of query i reaches key j. */
+/* Whether key j is a key of query i. */
 static int is_reached(const lh_ref_stick *shape, int i, int j) {
     return j < i + (shape->own_key != (shape->mistake == LH_REF_STICK_OTHER_START));
 }
 
-/* Whether the weight of key j contains the chance that key s does not match. */
+/* Whether the weight of key j has the factor 1 - P_s. */
 static int is_passed(const lh_ref_stick *shape, int i, int s, int j) {
     if (shape->mistake == LH_REF_STICK_FARTHEST_FIRST) return s < j;
     return is_reached(shape, i, s) && (s > j || (s == j && shape->mistake == LH_REF_STICK_SELF_PASSED));
 }
 
+/* Whether the rest of the stick is the weight of the query's own value. */
 static int has_rest(const lh_ref_stick *shape) {
     return shape->own_value != (shape->mistake == LH_REF_STICK_OTHER_REST);
 }

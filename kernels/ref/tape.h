@@ -28,8 +28,8 @@ typedef struct node {
 /* Values that attention stores for its backward pass, [rows][width] unless noted. */
 typedef struct attention_values {
     double *q, *k, *v;
-    double *weights, *logits;      /* [heads][queries][keys] */
-    double *cosine, *sine;         /* [max(queries, keys)][head width / 2]; [queries] if keys have separate positions */
+    double *weights, *logits; /* [heads][queries][keys] */
+    double *cosine, *sine; /* [rows][head width / 2], a row per query, or per query and key if both share positions */
     double *key_cosine, *key_sine; /* [keys][head width / 2]; NULL: keys have the positions of queries */
     double *relative;              /* [queries][keys][width], or NULL */
     double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */
@@ -41,8 +41,8 @@ typedef struct tape_entry {
     const lh_ref_operation *op;
     node **values;          /* values of the operation's scope in this repetition */
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
-    int layer;              /* number of earlier repetitions of blocks; 0 for the network itself */
-    int use;                /* repetition of the block, from 0 */
+    int layer;              /* index of the repetition among those of all blocks; 0 for the network itself */
+    int repetition;         /* index of the repetition of the block */
     uint32_t site;          /* layer in lh_site for dropout */
     attention_values attention;
 } tape_entry;
@@ -60,7 +60,7 @@ typedef struct run {
     int frame_count;
     double *logits; /* logits of the batch, or NULL */
     double loss;
-    int losses; /* number of losses whose mean is the loss; 0: there is only one */
+    int losses; /* number of losses, whose mean is the loss; 0: the sequence has one loss */
 } run;
 
 static inline int count_tokens(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }
@@ -69,8 +69,8 @@ static inline size_t count_elements(const node *n) { return (size_t)n->rows * (s
 
 /* Returns the tensor of an entry in a role, an index such as LH_REF_WEIGHT; NULL: the entry has none. */
 static inline lh_ref_tensor *get_tensor(const tape_entry *entry, int role) {
-    int number = entry->op->tensor[role];
-    return number < 0 ? NULL : &entry->tensors[number];
+    int index = entry->op->tensor[role];
+    return index < 0 ? NULL : &entry->tensors[index];
 }
 
 static inline const double *get_parameter(const tape_entry *entry, int role) {
@@ -83,15 +83,14 @@ static inline double *get_gradient(const tape_entry *entry, int role) {
     return tensor ? tensor->gradient : NULL;
 }
 
-/* Returns input x[number] of an entry; NULL: the entry has none. */
-static inline node *get_input(const tape_entry *entry, int number) {
-    return entry->op->x[number] < 0 ? NULL : entry->values[entry->op->x[number]];
+/* Returns input x[index] of an entry; NULL: the entry has none. */
+static inline node *get_input(const tape_entry *entry, int index) {
+    return entry->op->x[index] < 0 ? NULL : entry->values[entry->op->x[index]];
 }
 
 static inline node *get_output(const tape_entry *entry) { return entry->values[entry->op->out]; }
 
-/* take_columns copies columns [first, first + width) of rows with row_width channels; add_columns adds to these
- * columns. */
+/* Copies columns [first, first + width) of rows with row_width channels; the caller frees the copy. */
 static inline double *take_columns(int rows, int row_width, int first, int width, const double *x) {
     double *columns = allocate_doubles((size_t)rows * (size_t)width);
     for (int t = 0; t < rows; t++)
@@ -99,6 +98,7 @@ static inline double *take_columns(int rows, int row_width, int first, int width
     return columns;
 }
 
+/* Adds `columns` to these columns of x. */
 static inline void add_columns(int rows, int row_width, int first, int width, const double *columns, double *x) {
     for (int t = 0; t < rows; t++)
         for (int c = 0; c < width; c++) x[t * row_width + first + c] += columns[t * width + c];

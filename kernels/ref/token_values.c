@@ -30,6 +30,7 @@ void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, con
 
 static double softplus(double x) { return -log_sigmoid(-x); }
 
+/* The number that divides a vector: its norm, but not a number too small to divide by. */
 static double find_divisor(const lh_ref_grape *shape, const double *vector) {
     if (shape->mistake == LH_REF_VECTORS_UNDIVIDED) return 1;
     return fmax(sqrt(dot(shape->head_width, vector, vector)), 1e-6);
@@ -56,11 +57,12 @@ static void add_product_grad(const lh_ref_grape *shape, double dproduct, const d
     }
 }
 
-/* A pair of a head. query and key: the indices in q and k of the first elements of the rows from which gates are
- * computed. */
+/* A pair of query i and key j of head h. The term of the pair is -distance * weight * gates. */
 typedef struct pair {
-    int h, i, j, query, key;
-    double distance, weight, gates; /* the term is -distance * weight * gates; gates: sum of the two gates */
+    int h, i, j;
+    int query, key;         /* the query gate is computed from the row at q + query, the key gate from k + key */
+    double distance, gates; /* gates: the sum of the two gates */
+    double weight;          /* slope * softplus(strength) */
     double query_product, key_product;
 } pair;
 

@@ -21,7 +21,8 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q,
                  .draws =
                      lh_model_make_draws(m->spec, (lh_cuda_passes){batch->passes, batch->free_passes}, NULL, &shape,
                                          batch->positions, q->distances, q->token_positions ? token_positions : NULL)};
-    if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
+    if (batch->position_rows > 1)
+        memcpy(in.draws, batch->positions, (size_t)(batch->position_rows * batch->tokens) * sizeof *in.draws);
     in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
                              .mask = q->mask,

@@ -72,8 +72,8 @@ static void fill_places(const lh_st_file *file, const lh_ref_network *network, i
         lh_vectors_compute_alibi(heads, queries * keys, out->pairs[f], out->score[f]);
         if (from_end == 1 && strcmp(network->id, "abc_alibi") == 0)
             write_causal_alibi(heads, queries, keys, out->score[f]);
-        out->places[f] =
-            (lh_ref_places){1, out->positions[query_stream], out->positions[key_stream], out->pairs[f], out->score[f]};
+        out->places[f] = (lh_ref_family_positions){1, out->positions[query_stream], out->positions[key_stream],
+                                                   out->pairs[f], out->score[f]};
     }
 }
 
@@ -108,7 +108,7 @@ void lh_pairs_read_case(const lh_st_file *file, const lh_ref_network *network, i
                                 .token = out->token,
                                 .target = out->target,
                                 .label = out->label,
-                                .places = out->places,
+                                .family_positions = out->places,
                                 .input_positions = {out->positions[0], out->positions[1]},
                                 .loss_scale = 1.0 / (sequences * m),
                                 .backward = true};

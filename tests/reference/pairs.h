@@ -27,7 +27,7 @@ typedef struct lh_pairs_case {
     int32_t *greedy; /* [sequences][labels] the classes that decoding gives; -1 after the end of a sequence */
     uint16_t *token, *target, *label;
     int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS]; /* by stream, if they are given to a model */
-    lh_ref_places places[LH_PAIRS_MOST_FAMILIES];                   /* by family */
+    lh_ref_family_positions places[LH_PAIRS_MOST_FAMILIES];         /* by family */
     int32_t *pairs[LH_PAIRS_MOST_FAMILIES];                         /* [queries][keys] distances */
     double *score[LH_PAIRS_MOST_FAMILIES];                          /* [heads][queries][keys] ALiBi */
 } lh_pairs_case;

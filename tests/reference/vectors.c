@@ -282,7 +282,7 @@ lh_vectors_case lh_vectors_read_case(const lh_st_file *file, int n) {
                                .label = out.label,
                                .place = out.place,
                                .positions = out.positions,
-                               .draws = 1,
+                               .position_rows = 1,
                                .distances = out.distances,
                                .score = out.score,
                                .loss_scale = 1.0 / (sequences * labels),

@@ -102,7 +102,7 @@ lh_ref_model *lh_parity_make_random_model(const lh_spec *spec) {
 lh_parity_case lh_parity_make_random_case(const lh_spec *spec) {
     const lh_ref_network *network = lh_network_get(spec->id);
     bool is_scored = false;
-    for (int i = 0; i < network->family_count; i++) is_scored = is_scored || network->families[i].scored;
+    for (int i = 0; i < network->family_count; i++) is_scored = is_scored || network->families[i].has_score;
     return (lh_parity_case){is_scored ? "alibi" : "none", spec};
 }
 
@@ -342,7 +342,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
                                 .mask = c->spec->task->loss == LH_LOSS_COUNTED ? out->mask : NULL,
                                 .place = c->spec->format->locate ? out->place : NULL,
                                 .positions = out->positions,
-                                .draws = 1,
+                                .position_rows = 1,
                                 .distances = pair ? NULL : out->distances,
                                 .score = facts.alibi && !pair ? out->score[0][0] : NULL,
                                 .scores = facts.alibi && pair ? out->scores : NULL,

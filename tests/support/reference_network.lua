@@ -1,7 +1,7 @@
 -- Converts a network to data for the tests' interpreter (kernels/ref/network.h), directly from the graph of its
 -- description: operations are not fused, buffers not shared, and nothing else is derived.
 --
--- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
+-- Input: a network (builder.lua). Output: classes, dropout_sites; tensors { name, rows, columns }; families; scopes, the
 -- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times, is_group,
 -- first_tensor, tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of
 -- scopes; -1 is none.
@@ -127,7 +127,7 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
     additive = op.encoding and op.encoding.kind or "none",
     interleaved = to_flag(op.encoding and op.encoding.interleaved), grid = op.encoding and op.encoding.grid or 0,
     period = op.encoding and op.encoding.period or 0, rate = op.dropout and op.dropout.rate or 0,
-    stream = op.out.stream.index, place = op.dropout_number or 0, family = NONE, block = NONE }
+    stream = op.out.stream.index, dropout_site = op.dropout_number or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
     record.x[i] = value and numbers[value] or NONE
@@ -235,7 +235,7 @@ function M.derive(net)
   for i, family in ipairs(state.families) do
     families[i] = describe_family(family)
   end
-  return { classes = net.classes.count, places = builder.find_max_dropouts(net), tensors = state.tensors,
+  return { classes = net.classes.count, dropout_sites = builder.find_max_dropouts(net), tensors = state.tensors,
     families = families, scopes = scopes }
 end
 

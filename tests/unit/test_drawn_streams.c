@@ -31,7 +31,7 @@ typedef struct batch_data {
     int32_t positions[STREAMS][MAX_LENGTH], distances[STREAMS][MAX_LENGTH]; /* given by the caller */
     int32_t input[STREAMS][MAX_LENGTH]; /* positions of the vectors that are added to the input */
     family_values family_values[FAMILIES];
-    lh_ref_places places[FAMILIES];
+    lh_ref_family_positions places[FAMILIES];
 } batch_data;
 
 /* ---- draws ---- */
@@ -149,8 +149,8 @@ static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int sou
     draw_positions(&rng, data);
     data->draw = lh_trainer_make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
-        data->places[f] = (lh_ref_places){1, data->family_values[f].query, data->family_values[f].key,
-                                          data->family_values[f].distances, data->family_values[f].score};
+        data->places[f] = (lh_ref_family_positions){1, data->family_values[f].query, data->family_values[f].key,
+                                                    data->family_values[f].distances, data->family_values[f].score};
     data->batch = (lh_ref_batch){.sequences = SEQUENCES,
                                  .tokens = source,
                                  .target_tokens = target,
@@ -158,7 +158,7 @@ static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int sou
                                  .token = data->token[SOURCE],
                                  .target = data->token[TARGET],
                                  .label = data->label,
-                                 .has_places = data->places,
+                                 .family_positions = data->places,
                                  .input_positions = {data->input[SOURCE], data->input[TARGET]},
                                  .dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT,
                                  .key = lh_key_of_seed(0xfeedULL << 32 | 5),

@@ -98,7 +98,7 @@ static lh_ref_batch make_batch(void) {
                           .target = target,
                           .label = label,
                           .positions = positions[0],
-                          .draws = NETWORK_DRAWS,
+                          .position_rows = NETWORK_DRAWS,
                           .dropping = LH_REF_IN_TRAINING,
                           .key = lh_key_of_seed(5),
                           .step = 3,
