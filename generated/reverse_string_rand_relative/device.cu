@@ -252,8 +252,8 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Two sums over a block's threads in place, for the threads of the first warp. Each half of a warp adds up one sum: a
- * lane passes its summand of the other sum to a lane of the other half. */
+/* Computes two sums over a block's threads, in place; only the threads of the first warp get them. Each half of a warp
+ * adds up one sum: a lane passes its summand of the other sum to a lane of the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -292,9 +292,9 @@ typedef struct team {
 
 INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
-/* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
- * acquire are enough for its block: __syncthreads orders the other threads' writes before the release, which is
- * cumulative, and their later reads after the acquire. */
+/* Waits until every block of the team has arrived; then all blocks see what each block wrote before. The release and
+ * the acquire of one thread are enough for its block: __syncthreads orders the writes of the other threads before the
+ * release, which is cumulative, and their later reads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;
@@ -306,20 +306,21 @@ INLINE void team_barrier(team *t) {
     __syncthreads();
 }
 
-/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them. All elements of a row
- * have the same k, the summed index. Quads of a row are permuted, so that a warp uses all banks. */
+/* Slabs: the parts of two matrices that a block has in shared memory while it multiplies them. A row of a slab has the
+ * elements with one k, the summed index. Quads, four adjacent elements, are permuted within a row, so that a warp
+ * accesses all memory banks. */
 
 enum { TILE = 64 /* columns of a slab */, SLAB = 32 /* rows of a slab */ };
 
 /* The inner loop of a product in the precision of `real`: a thread computes 4 x 4 of every 32 x 16 results. */
 
 typedef real staged; /* an element of a slab in shared memory */
-enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
+enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* the largest number of slabs of rows in a tile, limited by registers */ };
 
 /* The offset of row k, column m in a slab. A warp that writes eight rows of four columns at once uses all banks. */
 INLINE int slab_index(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
-/* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
+/* Stages two quads of adjacent elements along m in a slab: `first` at row k, which is even, `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
     staged *to = slab + slab_index(k, m);
     *(quad *)to = first;
@@ -333,7 +334,8 @@ INLINE void stage_column(staged *slab, int k, int m, quad part) {
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
 
-/* The first of a thread's rows and columns. Lanes that read the same quad of an operand come in adjacent pairs. */
+/* A lane's first row and first column of results. Lanes that read the same quad of an operand come in adjacent
+ * pairs. */
 INLINE int lane_row(void) {
     const unsigned int lane = threadIdx.x % WARP;
     return (int)(lane / 8 * 2 + lane / 2 % 2) * 4;
@@ -343,12 +345,14 @@ INLINE int lane_column(void) {
     return (int)(lane / 4 % 2 * 2 + lane % 2) * 4;
 }
 
+/* A lane's results are 4 x 2 pairs of adjacent elements: the offset of row i of pairs, and of column j, from the lane's
+ * first row and column, and the index of the pair's first sum. */
 INLINE int pair_row(const int i) { return i; }
 INLINE int pair_column(const int j) { return 2 * j; }
 INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }
 
-/* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
- * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
+/* Adds the products over all k of the slabs to the sums of a warp: 32 rows, which begin at offset a in the slabs, by
+ * 16 * units columns, which begin at offset b. Elements with k from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int step = 8 / units;
     a += lane_row();
@@ -553,7 +557,8 @@ INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, r
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of them gets it. All threads call it. */
+/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
+ * block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -604,8 +609,8 @@ INLINE void column_sums(int rows, const int columns, int stride, const real *a, 
     __syncthreads();
 }
 
-/* Vectors of `count` channels of a head in a thread, of which the first `available` are in the head; the others are
- * loaded as 0 and not stored. */
+/* A thread's vector of `count` channels of a head. Only its first `available` channels exist; the others are loaded as
+ * 0 and not stored. */
 
 INLINE void load_channels(const int count, const int available, real *x, const real *from) {
     assume_global(from);
@@ -642,8 +647,9 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* The gradient of queries' bias in products with keys: the sum of keys, each times the sum of its logits' gradients.
- * keys: rows `stride` elements apart; key_sums [rows][heads]; scale: the factor of logits. */
+/* The gradient of the bias that is added to queries in products with keys: the sum of all keys, each times the sum of
+ * the gradients of its logits, key_sums [rows][heads]. keys: rows `stride` elements apart; scale: the factor of
+ * logits. */
 INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
                               real scale, real *dbias) {
     assume_global(dbias);
@@ -655,8 +661,9 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on. There it
- * completes drows [count][WIDTH], the vectors' gradient. rows [heads][count][head_width]; row_sums [heads][count]. */
+/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels from
+ * `first` on. In these channels the function also completes drows [count][WIDTH], the gradient of the vectors. rows
+ * [heads][count][head_width]: the vectors; row_sums [heads][count]: the sums of the gradients of their logits. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     assume_global(row_sums);
@@ -678,7 +685,8 @@ INLINE void position_bias_grad(const int head_width, const int columns, int coun
     __syncthreads();
 }
 
-/* row_bias [heads][count] = scaled products of the first `used` of rows [heads][count][head_width] with a bias. */
+/* row_bias [heads][count] = scaled products of a bias with rows [heads][count][head_width], for the first `used` rows
+ * of each head. */
 INLINE void bias_rows(const int head_width, const int columns, int used, int count, real scale, const real *rows,
                       const real *bias, real *row_bias) {
     for (int e = threadIdx.x; e < columns / head_width * used; e += THREADS) {
@@ -711,8 +719,9 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* Compares both halves of a word with the limit's: in the result, the highest bit of a half is 1 if the word's half is
- * at least as large. Subtracting the lower 15 bits of both halves at once never borrows from the other half. */
+/* Compares each 16-bit half of a word with the same half of `limit`: the highest bit of the half in the result is 1 if
+ * the word's half is at least as large. The lower 15 bits of both halves are subtracted at once, without a borrow from
+ * the other half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -779,7 +788,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. */
+/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. Only the
+ * function of this name in norm_quads.cu reads is_gradient. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -1053,9 +1063,10 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Clips the gradient of a piece of PIECE elements and updates its parameters, by a block. Arrays are [PIECE] in global
- * memory; all but the gradient are written. squares: for the first thread, the sums of squares of the piece's
- * parameters and of their change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
+/* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are [PIECE]
+ * in global memory; all but the gradient are written. squares, valid in the first thread: sums of squares of the
+ * piece's parameters and of their changes. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then
+ * rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];

@@ -26,7 +26,7 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
     }
 }
 
-/* Loads a thread's quads of both halves of rows of 2 N numbers; quads are numbered within the halves. */
+/* Loads a thread's quads of both halves of rows of 2 N numbers; first and count are indices of quads within halves. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
     assume_global(x);
 #pragma unroll

@@ -3,9 +3,10 @@ typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* Clips the gradient of a piece of PIECE elements and updates its parameters, by a block. Arrays are [PIECE] in global
- * memory; all but the gradient are written. squares: for the first thread, the sums of squares of the piece's
- * parameters and of their change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
+/* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are [PIECE]
+ * in global memory; all but the gradient are written. squares, valid in the first thread: sums of squares of the
+ * piece's parameters and of their changes. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then
+ * rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];

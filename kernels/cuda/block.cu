@@ -33,8 +33,8 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Two sums over a block's threads in place, for the threads of the first warp. Each half of a warp adds up one sum: a
- * lane passes its summand of the other sum to a lane of the other half. */
+/* Computes two sums over a block's threads, in place; only the threads of the first warp get them. Each half of a warp
+ * adds up one sum: a lane passes its summand of the other sum to a lane of the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -73,9 +73,9 @@ typedef struct team {
 
 INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
-/* Waits until every block of the team has arrived; then all blocks see what each wrote before. One thread's release and
- * acquire are enough for its block: __syncthreads orders the other threads' writes before the release, which is
- * cumulative, and their later reads after the acquire. */
+/* Waits until every block of the team has arrived; then all blocks see what each block wrote before. The release and
+ * the acquire of one thread are enough for its block: __syncthreads orders the writes of the other threads before the
+ * release, which is cumulative, and their later reads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;

@@ -1,8 +1,9 @@
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* Compares both halves of a word with the limit's: in the result, the highest bit of a half is 1 if the word's half is
- * at least as large. Subtracting the lower 15 bits of both halves at once never borrows from the other half. */
+/* Compares each 16-bit half of a word with the same half of `limit`: the highest bit of the half in the result is 1 if
+ * the word's half is at least as large. The lower 15 bits of both halves are subtracted at once, without a borrow from
+ * the other half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;

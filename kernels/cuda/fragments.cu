@@ -1,8 +1,9 @@
-/* Attention in fragments of the tensor cores' instruction. A warp has one or more groups of 16 rows of a head and
- * multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane 4 g + t has
- * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an operand
- * of the second product, over the other side's rows, without an exchange between lanes. A word holds DEPTH adjacent
- * elements along k, the summed index, and a step covers 8 DEPTH elements. `width` is the width of a head. */
+/* Attention in fragments of the tensor cores' instruction. A warp has one or more groups of 16 rows of a head (queries
+ * or keys) and multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane
+ * 4 g + t has rows g and g + 8 of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. So a
+ * lane's products are already its part of an operand of the second product, the sum over the rows of the other side. A
+ * word contains DEPTH adjacent elements along k, the summed index, and a step covers 8 DEPTH elements. `width` is the
+ * width of a head. */
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */
@@ -44,7 +45,7 @@ INLINE operand_word part_word(const bool rounded, const row_part x, const int i,
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
 }
 
-/* Makes the operand a from two rows of the lane; upper and lower point to the lane's first channel of each. */
+/* Makes the operand a from two rows of the lane; upper and lower point to the lane's first channel of the two rows. */
 INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
                               const real factor, operand_word a[][4]) {
 #pragma unroll
@@ -112,8 +113,8 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
 }
 
 /* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
- * of these tiles. The tiles begin at row `first` of `count`; rows are `stride` apart, and `rows` points to channel
- * tile_row() of row 0. Rows beyond the last one count as 0; with `zeroed`, their results are 0, and the last row is
+ * of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart, and `rows` points to channel
+ * tile_row() of row 0. Rows from `count` on count as 0. zeroed: the results of these rows are 0, so the last row is
  * read in their place. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
@@ -164,7 +165,8 @@ INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int 
     }
 }
 
-/* Stores the lane's rows of all groups, times a factor, if they are below `count`; `row` is the first row's number. */
+/* Stores the lane's rows of all groups, times a factor, if their indices are below `count`; row: the index of the
+ * lane's first row. */
 INLINE void store_groups_of_head(const int groups, const bool rounds, const real sum[][4], int row, int count,
                                  const int stride, const int width, real factor, real *to) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;

@@ -14,14 +14,14 @@ INLINE real bucket_real(real x, int count, const real *edge) {
 INLINE real sin_real(real x) { return sine_after(x, 0); }
 INLINE real cos_real(real x) { return sine_after(x, 1); }
 
-/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For other numbers with a / n near an integer, the
- * result may lie at either end of [0, n). */
+/* a - n floor(a / n), n > 0: exact for integers |a| < 2^23, n < 2^20. For other numbers, if a / n is close to an
+ * integer, the result may lie at the wrong end of [0, n). */
 INLINE real mod_real(real a, real n) {
     real rest = a - n * floor_real(a / n);
     return rest < 0 || rest >= n ? 0 : rest;
 }
 
-/* log(1 + x): the rounding error of 1 + x is corrected by the first term of the series of log. */
+/* log(1 + x). The first term of the series of log corrects the rounding error `lost` of 1 + x. */
 INLINE real log1p_real(real x) {
     real sum = 1 + x, lost = x - (sum - 1);
     return log_real(sum) + (sum > 0 && sum < infinity_real() ? lost / sum : 0);

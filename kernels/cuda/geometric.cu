@@ -3,6 +3,8 @@
 /* The key that query i tries at a step, from step 2 on; it may lie outside the sequence. */
 INLINE int find_key(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
 INLINE bool key_exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
+
+/* The last step at which query i may try a key of the sequence. */
 INLINE int last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
 /* The offset of the pair of query i and key j in an array [(key - query) modulo T][query]. */

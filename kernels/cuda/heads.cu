@@ -1,5 +1,5 @@
-/* Vectors of `count` channels of a head in a thread, of which the first `available` are in the head; the others are
- * loaded as 0 and not stored. */
+/* A thread's vector of `count` channels of a head. Only its first `available` channels exist; the others are loaded as
+ * 0 and not stored. */
 
 INLINE void load_channels(const int count, const int available, real *x, const real *from) {
     assume_global(from);
@@ -43,8 +43,9 @@ INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
     return sum;
 }
 
-/* The gradient of queries' bias in products with keys: the sum of keys, each times the sum of its logits' gradients.
- * keys: rows `stride` elements apart; key_sums [rows][heads]; scale: the factor of logits. */
+/* The gradient of the bias that is added to queries in products with keys: the sum of all keys, each times the sum of
+ * the gradients of its logits, key_sums [rows][heads]. keys: rows `stride` elements apart; scale: the factor of
+ * logits. */
 INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
                               real scale, real *dbias) {
     assume_global(dbias);
@@ -56,8 +57,9 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of queries' bias in products with vectors of distances, in `columns` channels from `first` on. There it
- * completes drows [count][WIDTH], the vectors' gradient. rows [heads][count][head_width]; row_sums [heads][count]. */
+/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels from
+ * `first` on. In these channels the function also completes drows [count][WIDTH], the gradient of the vectors. rows
+ * [heads][count][head_width]: the vectors; row_sums [heads][count]: the sums of the gradients of their logits. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     assume_global(row_sums);
@@ -79,7 +81,8 @@ INLINE void position_bias_grad(const int head_width, const int columns, int coun
     __syncthreads();
 }
 
-/* row_bias [heads][count] = scaled products of the first `used` of rows [heads][count][head_width] with a bias. */
+/* row_bias [heads][count] = scaled products of a bias with rows [heads][count][head_width], for the first `used` rows
+ * of each head. */
 INLINE void bias_rows(const int head_width, const int columns, int used, int count, real scale, const real *rows,
                       const real *bias, real *row_bias) {
     for (int e = threadIdx.x; e < columns / head_width * used; e += THREADS) {

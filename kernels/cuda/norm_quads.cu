@@ -91,7 +91,8 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of the gradients of scale and offset, sums over its rows. slope: of dy * xhat; total: of dy. */
+/* A lane's part of the gradients of scale and offset. slope: the sums of dy * xhat over the lane's rows, for scale;
+ * total: the sums of dy, for offset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

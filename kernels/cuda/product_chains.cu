@@ -1,9 +1,9 @@
 /* Two products in a chain, divided among warps: rows times weights give hidden channels, an operation changes each
  * hidden value, and the hidden values times other weights give the result. A warp computes 24 x 32 hidden values
  * (product_sized.cu) and writes them to shared memory. Then each warp multiplies some groups of hidden channels with
- * the weights of 32 columns of the result, and the sums of the warps with the same columns are added in order through
- * shared memory. So the bits of a row do not depend on the number of rows. Sizes are constants after inlining,
- * multiples of 16. Reference: lh_ref_matmul. */
+ * the weights of 32 columns of the result. Warps with the same columns add their sums in a fixed order, through shared
+ * memory. So the bits of a row do not depend on the number of rows. Sizes are constants after inlining, multiples of
+ * 16. Reference: lh_ref_matmul. */
 
 enum {
     CHAIN_CHANNELS = WARPS * TILE,              /* hidden channels that the warps compute at a time */
@@ -76,8 +76,8 @@ INLINE void load_blocks(const real *x, int row, int rows, int channel, const int
 INLINE int hidden_index(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
 INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
 
-/* Writes a warp's hidden values to shared memory, as operand number `operand` of the second product; `stores`: also to
- * x, as an operand of a gradient of weights in blocks (store_pair). */
+/* Writes a warp's hidden values to shared memory, as the operand of the second product with index `operand`. stores:
+ * also writes them to x, in blocks (store_pair), as an operand of the gradient of weights. */
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
@@ -104,9 +104,9 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
     }
 }
 
-/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels
- * number share, share + shares, share + 2 shares, ... count: number of operands; the weights of successive operands are
- * `channels` apart along k. */
+/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels with
+ * the indices share, share + shares, share + 2 shares, ... count: the number of operands; the weights of successive
+ * operands are `channels` apart along k. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,
                             const int columns, real sum[PART_TILES][4]) {

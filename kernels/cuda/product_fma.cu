@@ -1,12 +1,12 @@
 /* The inner loop of a product in the precision of `real`: a thread computes 4 x 4 of every 32 x 16 results. */
 
 typedef real staged; /* an element of a slab in shared memory */
-enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* most slabs of rows in a tile; registers limit it */ };
+enum { TALLEST = sizeof(real) == 4 ? 2 : 1 /* the largest number of slabs of rows in a tile, limited by registers */ };
 
 /* The offset of row k, column m in a slab. A warp that writes eight rows of four columns at once uses all banks. */
 INLINE int slab_index(int k, int m) { return k * TILE + (m ^ (k & 28)); }
 
-/* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
+/* Stages two quads of adjacent elements along m in a slab: `first` at row k, which is even, `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
     staged *to = slab + slab_index(k, m);
     *(quad *)to = first;
@@ -20,7 +20,8 @@ INLINE void stage_column(staged *slab, int k, int m, quad part) {
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
 
-/* The first of a thread's rows and columns. Lanes that read the same quad of an operand come in adjacent pairs. */
+/* A lane's first row and first column of results. Lanes that read the same quad of an operand come in adjacent
+ * pairs. */
 INLINE int lane_row(void) {
     const unsigned int lane = threadIdx.x % WARP;
     return (int)(lane / 8 * 2 + lane / 2 % 2) * 4;
@@ -30,12 +31,14 @@ INLINE int lane_column(void) {
     return (int)(lane / 4 % 2 * 2 + lane % 2) * 4;
 }
 
+/* A lane's results are 4 x 2 pairs of adjacent elements: the offset of row i of pairs, and of column j, from the lane's
+ * first row and column, and the index of the pair's first sum. */
 INLINE int pair_row(const int i) { return i; }
 INLINE int pair_column(const int j) { return 2 * j; }
 INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }
 
-/* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
- * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
+/* Adds the products over all k of the slabs to the sums of a warp: 32 rows, which begin at offset a in the slabs, by
+ * 16 * units columns, which begin at offset b. Elements with k from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int step = 8 / units;
     a += lane_row();

@@ -2,7 +2,7 @@
  * 4 g + t holds rows g and g + 8 and columns 2 t and 2 t + 1 of each fragment. */
 
 typedef unsigned int staged;
-enum { TALLEST = 2 /* most slabs of rows in a tile */ };
+enum { TALLEST = 2 /* the largest number of slabs of rows in a tile */ };
 
 struct __align__(16) staged_quad {
     staged v[4];
@@ -15,7 +15,7 @@ INLINE int slab_index(int k, int m) {
     return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));
 }
 
-/* Stages two quads of adjacent elements along m: `first` at row k, which is even, and `second` at row k + 1. */
+/* Stages two quads of adjacent elements along m in a slab: `first` at row k, which is even, `second` at row k + 1. */
 INLINE void stage_rows(staged *slab, int k, int m, quad first, quad second) {
 #pragma unroll
     for (int row = 0; row < 2; row += DEPTH) {
@@ -32,9 +32,12 @@ INLINE void stage_column(staged *slab, int k, int m, quad part) {
     for (int i = 0; i < 4; i += DEPTH) slab[slab_index(k + i, m)] = word(part.v[i], part.v[i + DEPTH - 1]);
 }
 
+/* A lane's first row and first column of results. */
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % 4 * 2); }
 
+/* A lane's results are 4 x 2 pairs of adjacent elements: the offset of row i of pairs, and of column j, from the lane's
+ * first row and column, and the index of the pair's first sum. */
 INLINE int pair_row(const int i) { return 8 * i; }
 INLINE int pair_column(const int j) { return 8 * j; }
 INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2 * 2; }
@@ -43,8 +46,8 @@ INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2
  * element at `from`. */
 INLINE int shift(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
 
-/* Adds the products over the slabs' k to the sums of a warp: 32 rows, which begin at a in the slabs, by 16 * units
- * columns, which begin at b. Elements of the slabs from `depth` on are 0. */
+/* Adds the products over all k of the slabs to the sums of a warp: 32 rows, which begin at column a of the slabs, by
+ * 16 * units columns, which begin at column b. Elements with k from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int t = threadIdx.x % 4, g = threadIdx.x % WARP / 4, step = 16 / units;
     a = slab_index(t * DEPTH, a + g);

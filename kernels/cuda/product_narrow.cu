@@ -1,7 +1,8 @@
-/* Products with narrow results, divided among warps: a warp computes 16 x 16 results, so many warps have work and none
- * needs the sums of another. Operands are loaded in quads of adjacent elements, but weights that lie in rows are loaded
- * in couples. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g and 2 g + 1 of weights, and columns 4 t to 4
- * t + 3 of results. Sizes are constants after inlining, and multiples of 16. Reference: lh_ref_matmul. */
+/* Products with narrow results, divided among warps: a warp computes a part of 16 x 16 results, so many warps have work
+ * and none needs the sums of another. Operands are loaded in quads of adjacent elements, but weights whose rows are
+ * ordered by k (ROWS) in couples, two adjacent elements. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g
+ * and 2 g + 1 of weights, and columns 4 t to 4 t + 3 of results. Sizes are constants after inlining, and multiples of
+ * 16. Reference: lh_ref_matmul. */
 
 enum { NARROW_PART = 16 /* rows and columns of a part */ };
 
@@ -35,7 +36,7 @@ INLINE void fetch_narrow_weights(const order along, const real *weight, const in
     }
 }
 
-/* The number of k in an unrolled loop: with more, prefetched operands take too many registers. */
+/* The number of elements along k in an unrolled loop: in a longer loop, prefetched operands take too many registers. */
 INLINE int narrow_chunk(const int K) { return K % 96 == 0 ? 96 : K % 64 == 0 ? 64 : K % 48 == 0 ? 48 : GROUP; }
 
 /* Adds the products of a group of k. */
@@ -52,7 +53,7 @@ INLINE void multiply_narrow(const operand_word a[2][WORDS], const operand_word b
 }
 
 /* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
- * and the weights are rounded already. stores: the warps of the first columns write x to stored_x (store_pair). */
+ * and the weights are already rounded. stores: warps whose first column is 0 also write x to stored_x (store_pair). */
 INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                                 const bool stores, real *stored_x, const order along, const real *weight,
                                 const int stride, int column, real sum[2][4]) {

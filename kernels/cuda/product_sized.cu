@@ -1,6 +1,6 @@
-/* Products of rows with weights whose sizes are constants after inlining, and multiples of 16. A warp computes 24 x 32
- * results, one part: the rows are the columns of the tensor instruction, in three groups of 8. Operands are loaded in
- * quads of adjacent elements. Reference: lh_ref_matmul.
+/* Products of rows x with weights; K and the number of columns are constants after inlining, and multiples of 16. A
+ * warp computes a part of 24 x 32 results: the rows of x are the columns of the tensor instruction, in three groups of
+ * 8. Operands are loaded in quads of adjacent elements. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 8 j + g of x and columns 4 g + c of weights, and of results rows 8 j + 2 t + e and columns 4 g
  * + c, for j < 3, c < 4 and e < 2. Sums are an array of tiles of 16 x 8; tile 3 h + j has columns c = 2 h and 2 h + 1
@@ -79,8 +79,8 @@ INLINE void store_row(const order along, const stored_quad part, const operand_w
 }
 
 /* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
- * and the weights are rounded already. stores: the warps also write x to stored_x as an operand (store_row); each warp
- * writes some groups of k. */
+ * and the weights are already rounded. stores: the warps also write x to stored_x as an operand (store_row); each warp
+ * writes some groups along k. */
 INLINE void add_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                          const bool stores, real *stored_x, const order along, const real *weight, const int stride,
                          int column, const int columns, real sum[PART_TILES][4]) {

@@ -28,7 +28,8 @@ INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
 /* The remainder tells the compiler that the number is below WARPS. */
 INLINE int warp_number(void) { return (int)(threadIdx.x / WARP % WARPS); }
 
-/* The row of a thread's quad in a part of 32 x 32 that the block's threads share, and the quad's place in the row. */
+/* The row of a thread's quad in a part of 32 x 32 that the block's threads share, and the index of the quad in the
+ * row. */
 INLINE int shared_row(void) { return (int)(threadIdx.x / 8); }
 INLINE int shared_quad(void) { return (int)(threadIdx.x % 8); }
 
@@ -50,7 +51,7 @@ INLINE void clear_rest(const order along, int k, int K, quad part[4]) {
         if (k + (along == ROWS ? i / 4 : i % 4) >= K) part[i / 4].v[i % 4] = 0;
 }
 
-/* Packs the words of a lane's four m: its four k in the group, DEPTH to a word. */
+/* Packs the words of a lane's four rows or columns: the four elements along k of each, DEPTH elements to a word. */
 INLINE void make_words(const order along, const quad part[4], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 4 * WORDS; i++) {
@@ -60,7 +61,8 @@ INLINE void make_words(const order along, const quad part[4], operand_word words
     }
 }
 
-/* Adds the products of words i and i + 1 to the sums of the [2][4] tiles of 16 x 8 results. */
+/* Adds the products of the words i and i + 1 of all rows and columns to sum, which has [2][4] tiles of 16 x 8
+ * results. */
 INLINE void multiply_words(const int i, const operand_word a[4][WORDS], const operand_word b[4][WORDS],
                            real sum[2][4][4]) {
 #pragma unroll
@@ -104,8 +106,8 @@ INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     return z;
 }
 
-/* The changes of a result before it is written, in this order: its epilogue; the factor `scale` of its columns below
- * `scaled`; if `rounds`, rounding as an operand of products. */
+/* The changes of a result before it is written, in this order: the epilogue; columns below `scaled` are multiplied by
+ * `scale`; if `rounds`, all are rounded as an operand of products. */
 typedef struct result_form {
     finish epilogue;
     bool rounds;
@@ -174,7 +176,7 @@ INLINE void write_part(const finish epilogue, int row, int column, int rows, int
     }
 }
 
-/* The offset of quad q of a row in a warp's sums in shared memory; lanes that write together use all banks. */
+/* The offset of quad q of a row in a warp's sums in shared memory; lanes that write at the same time use all banks. */
 INLINE int sums_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 4)); }
 
 /* Writes a warp's sums to shared memory. */

@@ -2,10 +2,11 @@
  * called shards, have stored the inputs of products and the gradients of their outputs, in blocks of two tokens
  * (store_pair). Blocks compute tiles of 32 x 64 gradients in turn.
  *
- * The tokens of all shards in all uses of the weights form one sequence. It is cut into four parts for each warp, which
- * are equal except for the last ones. Lane t of every group of four lanes processes the tokens of part t in order,
- * LANE_TOKENS at a time. Then the warps' sums are added in order. The order of sums depends only on uses, shards and
- * their sizes. */
+ * A use of the weights is one product with them; a model with loops uses weights several times. The tokens of all
+ * shards in all uses form one sequence, which is cut into four parts for each warp; all parts have the same size,
+ * except the last ones. In every group of four lanes, lane t processes the tokens of the warp's part t in order,
+ * LANE_TOKENS at a time. Then the sums of the warps are added in order. The order of sums depends only on the number of
+ * uses and the number and sizes of shards. */
 
 enum {
     HALVES = 2,
@@ -60,7 +61,8 @@ INLINE void enter_shard(const weights_gradient *w, const token_steps *steps, int
     cursor->dy = find_operand(w->dy, shard, row, w->columns, steps->column + lane_column());
 }
 
-/* Moves on to the next shard with tokens, perhaps of the next use; at the end, x and dy keep their values. */
+/* Moves the cursor to the next shard with tokens, which may belong to the next use; at the end, x and dy keep their
+ * values. */
 INLINE void find_next_shard(const weights_gradient *w, const token_steps *steps, token_cursor *cursor) {
     const bool is_last = cursor->shard + 1 == w->shards || shard_tokens(w, cursor->shard + 1) == 0;
     cursor->left = 0;
@@ -70,7 +72,7 @@ INLINE void find_next_shard(const weights_gradient *w, const token_steps *steps,
     enter_shard(w, steps, 0, cursor);
 }
 
-/* A shard's tokens in units of LANE_TOKENS tokens, of which the last one may have fewer. */
+/* The number of units of LANE_TOKENS tokens in a shard; the last unit may have fewer tokens. */
 INLINE int shard_units(int tokens) { return (tokens + LANE_TOKENS - 1) / LANE_TOKENS; }
 
 /* Finds the first token of the lane's part. Returns the number of units of a part. */
@@ -115,7 +117,7 @@ INLINE void fetch_tokens(const token_steps *steps, const token_cursor *cursor, s
     }
 }
 
-/* The element of row or column m, below 4, and of token k of a pair, 0 or 1, in the pair's blocks. */
+/* The element of row or column m (0 to 3) and of token k (0 or 1) of a pair of tokens, in the blocks of the pair. */
 INLINE stored block_element(const order along, const stored_quad *pair, const int m, const int k) {
     return pair[m / 2].v[along == ROWS ? k * 2 + m % 2 : m % 2 * 2 + k];
 }
@@ -129,7 +131,7 @@ INLINE void clear_beyond(int left, stored_quad b[HALVES][LANE_QUADS]) {
     }
 }
 
-/* Packs the first two words of each of a lane's four m, from operands as they are stored. */
+/* Packs the first two words of each of a lane's four rows or columns, from operands as they are stored. */
 INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -218,7 +220,7 @@ INLINE int weight_tiles(int inner, int columns) {
     return (inner + TILE - 1) / TILE * ((columns + TILE_WIDTH - 1) / TILE_WIDTH);
 }
 
-/* Computes one tile of a gradient, by its number. */
+/* Computes the tile with index `tile` of a gradient. */
 NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     const int tiles_per_row = (w->columns + TILE_WIDTH - 1) / TILE_WIDTH;
     const int row = tile / tiles_per_row * TILE, column = tile % tiles_per_row * TILE_WIDTH;

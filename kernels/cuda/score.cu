@@ -1,8 +1,8 @@
 /* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread computes
  * each element. */
 
-/* to[c] += the sum over all threads of sums[c], for c < count: the lanes of a warp as a tree, then the warps in order.
- * staging: THREADS elements. Ends with a barrier. */
+/* to[c] += the sum of sums[c] over all threads, for c < count: lanes of a warp are added as a tree, then the warps in
+ * order. staging: THREADS elements of shared memory. Ends with a barrier. */
 INLINE void add_block_sums(real *to, const real *sums, int count, real *staging) {
     const int thread = (int)threadIdx.x, warp = thread / WARP;
     for (int start = 0; start < count; start += WARP) {
@@ -42,8 +42,8 @@ INLINE real sum_heads(const real *gradient, size_t stride) {
     return sum;
 }
 
-/* Sums over some of pairs[T keys][T queries]: the pairs of query i; of key j; with query - key = o; or with query + key
- * = t. */
+/* Sums over a part of pairs[T keys][T queries]: over the pairs of query i, of key j, with query - key = o, or with
+ * query + key = t. */
 INLINE real sum_keys(const real *pairs, int i, int T) {
     real sum = 0;
     for (int j = 0; j < T; j++) sum += pairs[(size_t)j * T + i];

@@ -1,4 +1,5 @@
-/* Sums over some of pairs[S keys][T queries]: the pairs of query i; with query - key = o; or with query + key = t. */
+/* Sums over a part of pairs[S keys][T queries]: over the pairs of query i, with query - key = o, or with query + key =
+ * t. */
 
 INLINE real sum_cross_keys(const real *pairs, int i, int T, int S) {
     real sum = 0;

@@ -17,7 +17,8 @@ INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, r
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of them gets it. All threads call it. */
+/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
+ * block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -80,8 +81,8 @@ INLINE void add_column_sums(int rows, const int columns, const real *a, real *su
     __syncthreads();
 }
 
-/* table[place[t]] += dy[t] for T rows of WIDTH columns. Several of them may have one place: the thread of the first of
- * these rows adds all, in order. */
+/* table[place[t]] += dy[t] for T rows of WIDTH columns. If several rows have the same place, the thread of the first
+ * one adds all of them, in order. */
 INLINE void add_placed_rows(int T, const int *place, const real *dy, real *table) {
     assume_global(place);
     assume_global(dy);
