@@ -1,8 +1,8 @@
 -- Converts a network to data for the tests' interpreter (kernels/ref/network.h), directly from the graph of its
 -- description: operations are not fused, buffers not shared, and nothing else is derived.
 --
--- Input: a network (builder.lua). Output: classes, dropout_sites; tensors { name, rows, columns }; families; scopes, the
--- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times, is_group,
+-- Input: a network (builder.lua). Output: classes, dropout_sites; tensors { name, rows, columns }; families; scopes,
+-- the network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times, is_group,
 -- first_tensor, tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of
 -- scopes; -1 is none.
 
