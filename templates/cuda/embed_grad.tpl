@@ -6,7 +6,7 @@
 % local trains = additive.kind == "learned" and not additive.frozen
 % local keep = mask_number > 0 and "keep" or "w->keep"
 % local store = adds_places and "+=" or "="
-% local column_sums = adds and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
+% local column_sums = adds_vectors and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
 % local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
 /* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
@@ -47,7 +47,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
 % end
 #pragma unroll
-        for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled}; % if adds
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled}; % if adds_vectors
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif has_class_gradients
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled}; % else
     }

@@ -1,30 +1,30 @@
 -- Finds chains of two products in lists of device code. A chain is a product; an activation or a gate of its result,
--- which gives the hidden values; and a second product, the only reader of the hidden values. If products are divided
--- among warps, the second product of a chain reads hidden values from shared memory.
+-- which gives the hidden values; and a second product, the only reader of the hidden values. One function computes a
+-- chain, so its second product reads the hidden values from shared memory.
 --
 -- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), where `item`
--- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in places
--- of their own, so that hidden values and their gradients need no buffer. Output: lists in which an entry of kind
--- "chain" or "chain_grad" replaces the entries of two products, and { values, gradients }, the sets of the names of
--- buffers that chains make unnecessary. The field `item` of the new entries:
+-- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored for the
+-- team (warp_products.lua), so that hidden values and their gradients need no other buffer. Output: lists in which an
+-- entry of kind "chain" or "chain_grad" replaces the entries of two products, and { values, gradients }, the sets of
+-- the names of buffers that chains make unnecessary. The field `item` of the new entries:
 --
 --   chain
 --     first       the first product
 --     operation   the operation between the products; nil if relu is a part of the first product
 --     last        the second product
 --     x           the input of the first product
---     sum         the result of the first product; false if no gradient reads this result: the gradient of relu reads
+--     sum         the result of the first product, if its gradient reads it; else false: the gradient of relu reads
 --                 `hidden` instead
 --     hidden      the values after the operation
 --     out         the result of the second product
---     kernel      the activation: "relu", or a name K with K_real and K_slope in kernels/cuda/activations.cu
---     gated       whether K is the activation of a gate
---   chain_grad; the entry for the gradient of the first weights, which reads dhidden, follows
+--     kernel      the activation: "relu", or a name K with functions K_real and K_slope in kernels/cuda/activations.cu
+--     is_gated    whether it is the activation of a gate
+--   chain_grad; after it comes the entry for the gradient of the first product's weight, which reads dhidden
 --     op          the chain
 --     dy          the buffer of the gradient of `out`
 --     dhidden     the buffer of the gradient of the first product's result
 --     to          the buffer of the gradient of x
---     adds        whether `to` already has other gradients of x
+--     is_added    whether the result is added to the gradients of x that `to` already has
 --
 -- Two products are not a chain if dropout applies to the hidden values, if other operations read the hidden values, or
 -- if the entries of the backward pass have another order.
@@ -38,8 +38,8 @@ local M = {}
 -- The kinds of operations that may stand between the two products.
 local OPERATIONS = { activation = true, gate = true }
 
--- The activation after the product at index i: its kernel, its operation if it is not part of the product, and the
--- index at which the second product would be.
+-- Three results for the activation after the product at index i: its kernel; its operation, nil if it is a part of the
+-- product; and the index at which the second product of a chain would be. No result if no activation follows.
 local function find_operation(list, i)
   local product, next_op = list[i].item, list[i + 1] and list[i + 1].item
   if product.has_relu then
@@ -62,7 +62,7 @@ local function find_chain(list, i, readers)
   local gradient_reads_sum = kernel ~= "relu" or is_gated
   if last_op and last_op.x == hidden and #readers[hidden] == 1 and #readers[first_op.out] == 1 then
     return { kind = "chain", first = first_op, operation = operation, last = last_op, kernel = kernel, x = first_op.x,
-      hidden = hidden, sum = gradient_reads_sum and first_op.out, gated = is_gated, out = last_op.out }, last_index
+      hidden = hidden, sum = gradient_reads_sum and first_op.out, is_gated = is_gated, out = last_op.out }, last_index
   end
 end
 
@@ -71,8 +71,9 @@ local function is_gradient(entry, kind, op)
   return entry ~= nil and entry.kind == kind and entry.item.op == op
 end
 
--- The gradient of a chain that begins at index i of a backward list, as three results: the item "chain_grad", the entry
--- of the gradient of the first weights, and the index of the last entry. nil if the gradient does not begin there.
+-- The gradient of a chain that begins at index i of a backward list, as three results: the item of kind "chain_grad";
+-- the entry for the gradient of the first product's weight; and the index of the last replaced entry. nil if the
+-- chain's gradient does not begin there.
 local function find_gradient(list, i, chain)
   local hidden_grad, operation = list[i].item, chain.operation
   if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.is_added

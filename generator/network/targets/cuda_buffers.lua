@@ -4,11 +4,12 @@
 --   name        its name in C
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
 --               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more
---   count       the number of elements for all sequences, as text with the streams' variables
---   at_a_time   the number of elements that exist at a time, as text: for numbers of pairs, those of the sequences that
---               attention processes together; else equal to count
+--   count       C text of the number of elements for all sequences
+--   count_at_a_time   C text of the number of elements for which there is memory: equal to count, but for arrays with
+--                     an
+--               element for each pair only the pairs of the sequences that attention processes together
 --   comment     its comment in C
---   variables   the variables of its stream (name_streams)
+--   variables   the names of the variables of its stream: an entry of name_streams()
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -31,16 +32,17 @@ local function find_names_of_pair_loops(device)
   return lists.to_set(lists.get_names(pair_buffers))
 end
 
--- The names of the variables of each stream, as a list and by stream:
---   index        the stream's number, from 0
---   prefix       the prefix of its names; empty in a network with one stream
---   T            the number of tokens of a sequence, as a member or the argument T
---   rows         the number of tokens of all sequences, a variable where members are laid out
---   all_rows     the function that returns this number elsewhere
+-- Tables of names for each stream, as a list and by stream. Fields of a table:
+--   index        the stream's index
+--   prefix       the prefix of the stream's names; empty in a network with one stream
+--   T            the number of tokens of a sequence: the argument T, or a member of it in a network with several
+--                streams
+--   rows         the number of tokens of all sequences: a variable in functions that lay out members
+--   all_rows     the function that returns this number in other functions
 --   tokens       the array of the tokens of a thread block
---   input_draws  sampled positions of the vectors that are added to tokens
---   sequences    the function that finds the positions of the sequences of a thread block
---   token_positions  the function that finds the positions that depend on the tokens of these sequences
+--   input_draws  the array of the sampled positions of the vectors that are added to tokens
+--   sequences    the function that returns the positions of the sequences of a thread block
+--   token_positions  the function that returns positions that are computed from the tokens of these sequences
 function M.name_streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
@@ -55,10 +57,10 @@ function M.name_streams(net)
   return list, by_stream
 end
 
--- The declarations of the streams' numbers of rows, as text, in three forms:
---   all            the rows of `sequences` sequences
---   before_first   the rows before the sequence `first`
---   in_call        the numbers of `all` as arguments, without names
+-- C texts with the number of rows of each stream, in three forms:
+--   all            declarators of variables: the rows of `sequences` sequences
+--   before_first   declarators of variables: the rows before the sequence `first`
+--   in_call        arguments of a call: the values that `all` assigns
 function M.declare_rows(streams)
   local function write_each(format, field, second_field)
     return table.concat(lists.map(streams, function(variables)
@@ -69,7 +71,7 @@ function M.declare_rows(streams)
     before_first = write_each("%s = (size_t)first * %s", "rows", "T"), in_call = write_each("sequences * %s", "T") }
 end
 
--- The number of rows of the longer of at most two streams: { text, description }: an expression in C, and words.
+-- The number of rows of the longer of at most two streams. text: an expression in C; description: words for it.
 function M.name_max_rows(streams)
   if not streams[2] then
     return { text = "rows", description = "rows" }
@@ -79,10 +81,11 @@ function M.name_max_rows(streams)
     description = "rows of the longer stream" }
 end
 
--- A member with a row for each token of a stream. per_row: the number of elements of a row, as text; false for one.
+-- A member with a row for each token of a stream. per_row: C text of the number of elements of a row; false for one
+-- element.
 local function make_member(variables, name, type, per_row, comment)
   local count = per_row and variables.rows .. " * " .. per_row or variables.rows
-  return { name = name, type = type, count = count, at_a_time = count, comment = comment, variables = variables }
+  return { name = name, type = type, count = count, count_at_a_time = count, comment = comment, variables = variables }
 end
 
 -- A member with a row of channels for each token of a stream; width: false for one number for each token.
@@ -91,21 +94,21 @@ local function make_rows(variables, name, type, width, comment)
   return make_member(variables, name, type, width and width.text or false, shape .. (comment and " " .. comment or ""))
 end
 
--- A member with numbers for each row and head of a family. variables: the variables of the stream of the rows, which
--- are queries or keys; number_count: the count of numbers for each row and head, as text, by default one. Words of the
--- comment, such as HEADS, get the family's prefix.
+-- A member with numbers for each token and head of a family. variables: the variables of the stream of the tokens,
+-- which are queries or keys; number_count: C text of the count of numbers for each token and head, nil for one. Names
+-- of constants in the comment, such as HEADS, get the family's prefix.
 local function make_heads(variables, family, name, type, comment, number_count)
   local per_row = (number_count and number_count .. " * " or "") .. family.PREFIX .. "HEADS"
   return make_member(variables, family.prefix .. name, type, per_row,
     (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
--- Sets the count at_a_time of a member with `per_key` numbers for each key of a family, and returns the member; sides:
--- the result of get_sides().
-local function count_at_a_time(member, sides, family, per_key)
+-- Sets count_at_a_time of a member with `per_key` numbers for each key of a family, and returns the member; sides: the
+-- result of get_sides().
+local function set_count_at_a_time(member, sides, family, per_key)
   if family.attends.pairs then
-    member.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
-      sides.keys.T, per_key)
+    member.count_at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix,
+      sides.keys.T, sides.keys.T, per_key)
   end
   return member
 end
@@ -115,16 +118,16 @@ local function make_pairs(sides, family, name, type, comment)
   local per_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
   local member = make_member(sides.keys, family.prefix .. name, type, per_key,
     (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
-  return count_at_a_time(member, sides, family, per_key)
+  return set_count_at_a_time(member, sides, family, per_key)
 end
 
--- A member with the gradients of products of queries with the rows of a family's table of counts; sides: the result of
--- get_sides().
-local function make_products(sides, family, at_a_time)
+-- A member with the gradients of products of queries with the rows of a family's table of counts. sides: the result of
+-- get_sides(); sequence_words: words of the comment after "sequences".
+local function make_products(sides, family, sequence_words)
   local member = make_heads(sides.queries, family, "dproducts", GLOBAL_TYPE,
     ("[sequences%s][HEADS][%sCOUNT_ROWS][T] gradients of products of queries and rows of the table")
-      :format(at_a_time, family.PREFIX), family.PREFIX .. "COUNT_ROWS")
-  return count_at_a_time(member, sides, family, family.PREFIX .. "HEADS * " .. family.PREFIX .. "COUNT_ROWS")
+      :format(sequence_words, family.PREFIX), family.PREFIX .. "COUNT_ROWS")
+  return set_count_at_a_time(member, sides, family, family.PREFIX .. "HEADS * " .. family.PREFIX .. "COUNT_ROWS")
 end
 
 -- The variables of the streams of an attention's queries and keys.
@@ -175,7 +178,7 @@ end
 -- family.attends describes how device code computes the attention (plan/deriving/cuda_half.lua).
 local function add_workspace_members(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
-  local at_a_time = attends.pairs and " at a time" or ""
+  local sequence_words = attends.pairs and " at a time" or ""
   local function add(member)
     list[#list + 1] = member
   end
@@ -184,7 +187,7 @@ local function add_workspace_members(sides, family, list)
     local offset = family.terms.outwards and "key - query modulo T" or "query - key"
     local pairs_text = family.terms.scans_logits and "counts" or "1 - P"
     add(make_pairs(sides, family, "weights", GLOBAL_TYPE,
-      ("[sequences%s][HEADS][%s][queries] %s"):format(at_a_time, offset, weights_text)))
+      ("[sequences%s][HEADS][%s][queries] %s"):format(sequence_words, offset, weights_text)))
     add(make_pairs(sides, family, "pairs", GLOBAL_TYPE,
       ("in the layout of weights: %s, then gradients of logits"):format(pairs_text)))
   end
@@ -193,7 +196,7 @@ local function add_workspace_members(sides, family, list)
       "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))
   elseif family.terms.scans_logits then
-    add(make_products(sides, family, at_a_time))
+    add(make_products(sides, family, sequence_words))
   elseif attends.in_fragments then
     add(make_heads(sides.queries, family, "starts", PLAIN_TYPE,
       "[sequences][HEADS][T][2] minus the log_sum, minus the product of each output with its gradient", "2"))
@@ -219,7 +222,8 @@ local function add_workspace_members(sides, family, list)
   end
 end
 
--- Makes a member of a buffer (buffers.lua). pair_names: the names of the buffers that loops over pairs read or write.
+-- The member for a buffer of buffers.lua. pair_names: the set of the names of buffers that loops over pairs read or
+-- write.
 local function convert_to_member(device, buffer, pair_names)
   local width, type = buffer.form == "rows" and buffer.width, pair_names[buffer.name] and PLAIN_TYPE or GLOBAL_TYPE
   return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.comment)
@@ -231,8 +235,8 @@ local function reads_input(device, block)
   return device.buffers.scopes[reader].read_backward[reader.input_value] or false
 end
 
--- Whether each repetition of a group stores a value: its output, if an operation of the group makes it, the input of
--- its first block, and values that the backward pass reads.
+-- Whether each repetition of a group stores a value: values that an operation of the group other than a block makes, if
+-- they are the group's output, the input of one of its blocks, or read by the backward pass.
 function M.is_in_group(device, value)
   local group = value.scope
   return group.is_group and value.op and value.op.kind ~= "block" and (value == group.output_value or value.carried
@@ -264,9 +268,9 @@ function M.list_kept_in_group(device, group)
   return list
 end
 
--- The members of a layer's state, its output last. Members of an attention lie together, with the attention's result
--- after them: one instruction can load several members that lie next to each other in the struct, and in another order
--- attention over pairs has more instructions.
+-- The members of a layer's state, its output last. The members of an attention stand together, before the member for
+-- the attention's result: one instruction can load several members that lie next to each other in the struct; in
+-- another order, attention over pairs needs more instructions.
 function M.list_kept(device, block)
   local list, pair_names = {}, find_names_of_pair_loops(device)
   for _, buffer in ipairs(device.buffers.scopes[block].state_buffers) do
@@ -284,8 +288,8 @@ function M.list_kept(device, block)
   return list
 end
 
--- Whether a buffer of gradients in the workspace is unnecessary: whether a block has chains (chains.lua) in place of
--- the operations that write it, and no other scope writes it.
+-- Whether a buffer of gradients in the workspace is unnecessary: in some block, chains (chains.lua) replace the
+-- operations that write it, and no other scope writes it.
 local function is_unused(device, buffer)
   local is_replaced = false
   for _, scope in ipairs(device.net.order) do
@@ -300,8 +304,8 @@ local function is_unused(device, buffer)
   return is_replaced
 end
 
--- The members of the workspace as two lists: values between blocks and values that no layer stores; and, for training
--- alone, gradients and attention's workspace.
+-- The members of the workspace, as two lists: members for values that no layer stores, and members only for training,
+-- which are gradients and the workspace of attention.
 function M.list_workspace(device)
   local always, training, pair_names = {}, {}, find_names_of_pair_loops(device)
   local block_results = {} -- the set of the names of the results of blocks, which layers store

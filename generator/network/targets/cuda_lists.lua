@@ -1,12 +1,12 @@
--- Makes the lists of device code. In a narrow model a list is the records of a scope's operations; in a wide model, in
--- which a library computes products, it is the records of the scope's launches and phases.
+-- Makes the lists of device code. In a narrow model, a list holds the records of a scope's operations. In a wide model,
+-- whose products a library computes, it holds the records of the launches on the GPU and of their phases.
 --
 -- Input: the state of cuda_network.lua (device), a scope of the network, its entries (M.list_entries). Output: records
 -- (cuda_records.lua), or for a wide model:
---   list              the records of the host's list of launches (launches.lua)
---   phases            the phases of a kernel between these launches: { name, records }
+--   list              the records of the host's list of launches (launches.lua): products by the library, and phases
+--   phases            the list of the phases, which one kernel computes: { name, records }
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
---   reads_in_phases   name of an argument -> whether the phases read it
+--   reads_in_phases   name of an argument -> whether the records of the phases read it
 
 local calls = require("network.targets.calls")
 local cuda_buffers = require("network.targets.cuda_buffers")
@@ -17,10 +17,10 @@ local repetitions = require("network.targets.repetitions")
 
 local M = {}
 
--- The texts of the numbers of passes in the host's list of launches.
+-- C texts of two numbers of passes in the host's list of launches: of all passes, and of those without gradient.
 M.HOST_PASSES, M.HOST_FREE_PASSES = "list->passes", "list->free_passes"
 
--- Texts (cuda_records.lua) for the host's list of launches: for a block, with the variable x for a layer's input.
+-- Texts (cuda_records.lua) for a block in the host's list of launches; the variable x is a layer's input.
 local BLOCK_TEXT = { w = "w->", state_prefix = "s->", p = "p->", g = "g->", input = "x" }
 
 -- The name of the array of the states of a block or a group in the host's list of launches.
@@ -28,15 +28,15 @@ function M.name_host_states(block)
   return block.is_group and block.name .. "_states" or block.name
 end
 
--- The state of repetition `index` of a block or a group in the host's list of launches, as text. If the number of
--- passes may vary, only training has a state for each repetition.
+-- C text of the state of repetition `index` of a block or a group in the host's list of launches. If the number of
+-- passes may vary, only training has a state for each repetition; evaluation has one state.
 function M.write_host_state(block, index)
   local number = repetitions.write_state_number(block, index, "list, ")
   number = block.has_passes and ("training ? %s : 0"):format(number) or number
   return ("%s[%s]"):format(M.name_host_states(block), number)
 end
 
--- The state with the output of the repetition before a repetition of a block or a group, as text.
+-- C text of the state that holds the output of the previous repetition of a block or a group.
 local function write_previous_state(block)
   local holder = cuda_buffers.find_holder(block)
   return M.write_host_state(holder, repetitions.write_first_index(holder, block, block.index) .. " - 1")
@@ -55,7 +55,7 @@ function M.make_host_text(device, scope)
   end }
 end
 
--- The kinds of operations that apply dropout in their own records.
+-- The kinds of operations whose own record also applies the dropout.
 local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true }
 
 -- The entries { kind, item, is_backward } of a list. item: an operation, or an entry of a backward list. The dropout of
@@ -86,7 +86,7 @@ function M.make_decoding_records(device, scope, entries)
   end)
 end
 
--- The arguments that the statements of a function read: name -> whether they read it.
+-- Name of an argument -> whether the records of a function read it.
 function M.find_read(list)
   local read_names = calls.find_read(list)
   local reads = { l = false, x = false }
@@ -112,13 +112,14 @@ local function make_block_launches(device, launch)
     previous = write_previous_state(block) }))
 end
 
--- The calls of backward products in the host's list; forward products have their own template.
+-- The calls for products of the backward pass in the host's list; products of the forward pass have a template.
 local CALLS = {
   weight = "weight_gradient('list', row_count, inner, columns, x, dy, is_added, dweight)",
   input = "input_gradient('list', row_count, inner, columns, dy, weight, is_added, to)",
 }
 
--- The record in the host's list for a product. phase: the phase that adds its bias, or nil; layer: the phase's layer.
+-- The record in the host's list for a product. phase: the phase that adds the product's bias, or nil; layer: C text of
+-- the layer for which the phase runs.
 local function make_product_launch(device, scope, training, launch, phase, layer)
   local scope_text = (scope == device.net or scope.is_group) and M.make_host_text(device, scope) or BLOCK_TEXT
   local text, record = records.make_records(device, scope, training, scope_text, launch.entry)
@@ -134,9 +135,9 @@ local function make_product_launch(device, scope, training, launch, phase, layer
   return calls.fill("cuda", record, text)
 end
 
--- A scope's entries, cut into launches.
+-- The list of a wide model's scope: its entries, cut into launches.
 function M.make_launches(device, scope, training, entries)
-  -- layer: C text of the layer of the next phase; outside blocks, of the last layer that ran
+  -- layer: C text of the layer for which the next phase runs; outside of blocks, of the last layer that ran
   local host_list, phases, phase_records, layer = {}, {}, {}, scope.input_value and scope.index or "0"
   for i, launch in ipairs(launches.cut(entries, scope.input_value and scope.name, device.adds_bias)) do
     local phase = launch.phase
@@ -160,11 +161,13 @@ function M.make_launches(device, scope, training, entries)
     reads_in_phases = M.find_read(phase_records) }
 end
 
+-- The number of launches of a scope itself, without those of its blocks.
 local function count_own(list)
   return lists.count(list, function(launch) return not launch.block end)
 end
 
--- The number of launches of a step, as C text: a constant, and a count for each use of a block or a group.
+-- C text of the number of launches of a step: those outside of blocks and groups, and for each block or group the
+-- number of a repetition times the number of repetitions.
 function M.count_launches(scopes, train)
   local terms = lists.map(scopes, function(scope)
     return ("%d * %s"):format(count_own(scope.forward.list) + count_own(scope.backward.list), scope.repetitions_text)
@@ -172,7 +175,7 @@ function M.count_launches(scopes, train)
   return ("%d + %s"):format(2 + count_own(train.list), table.concat(terms, " + ")) -- 2: begin and end
 end
 
--- The number of launches of an evaluation for each pass, as C text.
+-- C text of the number of launches in one pass of an evaluation.
 function M.count_launches_of_pass(scopes)
   return table.concat(lists.map(scopes, function(scope)
     return ("%d * %s"):format(count_own(scope.forward.list), scope.count)

@@ -1,22 +1,24 @@
--- The masks of dropout in device code. A site is one application of dropout in one repetition. Its random numbers are a
--- function of a counter (include/longhand/rng.h) with the number of the repetition and the number of the dropout.
+-- The masks of dropout in device code. A site is one dropout in one repetition of its scope. The random numbers of a
+-- site are a function of a counter (include/longhand/rng.h), which contains the index of the repetition and the index
+-- of the dropout.
 --
 -- Input: the state of cuda_network.lua (device), a scope of the network. Output: entries that M.derive adds to lists of
 -- the state:
 --   masks   groups of dropout sites of the model's width, one for each scope that has such sites, each with:
 --     first             the index of the group's first site among the sites of all groups
 --     sites             the number of sites of one repetition
---     layer             the number that the first repetition has in the counter
---     dropout_numbers   the numbers that a repetition's sites have in the counter; false if they are 0, 1, ...
---     below_text        C text that selects the threshold of a site: a random word below it drops an element
---     stream_text       C text that selects the stream of a site
+--     layer             the index that the first repetition has in the counter
+--     dropout_numbers   the list of the indices that a repetition's sites have in the counter; false if these are 0, 1,
+--                       2, ...
+--     below_text        C text of a site's threshold: a random word below it drops an element
+--     stream_text       C text of the index of a site's stream
 --   bits    the other masks, of another width or of attention's weights, an array of bits for each:
 --     name, comment     the name and the comment of the array
---     uses              the number of repetitions as C text
---     bytes             the number of bytes of the mask of one sequence, as C text
+--     repetitions_text  C text of the number of repetitions
+--     bytes             C text of the number of bytes of one sequence's mask
 --     layer             as in `masks`
---     dropout_number    the number that the dropout has in the counter
---     below             the name of the threshold
+--     dropout_number    the index that the dropout has in the counter
+--     below             the name of the constant that is the threshold
 
 local M = {}
 
@@ -25,8 +27,8 @@ local function name_drop_below(op)
   return op.dropout.name .. "_DROP_BELOW"
 end
 
--- If write_text returns one text for all operations of a list, this text; otherwise an expression in C that selects the
--- text of an operation by its number. type: a cast before each selected text.
+-- If write_text returns equal texts for all operations of a list, this text; otherwise an expression in C that selects
+-- the text of the operation whose dropout has the index `place`. type: a cast before each of these texts.
 local function select_text(list, write_text, type)
   local last_text = write_text(list[#list])
   local text, are_equal = type .. last_text, true
@@ -38,7 +40,7 @@ local function select_text(list, write_text, type)
   return are_equal and last_text or text
 end
 
--- The parts of the random counter that identify the dropouts of a list's operations; false if they are 0, 1, ...
+-- The indices that the dropouts of a list's operations have in the random counter; false if these are 0, 1, 2, ...
 local function list_dropout_numbers(list)
   local numbers, are_consecutive = {}, true
   for i, op in ipairs(list) do
@@ -64,8 +66,8 @@ local function make_bits(device, scope, op)
   return bits
 end
 
--- Derives the masks of a scope's operations: one group of masks of the model's width, in the order of their numbers,
--- repetition after repetition; and an array for each other mask.
+-- Derives the masks of a scope's operations: a group for those of the model's width, and an array for each other mask.
+-- In a group, all sites of the first repetition come first, in the order of their indices, then those of the second.
 function M.derive(device, scope)
   local masked_operations = {}
   for _, op in ipairs(device.lists[scope].forward) do

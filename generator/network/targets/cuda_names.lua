@@ -14,12 +14,13 @@
 --     distance_count                 the name of the function that counts distances
 --     distance_of_row                the name of the function that finds the distance of a row
 --     vectors                        the count of vectors of distances
---     to_positions, to_key_positions, to_distances   offsets of sampled positions, to append to an address
+--     to_positions, to_key_positions, to_distances   offsets of sampled positions and distances: text that is appended
+--                                    to the address of the samples; empty for the first row of them
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's repetitions
---     rounded                        whether q and kv are rounded when they are stored (q is then also scaled:
---                                    warp_products.lua)
---     rounded_out                    whether out and dout are rounded when they are stored
+--     rounded                        "true" or "false": whether q and kv are rounded when they are stored (q is then
+--                                    also scaled: warp_products.lua)
+--     rounded_out                    "true" or "false": whether out and dout are rounded when they are stored
 --     sequences                      the function that finds the positions of its queries' sequences
 --   M.list_embeddings   a list with an entry for each function:
 --     routine, number, vectors, scale, additive, dropout   see M.list_functions of embeddings.lua
@@ -28,11 +29,12 @@
 --     stream                         the number of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
---     adds                           whether another embedding has stored gradients of the table of tokens before, so
---                                    that this one adds to them
---     adds_places                    whether another embedding has stored gradients of the table of positions before
---     tied                           whether the output layer has stored gradients of the table of tokens before
---     mask_number                    the number of its mask of dropout
+--     adds_vectors                   whether the gradients of the table of tokens are added to those of an embedding
+--                                    that comes earlier in the backward pass
+--     adds_places                    whether the gradients of the table of positions are added to those of such an
+--                                    embedding
+--     has_class_gradients            whether the table of tokens already has gradients from the output layer
+--     mask_number                    the index of its mask of dropout in the scope's group of masks (cuda_masks.lua)
 --     array_text                     words for the array of vectors
 
 local attention = require("network.graph.attention")
@@ -46,8 +48,8 @@ local function find_entry(backward, kind, op)
   return lists.find(backward, function(entry) return entry.kind == kind and entry.op == op end)
 end
 
--- The offset of a row of sampled positions, in rows of `length` numbers, as text to append. row: the row's number as
--- text, or false for row 0.
+-- The offset of a row of sampled positions, as text that is appended to an address. row: C text of the row's index, or
+-- false for row 0; length: the member with the number of positions of a row.
 local function write_row_offset(row, length)
   return row and (" + %s * v->%s"):format(row, length) or ""
 end
@@ -87,15 +89,15 @@ function M.name_attentions(device)
   return by_family
 end
 
--- The address of the sampled positions of vectors that are added to a stream's tokens, as text; nil if positions are
--- not sampled. variables: the variables of the stream (cuda_buffers.lua); draw: the sample of positions, either a
+-- C text of the address of the sampled positions of the vectors that are added to a stream's tokens; nil if positions
+-- are not sampled. variables: the variables of the stream (cuda_buffers.lua); draw: the sample of positions, either a
 -- separate sample for added vectors (is_separate) or the sample of an attention family.
 function M.name_input_draws(variables, draw)
   return draw and "v->" .. (draw.is_separate and variables.input_draws or draw.prefix .. "draws")
 end
 
--- The sampled positions of vectors that are added in a layer of a block, as text; nil if positions are not sampled. l:
--- the text of the layer's number.
+-- C text of the address of the sampled positions of the vectors that are added in layer l of a block; nil if positions
+-- are not sampled. l: C text of the layer's index.
 function M.name_drawn_places(variables, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
@@ -106,9 +108,9 @@ function M.name_drawn_places(variables, op, l)
     or ("%sfind_positions(v, %s)"):format((family or draw).prefix, l))
 end
 
--- Whether an embedding earlier in the backward pass has stored gradients of vectors of positions, to which the
--- gradients of embedding `op` are added. Each stream has its own sums of gradients, but if every sequence has its own
--- sample, all streams add to one table.
+-- Whether the gradients of position vectors from embedding `op` are added to those of an embedding that comes earlier
+-- in the backward pass. Each stream has its own sums of gradients, except if every sequence has its own sample: then
+-- all streams add to one table.
 local function adds_places(backward, op)
   local draw = op.encoding and op.encoding.draw
   local shares_table = draw and draw.kind == "sequence"
@@ -135,7 +137,7 @@ function M.list_embeddings(device)
       sequences = draw and draw.by_token and variables.token_positions or variables.sequences,
       sampled_positions = draw and M.name_input_draws(variables, draw),
       value = op.out.name, gradient = entry.dy.name, adds_places = adds_places(backward, op),
-      adds = storing_entry ~= entry,
+      adds_vectors = storing_entry ~= entry,
       has_class_gradients = net.classified.op.class_table == op.p,
       mask_number = op.dropout and device.mask_numbers[op] or 0,
       array_text = net.streams[2] and "Vectors of the " .. op.stream.name

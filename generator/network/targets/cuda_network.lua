@@ -1,5 +1,6 @@
--- The network in device code: the data from which templates/cuda print the operations of the network. It has the same
--- lists as on the CPU, with names of device code.
+-- The network in device code: the data from which templates/cuda print the operations of the network. The lists of
+-- operations are those of scope_lists.lua, with the names that functions and values have in device code. A wide model
+-- is one whose products a library computes.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and the choices of cuda_half.lua. Output, pure data:
 --   blocks       the blocks in order, each with:
@@ -9,15 +10,19 @@
 --     members              the members of the state (cuda_buffers.lua)
 --     lines                the members as lines of C
 --     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
---     count, uses, loops, last_loop_start      see builder.lua; the backward pass starts at the last repetition: with
---                                              loops,
---                          repetitions from last_loop_start on store gradients, and earlier repetitions add to them
---     input                the place of the block's input in device code
+--     count, loops         C text of the number of sets of parameters; the number of loops (builder.lua)
+--     repetitions_text, and further texts about repetitions   see cuda_states.lua
+--     last_loop_start      C text of the index of the first repetition in the last pass, or false if there is one pass.
+--                          The backward pass starts at the last repetition: repetitions of the last pass store
+--                          gradients of parameters, and repetitions of earlier passes add to them
+--     input                C text of the address of the block's input
 --     on_host              fields for the host's list of launches: cuda_states.lua
---     in_place             whether evaluation overwrites the block's input, which no other operation reads
---     forward, backward    lists of a repetition
---     forward_reads, backward_reads, decode_reads   the arguments that the functions for `forward`, `backward` and
---                          decoding.list read
+--     overwrites_input     whether evaluation stores the block's output over its input, which no other operation reads
+--     adds_table_sums      whether repetitions of the block add to sums of tables
+--     clears_unwritten     whether the elements of the parameters' gradients that no operation writes must be cleared
+--     forward, backward    the lists of a repetition
+--     forward_reads, backward_reads, decode_reads   name of an argument -> whether the function for `forward`, for
+--                          `backward`, or for decoding.list reads it
 --     has_dropout          whether the block has dropout
 --     has_chains           whether the block has chains (chains.lua)
 --     decoding             false, or { list, caches }: the records for one token of each sequence
@@ -28,11 +33,11 @@
 --   always       members of the workspace (cuda_buffers.lua) that both modes have
 --   training     members of the workspace that only training has
 --   lines        { always, training }: these members as lines of C
---   operands     if choices.by_team, the products whose operands shards store: { list, members, row_declarations }.
---                An item of `list` is a product: { name, rows, T, uses, count, loops, weight, bias, inner, columns }
---                and texts that weights.tpl prints (dweight, dbias, first_row, use_rows); members: the parameters of
---                these products
---   place_sums   sums of the rows of learned position tables, which are added over shards (list_place_sums)
+--   operands     the products whose operands shards store, if choices.by_team; else empty lists:
+--     list                 the products (sum_by_team of warp_products.lua)
+--     members              the parameters of these products (list_product_parameters)
+--     row_declarations     declarations of the numbers of rows of their streams, or false
+--   place_sums   sums of the gradients of learned position tables, which are added over shards (list_place_sums)
 --   masks        groups of dropout sites of the model's width (cuda_masks.lua)
 --   site_count   the number of sites of all groups
 --   bits         masks of another width, and of attention's weights (cuda_masks.lua)
@@ -47,28 +52,29 @@
 --   labelled_length    the T of the labelled stream
 --   phases       the names of a wide model's phases (launches.lua); false for a narrow model
 --   max_launches, launches_of_pass    the numbers of launches of a step and of a pass as C text; narrow models: false
---   tied         the table whose rows are the output layer's weight, or false
+--   class_table  the name of the table whose rows are the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
---   rms          whether any norm is an RMS norm
---   loops        whether any block has loops
---   passes, samples_passes    whether the number of passes is an argument, and whether training draws it
+--   has_rms_norm   whether any norm is an RMS norm
+--   has_loops    whether any block has loops
+--   has_passes   whether the number of passes is an argument
+--   samples_passes   whether training samples the number of passes
 --   has_losses   whether every pass has a loss
---   adds_table_sums   whether repetitions of a block add to sums of tables
---   clears_unwritten  whether elements of gradients that no operation of a repeated block writes are cleared
---   last_loop_starts   the first repetitions that store gradients, by block (cuda_states.lua)
---   has_shared_gradients    whether a group has gradients that its repetitions add
+--   adds_table_sums, clears_unwritten   whether these fields are true for some block
+--   last_loop_starts   name of a block -> its last_loop_start
+--   has_shared_gradients   whether some group has gradients that its repetitions add to each other
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
 --     per_token     the network's records for one token of each sequence
---     caches        the arrays { block, name, uses, T, is_self_attention, width } with cached rows; self-attention
---                   copies rows of new tokens to its array
+--     caches        the arrays with cached rows: { block, name, repetitions_text, T, is_self_attention, width }. With
+--                   is_self_attention, decoding copies the rows of each new token to the array
 --     tokens        the array of tokens of the stream
---     index         the number of the stream
---   chained      whether some block has chains
---   biased       whether some product of a wide model adds a bias
--- Lists consist of records (cuda_records.lua); lists of a wide model have the form of cuda_lists.lua. Between blocks
--- values lie in the workspace by their names. If device code cannot compute the network, M.derive raises an error
--- { problem = true, what, line } about the description.
+--     token_positions   the function that returns positions that are computed from the stream's tokens
+--     index         the index of the stream
+--   has_chains   whether some block has chains
+--   has_biased_product   whether some product of a wide model adds a bias
+-- Lists consist of records (cuda_records.lua); lists of a wide model have the form of cuda_lists.lua. Values outside of
+-- blocks are members of the workspace with the values' names. If device code cannot compute the network, M.derive
+-- raises an error { problem = true, what, line } about the description.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -126,8 +132,8 @@ local function check_network(net, choices)
   end
 end
 
--- A block's records in decoding, and the rows that its repetitions cache: the rows of op.kv, products of keys with
--- biases, and running sums.
+-- A block's records in decoding, and the arrays with the rows that its repetitions cache for each attention: keys and
+-- values (op.kv), products of keys with biases, and running sums.
 local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.choices.decoded), function(op)
     local family, is_self_attention = op.family, op.q == op.kv
@@ -197,9 +203,13 @@ local function make_block(device, op)
   return record
 end
 
--- Sums of the rows of learned position tables, which are added over shards: { member, block, count, times, T,
--- sampled_positions }. block: false for the embedding; times: the number of the block's layers as a factor in C;
--- sampled_positions: their address, or nil.
+-- The sums of the gradients of learned position tables, which are added over shards. Fields of an entry:
+--   member              the name of the array of sums
+--   block               the block's name; false for the embedding
+--   count               C text of the number of the block's layers; nil for the embedding
+--   times               this number as a factor in C, such as "LAYERS * "; empty for the embedding
+--   T                   the number of tokens of a sequence of the stream
+--   sampled_positions   the address of sampled positions, or nil
 local function list_place_sums(device, net)
   local list, position_table = {}, net.position_table
   local has_sums = position_table and position_table.from_tables and not position_table.frozen
@@ -220,17 +230,18 @@ local function list_place_sums(device, net)
   return list
 end
 
--- The state that the modules of device code share: the arguments of this function, and
+-- The state `device` that the modules of device code share: the arguments of this function (lists: lists_by_scope), and
 --   buffers               see buffers.lua
---   streams, variables    the variables of the streams, as a list and by stream
---   rows                  the functions made so far
+--   streams, variables    the variables of the streams (name_streams of cuda_buffers.lua), as a list and by stream
+--   rows                  the functions over rows that calls have needed so far
 --   masks, scope_masks    groups of masks, as a list and by scope
---   mask_numbers          operation -> number of its mask in the group
+--   mask_numbers          operation -> index of its mask in the group
 --   bits, operation_bits  the other masks, as a list and by operation
---   block_records         block -> its entry of `blocks`
+--   block_records         block or group -> its entry of `blocks` or `groups`
 --   unused                block -> the buffers that chains make unnecessary
 --   operands, rounded, rounded_values   see warp_products.lua
---   contributions         the set of the requested values to which attention itself adds the bias of their product
+--   contributions         the set of the values that families request (`contribution` of an attention) and to which
+--                         attention itself adds the bias of their product
 local function make_state(net, lists_by_scope, choices)
   local device = { net = net, lists = lists_by_scope, choices = choices, rows = calls.make_functions({}), masks = {},
     scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, block_records = {}, unused = {},
@@ -249,8 +260,9 @@ local function make_state(net, lists_by_scope, choices)
   return device
 end
 
--- Neighbouring members of a scope's struct whose gradients products compute, as runs { first, size }: the name of the
--- first member, and the number of elements as text. sizes: name of a member -> its number of elements, as text.
+-- The members of a scope's struct whose gradients products compute, in runs { first, size } of successive members:
+-- first: the name of the first member; size: C text of the number of elements of all members. sizes: name of a member
+-- -> C text of its number of elements.
 local function find_runs(scope, sizes)
   local runs, run = {}, nil
   for _, parameter in ipairs(scope.parameters) do
@@ -292,12 +304,12 @@ local function list_operands(device)
 end
 
 -- Derives the output from lists_by_scope, the lists of all scopes (scope_lists.lua), and from the choices:
---   wide           a library computes products (launches.lua)
---   by_team        all thread blocks together sum gradients of weights
---   rounds         in training, products may read rounded copies of weights
---   eval_dropout   evaluation applies dropout
---   noise          embeddings add noise in evaluation
---   chains         products are cut by warp, and pairs of products may be chains
+--   wide           whether a library computes products (launches.lua)
+--   by_team        whether the team, all thread blocks of a model, sums gradients of weights over all shards
+--   rounds         whether products may read rounded copies of weights in training
+--   eval_dropout   whether evaluation applies dropout
+--   noise          whether embeddings add noise in evaluation
+--   chains         whether products are cut by warp, so that pairs of products may be chains
 --   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
   check_network(net, choices)

@@ -2,9 +2,9 @@
 -- printed by a template of templates/cuda/op.
 --
 -- Input: the state of cuda_network.lua (device), a scope (builder.lua), an entry of a list. Output: records, or false
--- in place of a record. In the texts of a block of the network, the variable w is the workspace and s the layer's
--- state; in texts outside of blocks, b is the thread block. The kernels of norms, sums and copies work on rows of WIDTH
--- channels.
+-- in place of a record. In the functions of a block of the network, the variable w is the workspace and s is the
+-- layer's state; in functions outside of blocks, b is the thread block of the GPU. The kernels of norms, sums and
+-- copies work on rows of WIDTH channels.
 
 local calls = require("network.targets.calls")
 local cuda_buffers = require("network.targets.cuda_buffers")
@@ -17,12 +17,14 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Texts for the records of a scope. decodes: records process one token of each sequence, by functions NAME_one.
+-- C texts for the records of a scope. decodes: whether records process one token of each sequence, by functions whose
+-- names end in "_one". Fields:
 --   w, state_prefix, p, g   prefixes of members of the workspace, the state, the parameters and the gradients
 --   gradients               the gradients as an argument
---   state                   a function that returns the state of a block or a group
---   write_input             a function that returns the input of a group's repetition
---   ending                  the ending of names of functions
+--   state(block)            returns the state of a block or a group
+--   write_input(group)      returns the input of a repetition of a group
+--   decodes                 the argument
+--   ending                  the ending of names of functions: "_one" or ""
 function M.make_scope_text(device, scope, decodes)
   local ending = decodes and "_one" or ""
   if scope == device.net or scope.is_group then
@@ -68,12 +70,12 @@ function M.place_outside(device, text, value)
   return (cuda_buffers.is_in_group(device, value) and text.state(scope) .. "." or text.w) .. value.name
 end
 
--- Refuses an operation without device code: an error { problem = true, what, line } of the description.
+-- Refuses an operation that has no device code: raises an error { problem = true, what, line } about the description.
 function M.refuse(op, message, ...)
   error({ problem = true, line = op and op.line, what = message:format(...) }, 0)
 end
 
--- Refuses a width other than the model's for operations whose kernels have the model's width compiled in.
+-- Refuses a value whose width is not the model's, for an operation whose kernels are compiled for the model's width.
 local function check_width(op, value)
   if value.width.text ~= "WIDTH" then
     M.refuse(op, "norms, sums and copies of %d channels, which is not the model's width (%s)", value.width.count,
@@ -88,11 +90,11 @@ local function find_function(device, name, fields)
   return calls.find_function(device.rows, name, name, fields)
 end
 
--- Describes a dropout: { mask, keep_scale, when }.
---   mask         the mask, as text
---   keep_scale   the factor of values that are not dropped, as text
---   when         "always", "never", or "training" if the argument of this name decides, which only functions of blocks
---                have
+-- Describes the dropout of an operation: { mask, keep_scale, when }.
+--   mask         C text of the mask
+--   keep_scale   C text of the factor of values that are not dropped
+--   when         "always"; "never"; or "training" if the dropout is applied if the argument `training` is true, which
+--                only functions of blocks have
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local is_outside = scope == device.net
@@ -115,13 +117,14 @@ local function name_mask(device, op, training)
   return formats[drop.when]:format(drop.mask), drop.keep_scale
 end
 
--- Whether a product adds its bias itself; if not, attention adds it (cuda_network.lua, contributions).
+-- Whether a product adds its bias itself; if it has a bias and does not, attention adds it (cuda_network.lua,
+-- contributions).
 function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
 
--- Kind of an operation -> the function that makes its forward records. text: C texts of pointers, counts of rows and
--- prefixes for the operation (M.make_records).
+-- Kind of an operation -> the function(device, text, op, training) that returns its forward records. text: C texts of
+-- pointers, counts of rows and prefixes for the operation, by role (M.make_records).
 local forward = {
   chain = warp_products.make_chain,
   block = function(device, text, op, training)
@@ -157,7 +160,7 @@ function forward.product(device, text, op, training)
     bias = M.adds_bias(device, op) and text.p .. op.weight .. "_bias" or NO_BIAS }
 end
 
--- The record that adds the bias and applies the rectifier to a product that a library has computed.
+-- The record that adds the bias to a product that a library has computed, and then applies relu if the product has it.
 function forward.add_bias(_, text, op)
   return { call = "add_bias(rows, columns, bias, rectified, out)", columns = op.out.width.text,
     bias = text.p .. op.weight .. "_bias", rectified = tostring(op.has_relu or false) }
@@ -212,8 +215,9 @@ function forward.drop(device, text, op, training)
   return drop.when ~= "never" and record
 end
 
--- The records of the rotation of queries and keys by their positions: one record for both in self-attention, one for
--- each in cross-attention; false for an absent record. direction: 1 in the forward pass, -1 in the backward pass.
+-- Two records for the rotation of queries and keys by their positions: in self-attention one record for both and false;
+-- in cross-attention one record for each; both are false without rotation. direction: 1 in the forward pass, -1 in the
+-- backward pass; suffix: the ending of the function's name.
 local function make_rotations(device, op, direction, q, kv, suffix)
   local family = op.family
   local routine = family.prefix .. "rotate" .. (suffix or "")
@@ -259,8 +263,8 @@ function M.name_place_sums(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
--- The start of the name of the function that adds vectors of positions: one function for each stream, or one for each
--- block if vectors have the sampled positions of their block's family and there are several families.
+-- The start of the name of the function that adds vectors of positions. There is one function for each stream; if the
+-- vectors depend on sampled positions of their block's family and there are several families, one for each block.
 local function name_places_routine(device, op, variables)
   local draw = op.encoding.draw
   local is_by_block = draw and not draw.is_separate and device.net.used_families[2]
@@ -277,8 +281,8 @@ function forward.place(device, text, op, training)
     vectors = op.p and text.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
--- Kind of an entry of a backward list -> the function that makes its records. text: C texts of pointers, counts of rows
--- and prefixes for the entry (M.make_records).
+-- Kind of an entry of a backward list -> the function(device, text, entry, training) that returns its records. text: C
+-- texts of pointers, counts of rows and prefixes for the entry, by role (M.make_records).
 local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function(device, text)
@@ -298,8 +302,9 @@ local backward = {
   end,
 }
 
--- The place of the gradient of a norm's parameter, as text; in a group also the record that adds the gradients of its
--- repetitions: the last one stores to the gradient, and each other one to a place of its own, from which it is added.
+-- Two results for the gradient of a norm's parameter: C text of the address to which it is stored, and in a group the
+-- record that adds the gradients of repetitions, else false. The last repetition, which comes first in the backward
+-- pass, stores to the gradient; each other one stores to further memory, from which its gradient is added.
 local function make_gradient(device, text, op, name)
   local group, gradient = op.scope, text.g .. name
   if not group.is_group then

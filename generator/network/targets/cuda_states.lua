@@ -20,17 +20,23 @@ function M.find_streams(device, members)
   return lists.filter(device.streams, function(variables) return has_member[variables] end)
 end
 
--- The fields of an entry about its state, its repetitions and its input. op: the operation of kind "block"; members:
--- the members of the state. Fields that are not explained here are texts for names and declarations.
+-- The fields of an entry that concern its state, its repetitions and its input. op: the operation of kind "block";
+-- members: the members of the state. Fields that are not explained here are texts for names and declarations.
 --   plural        the name of all repetitions, and of the array of their states in the workspace, such as "layers"
---   uses          C text: the largest count of repetitions in training
---   stored        C text: the count of states for these repetitions
+--   index         the variable that is the index of the current repetition
+--   count         C text of the number of sets of parameters
+--   repetitions_text   C text of the largest number of repetitions in training
+--   stored        C text of the number of states for these repetitions
 --   state_number  the index of the state of the current repetition in training
---   first, past   within a repetition of the parent: the index of the first repetition, and the index after the last
---   last          within a repetition of the parent: the index of the last repetition
+--   first, past   within the current repetition of the parent: the index of the first repetition, and the index after
+--                 the last
+--   last          within the current repetition of the parent: the index of the last repetition
 --   first_back    the index of the first repetition with a gradient
---   follows       a condition in C: whether the current repetition reads the output of the one before it; or false
---   input         the place of the input of the first repetition
+--   in_group      whether the parent is a group
+--   follows_condition   a condition in C: whether the current repetition reads the output of the one before it; false
+--                       if
+--                 the parent repeats the block once
+--   input         the address of the input of the first repetition
 --   on_host       the fields first, past, first_back and input for the host's list of launches; and `states`, the name
 --                 of the array of states there
 function M.describe(device, op, members)
@@ -56,7 +62,8 @@ function M.describe(device, op, members)
   }
 end
 
--- Sets the first and the last phase of an entry of a wide model; they enclose its phases in `phases`.
+-- Sets first_phase and last_phase of an entry of a wide model: the names of the first and the last of its phases, which
+-- follow one another in the enumeration of all phases.
 function M.find_phases(record)
   local phases = lists.get_names(lists.join(record.forward.phases, record.backward.phases))
   record.first_phase, record.last_phase = phases[1], phases[#phases]
@@ -75,8 +82,8 @@ local function list_inner(group)
   return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
--- C text of the index of the group's repetition to which a phase of a launch belongs. It is found from the repetition
--- of the group or of the inner block that has the phase; for other phases it is the last repetition.
+-- C text of the index of the group's repetition to which a phase of a launch belongs: computed from the repetition of
+-- the group or of the inner block that has the phase; for a phase outside of the group, its last repetition.
 local function write_number(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -87,13 +94,15 @@ local function write_number(device, group, record)
   return text .. record.last
 end
 
--- The entry of `groups` for a group, after the entries of its blocks.
+-- The entry of `groups` for a group. The entries of its blocks must exist already. Fields in addition to those of
+-- M.describe:
 --   inner      the states of its blocks and groups: { name, last }; last: the index of the last repetition of the block
 --              within the current repetition of the group
 --   previous   the state that holds the output of the previous repetition: { name, use }; use: the state's index
---   losses     whether there is a loss after each repetition
---   output, gradient   the places of a repetition's output and of the output's gradient
---   more       the parameters whose gradients are sums over repetitions: { name, size }
+--   has_losses   whether there is a loss after each repetition
+--   output     the address of a repetition's output
+--   gradient   the address of the gradient of this output
+--   shared_gradients   the parameters whose gradients are sums over repetitions: { name, size }
 --   number     in a wide model, the index of the repetition to which a phase belongs
 local function make_group(device, op)
   local group, lists_by_scope = op.block, device.lists[op.block]
@@ -124,7 +133,7 @@ local function make_group(device, op)
   return record
 end
 
--- The entries of the groups among the blocks of operations, inner groups first.
+-- The entries of the groups among the blocks that the operations block_ops run; inner groups come first.
 function M.make_groups(device, block_ops)
   local groups = {}
   for i = #block_ops, 1, -1 do

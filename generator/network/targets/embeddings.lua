@@ -1,8 +1,8 @@
 -- Names of the embeddings of a network in generated code, on both targets.
 --
--- Input: a network (builder.lua), one of its operations of kind "embed". Output: names of functions and constants, such
--- as "embed_source" and "EMBEDDING_SCALE". A stream, the sequence of tokens of one side of the model, may be embedded
--- more than once, each time with its own scale.
+-- Input: a network (builder.lua), or also one of its operations of kind "embed". Output: names of functions and
+-- constants, such as "embed_source" and "EMBEDDING_SCALE". A stream may be embedded more than once, each time with a
+-- scale of its own.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -43,9 +43,9 @@ local function get_scale(net, op)
   end)
 end
 
--- The embedding functions, each with the fields that make_fields returns for the operation and its number from 1, and
--- with fields for both targets:
---   number     the number of the embedding, from 0
+-- The embedding functions, each with the fields that make_fields(op, i) returns for the operation and its index from 1,
+-- and with fields for both targets:
+--   number     the index of the embedding, from 0
 --   routine    the name of the function
 --   vectors    the name of the parameter
 --   scale      the name of the constant by which vectors are multiplied, or false

@@ -3,25 +3,27 @@
 -- computes.
 --
 -- Input: entries { kind, item, is_backward } in order (cuda_lists.lua); the name of the block, or false; adds_bias(op),
--- whether a bias is added to the result of the product `op`. Output: a list of launches in order, each in one of these
--- forms:
---   { product, entry, phase }   a product. product: "forward" for a product of the forward pass, "weight" or "input"
---                        for the product of a gradient. phase: for a forward product with a bias, the phase that adds
---                        the bias and applies relu if the library cannot; else nil
+-- a function that returns whether a bias is added to the result of the product `op`. Output: a list of launches in
+-- order, each in one of these forms:
+--   { product, entry, phase }   a product. product: "forward" for a product of the forward pass, "weight" for the
+--                        gradient of a weight, "input" for the gradient of an input. phase: for a forward product with
+--                        a bias, the phase that adds the bias and applies relu if the library cannot; else nil
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase }            a launch of one phase
 --
--- Biases and relu are part of forward products, since libraries round as Longhand does: the sum first, then the bias.
--- Other activations are not, since the library's elementary functions differ from Longhand's. The gradient of a bias is
--- a separate operation before the product that reads the same rows, since its bits depend on the order of sums. The
--- gradient of relu is computed in a phase that exists anyway, so fusing it with a product would save no launch.
+-- Biases and relu are part of forward products, since libraries round as Longhand does: first the sum, then the sum
+-- plus the bias. Other activations are not, since the library's elementary functions differ from Longhand's. The
+-- gradient of a bias is a separate operation before the product that gives the gradient of the weight, since its bits
+-- depend on the order of sums. The gradient of relu is computed in a phase that exists anyway, so fusing it with a
+-- product would save no launch.
 
 local M = {}
 
+-- A list of launches.
 local List = {}
 List.__index = List
 
--- Adds an entry to the last phase; after a product or a block, a new phase begins.
+-- Adds an entry to the last phase; if the last launch is a product or a block, a new phase begins.
 function List:add(kind, entry)
   local launch = self[#self]
   if not launch or launch.product or launch.block then
@@ -31,7 +33,7 @@ function List:add(kind, entry)
   table.insert(launch.phase.entries, { kind = kind, item = entry.item, is_backward = entry.is_backward })
 end
 
--- Functions, by the kind of an entry, that append the launches of an entry with a product.
+-- Functions, by the kind of an entry that a library's product computes, that append the launches of the entry.
 local adders = {}
 
 function adders.product(list, entry, adds_bias)
@@ -53,8 +55,8 @@ function adders.input_grad(list, entry)
   end
 end
 
--- The name of a phase: a phase with forward operations is named after the norm or the result of its last forward
--- operation, a backward phase after the value whose gradient comes first.
+-- The end of the name of a phase with these entries. A phase with forward operations is named after the norm or the
+-- result of its last forward operation, another phase after the value whose gradient its first entry computes or reads.
 local function choose_phase_name(entries)
   local last_forward
   for _, entry in ipairs(entries) do

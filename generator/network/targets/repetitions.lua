@@ -1,15 +1,16 @@
--- Writes counts and indices of repetitions of blocks and groups as text in C, for both targets. Indices start at 0 and
--- continue over all passes: repetition 1 of a group that repeats a block twice consists of the block's repetitions 2
--- and 3.
+-- Writes counts and indices of repetitions of blocks and groups as C text, for both targets. Indices start at 0 and
+-- do not start again in the next repetition of an enclosing group: if a group repeats a block twice, repetition 1 of
+-- the group consists of the block's repetitions 2 and 3.
 --
 -- Input: a block or a group (builder.lua). Output: text, such as "3 * LAYERS" for a count or "group * 2" for an index.
 
 local M = {}
 
--- Two counts in device code: of all passes, and of the passes at the beginning, which have no gradient.
+-- Calls in device code that return two counts: of all passes, and of the free passes, which come first and have no
+-- gradient.
 M.PASSES, M.FREE_PASSES = "count_passes()", "count_free_passes()"
 
--- The count of repetitions of a block or a group in a step. passes: the text of the count of passes.
+-- The count of repetitions of a block or a group in a step. passes: C text of the count of passes.
 function M.write_count(block, passes)
   return not block.has_passes and block.repetitions_text or block.is_group and block.count == 1 and passes
     or ("%s * %s"):format(passes, block.count_name)
@@ -41,8 +42,8 @@ function M.write_outer_index(block, scope, index)
   return index
 end
 
--- Two indices: of the first repetition of a block or a group within the current repetition of its parent, and of the
--- repetition after the last. passes: the text of the count of passes.
+-- Two indices of repetitions of a block or a group: of the first one within the current repetition of its parent, and
+-- of the one after the last. passes: C text of the count of passes.
 function M.write_range(block, passes)
   local parent = block.parent
   if not parent.is_group then
@@ -60,8 +61,8 @@ function M.write_state_count(block)
     or ("%d * %s + 1"):format(block.stored_loops, block.count_name)
 end
 
--- The index of the state of repetition `index` in training. arguments: the first arguments of the function
--- choose_state, as text that ends in ", "; nil if there are none.
+-- The index of the state of repetition `index` in training. arguments: text of the first arguments of the function
+-- choose_state, which ends in ", "; nil if there are none.
 function M.write_state_number(block, index, arguments)
   return block.is_progressive and ("choose_state(%s%s, %s)"):format(arguments or "", index, block.count_name) or index
 end

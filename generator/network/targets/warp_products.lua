@@ -18,10 +18,10 @@ local function name_product(device, op)
   return op.scope == device.net and op.weight or op.scope.name .. "_" .. op.weight
 end
 
--- The address at which a shard (the part of the batch of one thread block) stores an operand of a product ("x" or "dy")
--- for the team, as text; nil if it stores none. In a block, the operand of the current repetition lies after the
--- operands of earlier repetitions; the variable rows_before, or rows_before.STREAM with several streams, counts their
--- rows.
+-- C text of the address at which a shard (the part of the batch that a thread block computes) stores an operand of a
+-- product for the team; nil if it stores none. operand: "x" or "dy". In a block, the operand of the current repetition
+-- lies after those of earlier repetitions; the variable rows_before, or rows_before.STREAM with several streams, is the
+-- count of their rows.
 local function write_operand_address(device, op, operand)
   if not device.choices.by_team then
     return nil
@@ -32,8 +32,8 @@ local function write_operand_address(device, op, operand)
     operand == "x" and op.x.width.text or op.out.width.text)
 end
 
--- The prefix of an operation's weights, as text: the struct of parameters, or in training the struct with their rounded
--- copies, if there is one.
+-- C text before the name of an operation's weight: for the struct of parameters, or in training for the struct with
+-- rounded copies, if there is one.
 local function name_weights(device, text, op, training)
   return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->"
     or text.p
@@ -45,8 +45,8 @@ local function name_in_mode(training, name)
 end
 
 -- The records of an operation; make(training) returns its record for training or for evaluation. In a block, whose
--- function has a variable for the mode, these are the records of both modes; outside blocks, the record of the pass's
--- mode.
+-- function serves both modes, the result is the records of both modes, each with its condition; outside of blocks it is
+-- the record for the mode of the pass.
 local function make_for_modes(device, op, training, make)
   if op.scope == device.net then
     return make(training)
@@ -63,9 +63,10 @@ local function find_only_product(operations)
   return op and op.kind == "product" and not op.has_relu and not op.dropout and op or nil
 end
 
--- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed:
---   results of a product that only an attention in fragments (on matrix units) reads,
---   results of an attention in fragments that only a product reads.
+-- Fills device.rounded_values: value -> entry, for the values that are rounded when they are computed. An attention in
+-- fragments is one that matrix units compute. The rounded values are:
+--   the result of a product, if only an attention in fragments reads it;
+--   the result of an attention in fragments, if only a product reads it.
 -- The entry is { scaled, scale } if the first `scaled` columns, the queries, are also multiplied by `scale`, else {}.
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
@@ -95,13 +96,14 @@ function M.find_rounded_values(device)
   end
 end
 
--- Whether the last operation that wrote a buffer of gradients rounded it as products do: "true" or "false".
+-- C text, "true" or "false": whether the last operation that wrote a buffer of gradients rounded them as products do.
 local function write_is_rounded(device, buffer)
   return tostring(device.rounded[buffer] == true)
 end
 
--- Records which gradients a backward operation stores rounded: dropout rounds the gradients of a branch
--- (norm_quads.cu), and attention in fragments rounds the gradients of rounded queries, keys and values.
+-- Fills device.rounded, the set of the buffers whose gradients are rounded at this point of the backward pass: dropout
+-- rounds the gradients of a branch (norm_quads.cu), and attention in fragments rounds the gradients of rounded queries,
+-- keys and values.
 function M.note_rounded(device, entry)
   for _, field in ipairs({ "to", "dbranch", "dq", "dkv", "dcontribution", "dhidden" }) do
     device.rounded[entry[field] or false] = nil
@@ -112,8 +114,9 @@ function M.note_rounded(device, entry)
   end
 end
 
--- The form of a product's result (product_warps.cu), as text: its epilogue `finish`, whether it is rounded, the number
--- of its scaled columns and their factor. value: the result, or the value whose gradient is the result (is_gradient).
+-- C text of the form of a product's result (product_warps.cu): its epilogue `finish`, whether it is rounded, the number
+-- of its scaled columns, and their factor. value: the result, or if is_gradient is true the value whose gradient is the
+-- result.
 local function write_form(device, value, finish, is_gradient)
   local rounding = device.rounded_values[value]
   local scaled_columns = rounding and not is_gradient and rounding.scaled
@@ -121,9 +124,8 @@ local function write_form(device, value, finish, is_gradient)
     or ("unrounded(%s)"):format(finish)
 end
 
--- The name of the function for products from k to `columns` channels, both as text. fields: { name, order, finish,
--- form, extra, stores_operand, x_rounded, rounded }, which templates/cuda/rows/product.tpl reads; name: a format for
--- the sizes.
+-- The name of the function for products with sums of k terms and rows of `columns` sums, both as C text. fields: the
+-- variables of templates/cuda/rows/product.tpl; its field `name` is a format for the text of both sizes.
 local function find_product_function(device, fields, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = fields.name:format(sizes)
@@ -163,8 +165,20 @@ function M.make_input_grad(device, text, entry)
       form = write_form(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
 end
 
--- Adds a product to device.operands. The team sums the gradient of its weights over the batch in statements of
--- templates/cuda/weights.tpl, so the gradient has no record.
+-- Adds a product to device.operands. Statements of templates/cuda/weights.tpl let the team sum the gradient of its
+-- weight over the batch, so the gradient has no record here. Fields of the entry (C texts unless another type is
+-- given):
+--   name               the product's name
+--   rows, T            the numbers of rows of all sequences and of one sequence of its stream
+--   repetitions_text   the number of repetitions in training
+--   count              the number of layers; false outside of blocks
+--   loops              the number of passes
+--   first_row          the number of rows before those of layer l in the first pass
+--   use_rows           the number of rows of all layers of a pass; "0" if there is one pass
+--   weight, bias       the names of the parameters; bias: false if there is none
+--   dweight, dbias     the addresses of their gradients
+--   inner, columns     the numbers of rows and of columns of the weight
+--   variables, scope   for cuda_network.lua: the variables of the stream, and the scope
 function M.sum_by_team(device, op)
   local scope, variables = op.scope, device.variables[op.x.stream]
   local is_outside = scope == device.net
@@ -180,11 +194,10 @@ function M.sum_by_team(device, op)
     inner = op.x.width.text, columns = op.out.width.text })
 end
 
--- The name of the function for a chain, or for its gradients. fields: { name, ending, biased, next_biased,
--- stores_operand, x_rounded, rounded, stores }, which the template reads; name: a format for the kernel; ending: the
--- end of the template's name.
+-- The name of the function for a chain, or for its gradients. fields: variables of the template; its field `name` is a
+-- format for the kernel's name, and `ending` is the end of the template's name.
 local function find_chain_function(device, chain, fields)
-  local ending = (chain.gated and "_gate" or "") .. fields.ending
+  local ending = (chain.is_gated and "_gate" or "") .. fields.ending
   local record = lists.merge(fields, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
     inner = chain.x.width.text, channels = chain.hidden.width.text, outer = chain.out.width.text })
   local name = fields.name:format(chain.kernel .. ending)
