@@ -32,7 +32,7 @@ IS_CLANG := $(findstring clang,$(COMPILER))
 
 # Frames stay on the stack. The sanitizers of gcc 13 and clang 15 and later otherwise move them to a heap of their own
 # to find uses after return. Vectors of 64 bytes are not aligned there, and programs at x86-64-v4 end with SIGSEGV. A
-# flag works however a program is started, unlike detect_stack_use_after_return=0 in ASAN_OPTIONS.
+# flag of the compiler works however a program is started; detect_stack_use_after_return=0 in ASAN_OPTIONS does not.
 REAL_STACK := $(if $(IS_CLANG),-fsanitize-address-use-after-return=never,--param asan-use-after-return=0)
 
 CHECKS.release :=
@@ -83,7 +83,7 @@ keep_compilable = $(if $(call accepts,$(march.$(1))),$(1))
 filter_levels = $(foreach level,$(2),$(call $(1),$(level)))
 COMPILER_LEVELS = $(call compute_once,COMPILER_LEVELS,$(call filter_levels,keep_compilable,$(ALL_LEVELS)))
 
-# The last of a list of levels that the compiler supports; levels before it are not tried.
+# The last one in a list of levels that the compiler supports. It tries the last level first, then the one before it.
 find_widest = $(if $(1),$(or $(call keep_compilable,$(lastword $(1))),$(call \
 	find_widest,$(filter-out $(lastword $(1)),$(1)))))
 ifeq ($(LEVELS)$(LONGHAND_ISA),best)
