@@ -232,7 +232,7 @@ static void test_gradcheck_of_a_masked_loss_passes(void **state) {
     lh_assert_ok(lh_gradcheck(&m.target, LENGTH, 1, results, &error), &error);
     for (int t = 0; t < m.spec.tensor_count; t++)
         if (m.spec.tensors[t].learned && !results[t].passed)
-            fail_msg("%s: error %g", m.spec.tensors[t].name, results[t].worst);
+            fail_msg("%s: error %g", m.spec.tensors[t].name, results[t].worst_error);
     assert_true(scale_calls > 0);
     free(results);
     close_masking(&m);

@@ -125,7 +125,7 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
     lh_assert_ok(lh_gradcheck(&target, 9, 1, results, &error), &error);
     for (int t = 0; t < spec.tensor_count; t++)
         if (spec.tensors[t].learned && !results[t].passed)
-            fail_msg("%s: error %g", spec.tensors[t].name, results[t].worst);
+            fail_msg("%s: error %g", spec.tensors[t].name, results[t].worst_error);
     lh_target_close(&target);
     free(results);
 }
