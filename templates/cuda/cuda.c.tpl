@@ -52,7 +52,8 @@ static size_t shared_bytes(const lh_shape *longest) { return 0; }
 % end
 
 % if cuda.products == "library" and cuda.has_table_sums then
-static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${longest_lengths}); }
+% local sets = device.adds_table_sums and "2 * " or ""
+static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + ${sets}sum_bytes(${longest_lengths}); }
 % elseif cuda.products == "library" then
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES; }
 % elseif cuda.by_team then

@@ -72,7 +72,9 @@ enum {
 % else
 % include("cuda/bias.tpl")
 
-% paragraph("cuda/add_numbers.tpl") % if device.has_shared_gradients
+% paragraph("cuda/add_numbers.tpl") % if device.has_shared_gradients or device.adds_table_sums
+% paragraph("cuda/clear_numbers.tpl") % if device.adds_table_sums
+% paragraph("cuda/more_sums.tpl") % if device.adds_table_sums
 % include("cuda/phase_names.tpl")
 
 % end

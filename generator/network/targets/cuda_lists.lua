@@ -4,7 +4,9 @@
 -- Input: the state of cuda_network.lua (device), a scope of the network, its entries (M.list_entries). Output: records
 -- (cuda_records.lua), or for a wide model:
 --   list              the records of the host's list of launches (launches.lua): products by the library, and phases
---   phases            the list of the phases, which one kernel computes: { name, records }
+--   phases            the list of the phases, which one kernel computes: { name, records, adds_table_sums }.
+--                     adds_table_sums: whether the phase sums gradients of tables over a shard, to which repetitions of
+--                     the scope add
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
 --   reads_in_phases   name of an argument -> whether the records of the phases read it
 
@@ -135,6 +137,11 @@ local function make_product_launch(device, scope, training, launch, phase, layer
   return calls.fill("cuda", record, text)
 end
 
+-- Whether an entry sums gradients of tables over a shard.
+local function sums_tables(entry)
+  return entry.is_backward and entry.item.op ~= nil and records.sums_tables(entry.item.op)
+end
+
 -- The list of a wide model's scope: its entries, cut into launches.
 function M.make_launches(device, scope, training, entries)
   -- layer: C text of the layer for which the next phase runs; outside of blocks, of the last layer that ran
@@ -142,7 +149,8 @@ function M.make_launches(device, scope, training, entries)
   for i, launch in ipairs(launches.cut(entries, scope.input_value and scope.name, device.adds_bias)) do
     local phase = launch.phase
     if phase then
-      phases[#phases + 1] = { name = phase.name, records = M.make_records(device, scope, training, phase.entries) }
+      phases[#phases + 1] = { name = phase.name, records = M.make_records(device, scope, training, phase.entries),
+        adds_table_sums = scope.loops > 1 and lists.any(phase.entries, sums_tables) }
       lists.append(phase_records, phases[#phases].records)
     end
     if launch.product then

@@ -102,26 +102,14 @@ end
 -- Refuses a network for which there is no device code.
 local function check_network(net, choices)
   local attentions = ops.find_all(net, "attention")
-  for _, op in ipairs(choices.wide and ops.find_all(net, "place") or {}) do
-    local scope = op.scope
-    if scope.loops > 1 and op.p and not op.p.frozen then
-      records.refuse(scope, "block %s of this width, which runs %d times over, with learned vectors of positions",
-        scope.name, scope.loops)
-    end
-  end
   for _, op in ipairs(list_group_operations(net)) do
     if op.kind ~= "block" and op.kind ~= "add" and op.kind ~= "norm" or op.dropout then
       records.refuse(op, "passes of several layers with other operations than sums and norms")
     end
   end
   for _, op in ipairs(attentions) do
-    local scope, family = op.scope, op.family
-    local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
-    if not scope.input_value then
+    if not op.scope.input_value then
       records.refuse(op, "attention outside of a block")
-    elseif choices.wide and scope.loops > 1 and is_learned then
-      records.refuse(scope, "block %s of this width, which runs %d times over, with an encoding that learns in "
-        .. "attention", scope.name, scope.loops)
     end
   end
   local reason = choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)
@@ -154,18 +142,10 @@ local function find_kind(list, kind)
   return lists.find(list, function(entry) return entry.kind == kind end)
 end
 
--- Whether the backward pass of a block sums gradients of tables over a shard.
-local function sums_tables(block)
-  return lists.any(block.ops, function(op)
-    return op.kind == "attention" and op.family.attends.has_table_sums
-      or op.kind == "place" and records.name_place_sums(op) ~= false
-  end)
-end
-
 -- Whether the backward pass of a block leaves elements of its parameters' gradients unwritten: gradients that come from
 -- tables, or elements that only fill rows.
 local function leaves_gaps(block)
-  return sums_tables(block) or lists.any(block.ops, function(op)
+  return lists.any(block.ops, records.sums_tables) or lists.any(block.ops, function(op)
     return op.kind == "attention" and (op.family.terms.outwards or op.family.terms.scans_logits)
   end)
 end
@@ -183,7 +163,8 @@ local function make_block(device, op)
     comment = block.comment, layer = block.loops > 1 and "use % " .. block.count_name or "l",
     last_loop_start = repetitions.write_last_pass_start(block, repetitions.PASSES), loops = block.loops,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
-    adds_table_sums = block.loops > 1 and sums_tables(block), clears_unwritten = block.loops > 1 and leaves_gaps(block),
+    adds_table_sums = block.loops > 1 and lists.any(block.ops, records.sums_tables),
+    clears_unwritten = block.loops > 1 and leaves_gaps(block),
     mask = device.scope_masks[block] or false,
     has_dropout = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
     overwrites_input = not block.parent.is_group and op.x.carried and op.x.carried.block == block or false,

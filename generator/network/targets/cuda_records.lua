@@ -263,6 +263,12 @@ function M.name_place_sums(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
+-- Whether the backward pass of an operation sums gradients of tables over a shard.
+function M.sums_tables(op)
+  return op.kind == "attention" and op.family.attends.has_table_sums
+    or op.kind == "place" and M.name_place_sums(op) ~= false
+end
+
 -- The start of the name of the function that adds vectors of positions. There is one function for each stream; if the
 -- vectors depend on sampled positions of their block's family and there are several families, one for each block.
 local function name_places_routine(device, op, variables)
