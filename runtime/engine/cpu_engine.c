@@ -221,7 +221,6 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
         .compiler = lh_get_compiler(),
         .variant = "cpu",
         .decodes = program->decode_step != NULL,
-        .measures_uncertainty = true,
     };
     cpu->config = *config;
     cpu->program = program;

@@ -147,7 +147,6 @@ struct lh_engine {
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */
-    bool measures_uncertainty;         /* evaluate sums the uncertainty of answers (lh_sums) */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */

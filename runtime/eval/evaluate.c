@@ -192,8 +192,7 @@ static void add_draw(condition_sums *sums, const draw_sums *draw, bool has_batch
     lh_spread_add(&sums->greedy_spread, greedy_accuracy);
 }
 
-static void set_means(const lh_engine *engine, lh_eval_result *result, const condition_sums *sums) {
-    bool has_uncertainty = engine->spec->passes > 0 && engine->measures_uncertainty;
+static void set_means(const lh_spec *spec, lh_eval_result *result, const condition_sums *sums) {
     const lh_sums *pass = &sums->pass;
     const lh_greedy_sums *greedy = &sums->greedy;
     bool has_batches = result->batch > 0, is_decoded = result->decoding == lh_greedy;
@@ -207,7 +206,8 @@ static void set_means(const lh_engine *engine, lh_eval_result *result, const con
     result->not_ended = compute_share((double)greedy->not_ended, (double)greedy->sequences);
     result->counted = pass->counted;
     result->loss = pass->positions > 0 ? pass->loss / (double)pass->positions : NAN;
-    result->uncertainty = has_uncertainty && pass->positions > 0 ? pass->uncertainty / (double)pass->positions : NAN;
+    result->uncertainty = NAN;
+    if (spec->passes > 0 && pass->positions > 0) result->uncertainty = pass->uncertainty / (double)pass->positions;
     result->sd_over_draws =
         result->draws > 1 ? lh_spread_compute_deviation(is_decoded ? &sums->greedy_spread : &sums->pass_spread) : 0.0;
 }
@@ -243,7 +243,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         if (status != LH_OK) return status;
         add_draw(&total, &sums, result->batch > 0);
     }
-    set_means(engine, result, &total);
+    set_means(engine->spec, result, &total);
     set_exact_match(engine->spec, result, &total, &rows->shares);
     return LH_OK;
 }
@@ -386,7 +386,7 @@ static lh_status open_rows(const lh_engine *engine, const lh_eval_request *reque
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
     rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
     if (rows->shares.share == NULL) return LH_ERR_ENVIRONMENT;
-    if (lh_lengths_find_longest(&request->passes) > 0 && engine->measures_uncertainty) {
+    if (lh_lengths_find_longest(&request->passes) > 0) {
         rows->list.sums = lh_engine_allocate(LH_MAX_LISTED_EXAMPLES * sizeof *rows->sums, "the evaluation", error);
         if (rows->list.sums == NULL) return LH_ERR_ENVIRONMENT;
     }

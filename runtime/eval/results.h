@@ -41,7 +41,7 @@ typedef struct lh_eval_result {
                          * all have right answers */
     double exact_match_low, exact_match_high; /* 95% interval over the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: no such position */
-    double uncertainty;                       /* model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */
+    double uncertainty;                       /* model with loops: mean of lh_sums.uncertainty; else NAN */
     double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;

@@ -1,15 +1,18 @@
+% local answer, zeros = "lh_cuda_answer", "{0, 0, 0}"
+% if device.has_passes then answer, zeros = "lh_cuda_loop_answer", "{0, 0, 0, 0}" end
 /* Writes the answers of a group, after those of `before` sequences of other models. logits and classes may be NULL. */
-INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
+INLINE void write_answers(${answer} *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;
     const int label_count = b->view.label_count;
     const size_t first = before + b->first;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
-        lh_cuda_answer answer = {0, 0, 0};
+        ${answer} answer = ${zeros};
         for (int n = sequence * label_count; n < (sequence + 1) * label_count; n++) {
             answer.loss += w->losses[n];
             answer.counted += b->mask[n];
             answer.correct += b->mask[n] & w->correct[n];
+            answer.uncertainty += w->uncertainties[n]; % if device.has_passes
         }
         answers[first + sequence] = answer;
     }

@@ -18,6 +18,7 @@ typedef int int32_t;
 % end
 % splice("longhand/cuda_interface.h", "include")
 % splice("longhand/cuda_place.h", "include") % if cuda.products == "library"
+% splice("longhand/cuda_loops.h", "include") % if device.has_passes
 
 enum {
     THREADS = ${cuda.threads}, /* threads of a block */

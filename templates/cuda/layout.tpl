@@ -34,6 +34,7 @@ typedef struct workspace {
     ${line} % for _, line in ipairs(device.lines.always)
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
+    reals uncertainties; /* [sequences][label_count] of the answers in evaluation */ % if device.has_passes
     masks correct; /* [sequences][label_count] */
     masks keep; /* [sites][${device.max_rows.description}][WIDTH / 8] one bit per element */ % if device.masks[1]
     masks ${m.name}; /* [${m.repetitions_text}][sequences][bytes] ${m.comment} */ % for _, m in ipairs(device.bits)
@@ -76,6 +77,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     w->${m.name} = reserve_reals(memory, &used, ${m.count}); % for _, m in ipairs(device.always)
     w->logits = reserve_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = reserve_reals(memory, &used, labels);
+    w->uncertainties = reserve_reals(memory, &used, labels); % if device.has_passes
     w->correct = (unsigned char *)reserve(memory, &used, labels);
 % if eval_dropout and device.masks[1] then
     w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8));

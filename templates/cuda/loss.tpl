@@ -36,6 +36,7 @@ NOINLINE void classify(const real *x, const bool training) {
 % if task.counted then
         if (!block()->mask[n]) {
             w->losses[n] = 0;
+            if (!training) w->uncertainties[n] = 0; % if device.has_passes
             w->correct[n] = 0;
             for (int c = 0; training && c < CLASSES; c++) logits[c] = 0;
             continue;
@@ -45,6 +46,7 @@ NOINLINE void classify(const real *x, const bool training) {
         const real largest = logits[best];
         for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
         w->losses[n] = log_real(sum) + (largest - logits[label]);
+        if (!training) w->uncertainties[n] = log_real(sum); /* -log of the greatest probability, 1 / sum */ % if device.has_passes
         if (training) w->losses[n] /= count_passes(); /* the loss is the mean over the losses of all passes */ % if device.has_losses
         w->correct[n] = best == label;
         if (training) {

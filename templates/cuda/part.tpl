@@ -13,6 +13,7 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.always)
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
+    w->uncertainties += labels; % if device.has_passes
     w->correct += labels;
     w->keep += DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8); % if eval_dropout and device.masks[1]
     w->${m.name} += ${m.repetitions_text} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and device.bits or {})

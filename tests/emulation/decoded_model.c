@@ -105,7 +105,7 @@ void test_decoded_logits_are_those_of_whole_passes(void **state) {
     bool has_fragments = strstr(SPEC->id, "_warps_") != NULL;
     for (size_t n = 0; has_decoding() && n < sizeof lengths / sizeof *lengths; n++) {
         decoded d = open_decoded(lengths[n]);
-        lh_cuda_answer answers[SEQUENCES];
+        lh_cuda_loop_answer answers[SEQUENCES];
         unsigned char *expected_logits = lh_model_reserve(d.bytes), *of_cpu = lh_model_reserve(d.bytes);
         lh_sums sums = {0};
         decode(&d, (lh_model_cut){2, 2, (unsigned)n % 4}, -1);

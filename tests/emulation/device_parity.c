@@ -56,15 +56,16 @@ static lh_parity_counts count_parity(const lh_device_model *m, const lh_device_q
 void lh_device_check_evaluation(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut) {
     size_t count = (size_t)(q->batch.sequences * q->batch.labels * m->spec->classes);
     void *logits = lh_model_reserve(count * (size_t)m->real_bytes);
-    lh_cuda_answer answers[LH_PARITY_SEQUENCES];
+    lh_cuda_loop_answer answers[LH_PARITY_SEQUENCES];
     inputs in = open_inputs(m, q, q->batch.noise);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
     lh_parity_check_values(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
     lh_parity_counts expected = count_parity(m, q), actual = {0, 0, 0, 0, 0};
-    double loss = 0;
+    double loss = 0, uncertainty = 0;
     actual.positions = expected.positions;
     for (int b = 0; b < q->batch.sequences; b++) {
         loss += answers[b].loss;
+        uncertainty += answers[b].uncertainty;
         actual.counted += answers[b].counted;
         actual.correct += answers[b].correct;
         bool has_answer = m->spec->task->loss == LH_LOSS_UNMASKED || answers[b].counted > 0;
@@ -72,6 +73,8 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
         actual.exact += has_answer && answers[b].correct == answers[b].counted;
     }
     check_loss(m, loss, q->loss);
+    if (m->spec->passes > 0)
+        check_loss(m, uncertainty, lh_parity_sum_uncertainty(&q->batch, m->spec, q->logits, q->mask));
     assert_memory_equal(&actual, &expected, sizeof actual);
     close_inputs(&in);
     free(logits);

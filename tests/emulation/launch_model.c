@@ -8,6 +8,7 @@
 #include "data/batch.h"
 #include "emulation.h"
 #include "longhand/cuda_place.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
 #include "support/lh_test.h"
 
 void *lh_model_reserve(size_t bytes) {
@@ -272,9 +273,13 @@ static void evaluate(const lh_spec *spec, const void *const *parameters, const v
 }
 
 void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
-                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
+                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_loop_answer *answers,
                                void *logits) {
-    evaluate(spec, parameters, tables, steps, models, cut, (lh_cuda_evaluate){.answers = answers, .logits = logits});
+    size_t count = (size_t)(models * steps->sequences);
+    void *written = reserve_poisoned(count * lh_cuda_get_answer_bytes(spec));
+    evaluate(spec, parameters, tables, steps, models, cut, (lh_cuda_evaluate){.answers = written, .logits = logits});
+    for (size_t i = 0; i < count; i++) answers[i] = lh_cuda_read_answer(spec, written, i);
+    free(written);
 }
 
 void lh_model_decode(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
@@ -284,7 +289,7 @@ void lh_model_decode(const lh_spec *spec, const void *const *parameters, const v
 }
 
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                       int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits) {
+                       int blocks, int group, unsigned order, lh_cuda_loop_answer *answers, void *logits) {
     const lh_model_cut cut = {.shards = group, .team = blocks, .order = order};
     lh_model_evaluate_several(spec, &parameters, tables, step, 1, cut, answers, logits);
 }

@@ -4,6 +4,7 @@
 #define LH_TESTS_LAUNCH_MODEL_H
 
 #include "longhand/cuda_interface.h"
+#include "longhand/cuda_loops.h"
 #include "longhand/spec.h"
 
 /* Allocates zeroed memory on a cache line; for free(). */
@@ -43,11 +44,11 @@ void lh_model_step_free(lh_model_step *step);
 /* Evaluates the examples of `step` on `blocks` blocks, each of which takes `group` sequences at a time; writes answers
  * [sequences] and logits [sequences][labels][classes] of the spec's element type. */
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
-                       int blocks, int group, unsigned order, lh_cuda_answer *answers, void *logits);
+                       int blocks, int group, unsigned order, lh_cuda_loop_answer *answers, void *logits);
 /* Evaluates models side by side in one launch, each with its own parameters and step. The first step has the most
  * sequences, and the results of each model have so many rows. A wide model can only be evaluated alone. */
 void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,
-                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_answer *answers,
+                               const lh_cuda_step *steps, int models, lh_model_cut cut, lh_cuda_loop_answer *answers,
                                void *logits);
 
 /* Decodes the labels whose mask is not 0, for models side by side; writes classes [models][sequences][labels] and

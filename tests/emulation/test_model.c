@@ -272,17 +272,20 @@ static void compare_evaluations(const problem *p, int blocks, int group, unsigne
     run_each_block(p, &c, NULL, expected, &sums);
     close_cpu_side(&c);
     lh_cuda_step step = make_device_step(p);
-    lh_cuda_answer answers[SEQUENCES];
+    lh_cuda_loop_answer answers[SEQUENCES];
     lh_model_evaluate(SPEC, p->parameters, p->tables, &step, blocks, group, order, answers, actual);
     if (prints) print_bits("logits", actual, logits * get_real_bytes());
     assert_near("logits", actual, expected, logits, measure_scale(expected, logits));
-    double loss = 0;
+    double loss = 0, uncertainty = 0;
     int64_t counted = 0;
     for (int i = 0; i < SEQUENCES; i++) {
         loss += answers[i].loss;
+        uncertainty += answers[i].uncertainty;
         counted += answers[i].counted;
     }
     assert_true(fabs(loss - sums.loss) <= get_tolerance() * fabs(sums.loss));
+    assert_true(SPEC->passes > 0 ? uncertainty > 0 : uncertainty == 0);
+    assert_true(fabs(uncertainty - sums.uncertainty) <= get_tolerance() * fabs(sums.uncertainty));
     assert_int_equal(counted, sums.counted);
     free(expected);
     free(actual);
@@ -302,12 +305,12 @@ static void test_evaluation_in_groups_of_any_size_has_the_same_bits(void **state
     problem p = open_problem(14, LH_MODE_EVALUATE);
     size_t bytes = (size_t)SEQUENCES * (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();
     unsigned char *logits = lh_model_reserve(3 * bytes);
-    lh_cuda_answer answers[3][SEQUENCES];
+    lh_cuda_loop_answer answers[3][SEQUENCES];
     lh_cuda_step step = make_device_step(&p);
     for (int i = 0; i < 3; i++) {
         lh_model_evaluate(SPEC, p.parameters, p.tables, &step, 3, groups[i], 0, answers[i], logits + i * bytes);
         assert_memory_equal(logits + i * bytes, logits, bytes);
-        for (int s = 0; s < SEQUENCES; s++) assert_true(answers[i][s].loss == answers[0][s].loss);
+        for (int s = 0; s < SEQUENCES; s++) assert_memory_equal(&answers[i][s], &answers[0][s], sizeof answers[i][s]);
     }
     free(logits);
     close_problem(&p);
@@ -327,13 +330,13 @@ static void test_evaluation_of_several_models_has_the_bits_of_each(void **state)
         steps[1].labels += p.shape.labels;
     }
     unsigned char *actual = lh_model_reserve(MODELS * SEQUENCES * row), *expected = lh_model_reserve(SEQUENCES * row);
-    lh_cuda_answer answers[MODELS][SEQUENCES], single[SEQUENCES];
+    lh_cuda_loop_answer answers[MODELS][SEQUENCES], single[SEQUENCES];
     lh_model_evaluate_several(SPEC, parameters, p.tables, steps, MODELS, (lh_model_cut){2, 2, 1}, answers[0], actual);
     for (int i = 0; i < MODELS; i++) {
         const unsigned char *rows = actual + (size_t)i * SEQUENCES * row;
         lh_model_evaluate(SPEC, parameters[i], p.tables, &steps[i], 1, 3, 0, single, expected);
         assert_memory_equal(rows, expected, (size_t)steps[i].sequences * row);
-        for (int s = 0; s < steps[i].sequences; s++) assert_true(answers[i][s].loss == single[s].loss);
+        for (int s = 0; s < steps[i].sequences; s++) assert_memory_equal(&answers[i][s], &single[s], sizeof single[s]);
         for (size_t e = (size_t)steps[i].sequences * row; e < SEQUENCES * row; e++) assert_int_equal(rows[e], 0xff);
     }
     assert_memory_not_equal(actual + SEQUENCES * row, actual, row);

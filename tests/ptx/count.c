@@ -70,7 +70,7 @@ static int count_decoding(const lh_spec *spec, int sequences, int T, int labels)
     const void *parameters = make_parameters(spec), *tables = lh_model_make_tables(spec, &shape);
     size_t answers = (size_t)(sequences * labels);
     void *logits = lh_model_reserve(answers * (size_t)spec->classes * sizeof(float));
-    lh_cuda_answer *sums = lh_model_reserve((size_t)sequences * sizeof *sums);
+    lh_cuda_loop_answer *sums = lh_model_reserve((size_t)sequences * sizeof *sums);
     int *classes = lh_model_reserve(answers * sizeof *classes);
     lh_model_evaluate(spec, parameters, tables, &step, 1, sequences, 0, sums, logits);
     print_all("pass");

@@ -207,6 +207,19 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec,
     return out;
 }
 
+double lh_parity_sum_uncertainty(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
+                                 const uint8_t *mask) {
+    double uncertainty = 0;
+    for (int i = 0; i < batch->sequences * batch->labels; i++) {
+        const double *row = logits + (size_t)i * (size_t)spec->classes;
+        double max_logit = row[0], sum = 0;
+        for (int v = 1; v < spec->classes; v++) max_logit = fmax(max_logit, row[v]);
+        for (int v = 0; v < spec->classes; v++) sum += exp(row[v] - max_logit);
+        if (spec->task->loss != LH_LOSS_COUNTED || mask[i]) uncertainty += log(sum);
+    }
+    return uncertainty;
+}
+
 /* ---- memory ---- */
 
 static const lh_memory_plan *find_memory_plan(const char *id, const char *level) {

@@ -75,6 +75,10 @@ typedef struct lh_parity_counts {
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask);
 
+/* The sum of -log of the greatest probability over the labels in the loss. */
+double lh_parity_sum_uncertainty(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
+                                 const uint8_t *mask);
+
 /* Sizes of the batches that tests make in addition to the stored batches. */
 enum {
     LH_PARITY_SEQUENCES = 5,

@@ -12,16 +12,17 @@ trains_as_the_cpu() {
     have_equal_numbers "$(find_run cpu 4)/metrics.jsonl" "$(find_run cuda 4)/metrics.jsonl" 9
 }
 
-# Evaluates the model of the device, and prints the losses with eight digits: DEVICE.
+# Evaluates the model of the device: DEVICE.
 evaluate() {
     emulate '' "$trainer" eval --device "$1" --checkpoint "$(find_checkpoint cuda 4)" --lengths 3,9 --examples 20 \
-        --passes 2,4,9 --decoding teacher_forced --out "$work/eval.$1" >/dev/null &&
-        sed -n 's/.*"loss":\([-0-9.e]*\).*/\1/p' "$work/eval.$1/eval.jsonl" | awk '{ printf "%.8g\n", $1 }' >"$work/losses.$1"
+        --passes 2,4,9 --decoding teacher_forced --out "$work/eval.$1" >/dev/null
 }
 
+# Compares all numbers, with the uncertainty of each line and the lists of each example.
 evaluates_as_the_cpu_at_every_number_of_passes() {
-    evaluate cpu && evaluate cuda && [ "$(wc -l <"$work/losses.cpu")" -eq 6 ] &&
-        cmp "$work/losses.cpu" "$work/losses.cuda"
+    evaluate cpu && evaluate cuda && [ "$(grep -c '"uncertainty":[0-9.]*[1-9]' "$work/eval.cuda/eval.jsonl")" -eq 6 ] &&
+        [ "$(grep -c '"by_example":{"uncertainty":\[' "$work/eval.cuda/eval.jsonl")" -eq 6 ] &&
+        have_equal_numbers "$work/eval.cpu/eval.jsonl" "$work/eval.cuda/eval.jsonl" 360
 }
 
 expect cuda_passes_builds build_both --set train.batch=6 --set 'train.lengths={6,7}' --set 'eval.lengths={6,9,step=3}'

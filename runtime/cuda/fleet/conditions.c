@@ -66,11 +66,12 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
 }
 
 /* Sums over the answers of one replica. */
-static void sum_answers(const lh_spec *spec, const lh_shape *shape, const lh_cuda_answer *answers, lh_sums *sums,
+static void sum_answers(const lh_spec *spec, const lh_shape *shape, const lh_cuda_loop_answer *answers, lh_sums *sums,
                         lh_sums *sequence_sums) {
     memset(sums, 0, sizeof *sums);
     for (int i = 0; i < shape->sequences; i++) {
         lh_sums sequence = lh_make_sums(spec, shape->labels, answers[i].counted, answers[i].correct, answers[i].loss);
+        sequence.uncertainty = answers[i].uncertainty;
         lh_sums_add(sums, &sequence);
         if (sequence_sums != NULL) sequence_sums[i] = sequence;
     }
@@ -84,9 +85,8 @@ static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh
     for (int i = 0; i < replicas; i++) {
         const int *classes = (const int *)forward->host_classes + (size_t)i * labels;
         fleet->evaluated_answers[i] =
-            lh_cuda_copy_early_answers(fleet->evaluated_engines[i], condition,
-                                       (const lh_cuda_answer *)forward->host_answers + (size_t)i * sequences,
-                                       condition->answers != NULL ? classes : NULL, labels);
+            lh_cuda_copy_early_answers(fleet->evaluated_engines[i], condition, forward->host_answers,
+                                       (size_t)i * sequences, condition->answers != NULL ? classes : NULL, labels);
     }
     return fleet->evaluated_answers[0] != NULL ? LH_OK
                                                : lh_fail(error, LH_ERR_ENVIRONMENT, "out of memory for the answers");

@@ -52,8 +52,9 @@ int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count) {
 }
 
 lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
-                                                  const lh_cuda_answer *answers, const int *classes, size_t labels) {
-    size_t answer_bytes = (size_t)condition->examples * sizeof *answers;
+                                                  const void *answers, size_t first, const int *classes,
+                                                  size_t labels) {
+    size_t examples = (size_t)condition->examples, answer_bytes = examples * sizeof(lh_cuda_loop_answer);
     size_t length_bytes = (size_t)condition->decoded_count * sizeof(int);
     size_t class_bytes = classes != NULL ? labels * sizeof(uint16_t) : 0;
     size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + length_bytes + class_bytes;
@@ -63,7 +64,8 @@ lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, 
     *stored = (lh_cuda_early_answers){.condition = *condition, .step = get_parameter_step(engine), .bytes = bytes};
     stored->condition.answers = NULL;
     stored->condition.lengths = NULL;
-    memcpy(stored->answer, answers, answer_bytes);
+    for (size_t i = 0; i < examples; i++)
+        stored->answer[i] = lh_cuda_read_answer(engine->fleet->spec, answers, first + i);
     stored->lengths = (int *)(void *)lengths_start;
     if (classes == NULL) return stored;
     stored->classes = (uint16_t *)(void *)(lengths_start + length_bytes);

@@ -9,6 +9,7 @@
 
 #include "data/datasets/epoch.h"
 #include "longhand/cuda_interface.h"
+#include "longhand/cuda_loops.h"
 #include "runtime/cuda/fleet/fleet.h"
 #include "runtime/cuda/fleet/grid.h"
 #include "runtime/cuda/library.h"
@@ -109,6 +110,18 @@ typedef struct lh_cuda_models {
     size_t bytes; /* used bytes of host_batch */
 } lh_cuda_models;
 
+/* Bytes of an answer on the device. */
+static inline size_t lh_cuda_get_answer_bytes(const lh_spec *spec) {
+    return spec->passes > 0 ? sizeof(lh_cuda_loop_answer) : sizeof(lh_cuda_answer);
+}
+
+/* Reads an answer in the device's form; its uncertainty is 0 if the model has no loops. */
+static inline lh_cuda_loop_answer lh_cuda_read_answer(const lh_spec *spec, const void *answers, size_t index) {
+    if (spec->passes > 0) return ((const lh_cuda_loop_answer *)answers)[index];
+    const lh_cuda_answer *answer = (const lh_cuda_answer *)answers + index;
+    return (lh_cuda_loop_answer){answer->loss, answer->counted, answer->correct, 0};
+}
+
 /* The answers of a replica to a condition. */
 typedef struct lh_cuda_early_answers {
     struct lh_cuda_early_answers *next; /* the engine's answers to its next condition */
@@ -117,7 +130,7 @@ typedef struct lh_cuda_early_answers {
     size_t bytes;                       /* bytes of this struct with its arrays */
     int *lengths;                       /* [condition.decoded_count], stored after the answers */
     uint16_t *classes;                  /* [examples][labels], stored after the lengths; NULL: not requested */
-    lh_cuda_answer answer[];            /* [examples] */
+    lh_cuda_loop_answer answer[];       /* [examples] */
 } lh_cuda_early_answers;
 
 typedef struct lh_cuda_engine {
@@ -278,10 +291,11 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
  * replicas but `engine` are left out. */
 int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
-/* Copies an engine's answers to a condition; classes: [labels], for all examples together, or NULL if not requested.
- * The lengths remain unset. Returns NULL if there is not enough memory. */
+/* Copies an engine's answers to a condition, which are in the device's form from number `first` on; classes: [labels],
+ * for all examples together, or NULL if not requested. The lengths remain unset. Returns NULL if there is not enough
+ * memory. */
 lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
-                                                  const lh_cuda_answer *answers, const int *classes, size_t labels);
+                                                  const void *answers, size_t first, const int *classes, size_t labels);
 
 /* Stores answers until the engine requests them; NULL: does nothing. */
 void lh_cuda_store_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);

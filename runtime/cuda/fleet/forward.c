@@ -96,7 +96,7 @@ static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t 
     raise_need(&memory_needs[LH_CUDA_NEED_SHARED], compute_shared_bytes(fleet, &shape));
     raise_need(&memory_needs[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
     raise_need(&memory_needs[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
-    raise_need(&memory_needs[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
+    raise_need(&memory_needs[LH_CUDA_NEED_ANSWERS], (size_t)examples * lh_cuda_get_answer_bytes(spec));
     raise_need(&memory_needs[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
     raise_need(&memory_needs[LH_CUDA_NEED_LENGTH], (size_t)n);
     lh_extend_streams(max_length, shape.length);
@@ -333,7 +333,8 @@ static lh_status start_pass(const lh_cuda_engine *engine, const lh_cuda_models *
                                     error);
         evaluate.parameters += groups.at_once;
         evaluate.steps += groups.at_once;
-        evaluate.answers += rows;
+        evaluate.answers =
+            (lh_cuda_answer *)(void *)((char *)evaluate.answers + (size_t)rows * lh_cuda_get_answer_bytes(fleet->spec));
         if (evaluate.classes != NULL) evaluate.classes += rows * shape->labels;
     }
     return status;
@@ -348,7 +349,7 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models 
     CUresult result = 0;
     if (requested != LH_CUDA_DECODED) /* decoding writes classes alone */
         result = driver->cuMemcpyDtoHAsync(forward->host_answers, forward->device_answers,
-                                           sequences * sizeof(lh_cuda_answer), fleet->stream);
+                                           sequences * lh_cuda_get_answer_bytes(fleet->spec), fleet->stream);
     if (result == 0 && requested == LH_CUDA_LOGITS)
         result = driver->cuMemcpyDtoHAsync(forward->host_logits, forward->device_logits,
                                            labels * (size_t)fleet->spec->classes * (size_t)fleet->program->real_bytes,

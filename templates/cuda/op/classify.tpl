@@ -5,5 +5,5 @@ add_up(b->replica.shard_sums + shard, count_passes() > 1);
 add_up(b->replica.shard_sums + shard);
 % else
 % local before = cuda.products == "library" and "0" or "(size_t)(blockIdx.x / a.team) * a.sequences"
-write_answers(a.answers, (real *)a.logits, a.classes, ${before});
+write_answers(${device.has_passes and "(lh_cuda_loop_answer *)" or ""}a.answers, (real *)a.logits, a.classes, ${before});
 % end
