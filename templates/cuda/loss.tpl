@@ -1,4 +1,5 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
+% local weighs_sequences = train.weighs and task.counted
 % local element = device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
@@ -20,6 +21,18 @@ INLINE int find_best_class(const real *logits) {
     return best;
 }
 
+% if weighs_sequences then
+/* The factor of the gradient of label n, which counts: the counted labels of a sequence have, in sum, the weight of one
+ * sequence. loss_scale is 1 / the sequences of the batch that have a counted label. */
+INLINE real weigh_label(int n) {
+    const int label_count = block()->view.label_count, first = n / label_count * label_count;
+    const unsigned char *mask = block()->mask;
+    int counted = 0;
+    for (int i = first; i < first + label_count; i++) counted += mask[i];
+    return (real)(block()->step.loss_scale / counted);
+}
+
+% end
 % if task.counted then
 /* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
@@ -50,7 +63,7 @@ NOINLINE void classify(const real *x, const bool training) {
         if (training) w->losses[n] /= count_passes(); /* the loss is the mean over the losses of all passes */ % if device.has_losses
         w->correct[n] = best == label;
         if (training) {
-            const real scale = (real)block()->step.loss_scale${passes_divisor};
+            const real scale = ${weighs_sequences and "weigh_label(n)" or "(real)block()->step.loss_scale"}${passes_divisor};
             for (int c = 0; c < CLASSES; c++)
                 logits[c] = (exp_negative(logits[c] - largest) / sum - (c == label ? 1 : 0)) * scale;
         }

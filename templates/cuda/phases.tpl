@@ -20,12 +20,9 @@ INLINE void train_phase(int phase, int shard) {
 INLINE void end_phase(lh_cuda_result *result) {
     const block_state *b = block();
     team *t = &block()->members;
-% if task.counted then
-    const double counted = count_labels();
-    fold_gradients((real)mask_factor(counted));
-% else
-    fold_gradients();
-% end
+    const double counted = count_labels(); % if task.counted
+    fold_gradients((real)mask_factor(counted)); % if cuda.scales_gradient
+    fold_gradients(); % else
     const double squares = sum_list(b->replica.piece_sums, PIECES, 1);
     const double loss = sum_list(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
     const bool finite = update(squares, loss, counted);

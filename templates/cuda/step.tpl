@@ -45,12 +45,9 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         begin_step(); % if cuda.has_begin_step
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
-% if task.counted then
-        const double counted = count_labels();
-        fold_gradients((real)mask_factor(counted));
-% else
-        fold_gradients();
-% end
+        const double counted = count_labels(); % if task.counted
+        fold_gradients((real)mask_factor(counted)); % if cuda.scales_gradient
+        fold_gradients(); % else
         const double squares = sum_list(b->replica.piece_sums, PIECES, 1);
         const double loss = sum_list(&b->replica.shard_sums->loss, b->train.shards, sizeof(lh_cuda_sums) / sizeof(double));
         const bool finite = update(squares, loss, counted);

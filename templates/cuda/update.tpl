@@ -33,6 +33,8 @@ INLINE double count_labels(void) {
     return block_sum(counted);
 }
 
+% end
+% if cuda.scales_gradient then
 /* The factor that converts the sum of the shards' gradients to the gradient of the mean over the labels in the loss:
  * shards divide by all labels of the batch. It is exactly 1 if no label is masked; if all are, the gradient is 0. */
 INLINE double mask_factor(double counted) {

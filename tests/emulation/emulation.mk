@@ -16,14 +16,16 @@ DEVICE_SPECS := $(sort $(EMULATED_SPECS) $(REFERENCE_SPECS) $(RANDOM_EMULATED))
 EMULATION_PROGRAMS := kernels toy toy_double $(patsubst tests/emulation/%.cpp,%,$(wildcard \
 	tests/emulation/operations_*.cpp))
 EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_gradcheck.c \
-	%/test_reference.c %/test_random.c,$(wildcard tests/emulation/test_*.c)))
+	%/test_steps.c %/test_reference.c %/test_random.c,$(wildcard tests/emulation/test_*.c)))
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
+# Settings of training of which host and device compute a part each.
+EMULATION_STEPS := $(patsubst %,$(B)/tests/emulation/test_steps.%,emulated_weighed)
 EMULATION_GRADCHECKS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_gradcheck.%)
 EMULATION_REFERENCE := $(B)/tests/emulation/test_reference $(if $(RANDOM_EMULATED),$(B)/tests/emulation/test_random)
 # Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts instead of C.
 DEVICE_FORMULAS := $(patsubst build/tests/%.cpp,$(B)/%.o,$(wildcard build/tests/expressions/device_*.cpp))
 DEVICE_FORMULA_TESTS := $(if $(DEVICE_FORMULAS),$(WITH_FORMULAS:%.c=$(B)/%.device))
-EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(EMULATION_REFERENCE) $(DEVICE_FORMULA_TESTS))
+EMULATION_TESTS := $(if $(SANITIZED),$(EMULATION_UNITS),$(EMULATION_MODELS) $(EMULATION_STEPS) $(EMULATION_REFERENCE) $(DEVICE_FORMULA_TESTS))
 EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS:%=tests/emulation/%.cpp),$(wildcard \
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
 # The library also contains the machine that runs PTX, with the flags of a release.
@@ -80,7 +82,7 @@ $(B)/emulation/reference.so $(B)/emulation/random.so: $(EMULATION_OBJECTS)
 EMULATED = $(CURDIR)/$(filter %.so,$^)
 LAUNCH_MODEL := $(B)/tests/emulation/launch_model.o
 DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
-$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
+$(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_STEPS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
 	RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation
 # launch_model.c multiplies matrices, so it is optimised.
 $(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call keep_runnable,x86-64-v3))
@@ -103,6 +105,11 @@ $(EMULATION_MODELS): $(B)/tests/emulation/test_model.%: $(EMULATION_MODEL_TESTS)
 
 $(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/test_gradcheck.c \
 		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call link_emulated) $(call bind_model,$(call make_symbol,spec,$*))
+
+$(EMULATION_STEPS): $(B)/tests/emulation/test_steps.%: tests/emulation/test_steps.c $(B)/emulation/%.so \
+		$(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call link_emulated) $(call bind_model,$(call make_symbol,spec,$*))
 
@@ -133,6 +140,6 @@ print-emulated-specs:
 	@printf '%s\n' $(EMULATED_SPECS)
 
 -include $(EMULATION_OBJECTS:.o=.d) $(EMULATION_PROGRAMS:%=$(B)/tests/emulation/%.d) $(EMULATION_UNITS:=.d) $(EMULATION_MODEL_TESTS:.o=.d) \
-	$(EMULATION_GRADCHECKS:=.d) \
+	$(EMULATION_GRADCHECKS:=.d) $(EMULATION_STEPS:=.d) \
 	$(PRECOMPILED_EMULATION:$(B)/emulation/cuda_emulation.h.gch/%=$(B)/emulation/precompiled.%.d) \
 	$(DEVICE_SPECS:%=$(B)/emulation/%.d) $(LAUNCH_MODEL:.o=.d) $(DEVICE_PARITY:.o=.d) $(EMULATION_REFERENCE:=.d) $(DEVICE_FORMULAS:.o=.d) $(DEVICE_FORMULA_TESTS:=.d)

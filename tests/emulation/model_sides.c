@@ -105,7 +105,22 @@ void close_problem(problem *p) {
     free(p->draws);
 }
 
-static double compute_loss_scale(const problem *p) { return 1.0 / ((double)p->shape.sequences * p->shape.labels); }
+/* Whether a sequence's loss is divided by its own number of counted labels. */
+static bool divides_by_counted_labels(void) {
+    return SPEC->train.weighs_sequences && SPEC->task->loss == LH_LOSS_COUNTED;
+}
+
+static double compute_loss_scale(const problem *p) {
+    return 1.0 / (p->shape.sequences * (divides_by_counted_labels() ? 1.0 : p->shape.labels));
+}
+
+/* On a device, if a sequence's loss is divided by its own number of counted labels, the other factor is that of the
+ * mean over the sequences with such a label; 0: there are none. */
+static double compute_device_loss_scale(const problem *p) {
+    if (!divides_by_counted_labels()) return compute_loss_scale(p);
+    int sequences = lh_batch_count_sequences(&p->batch, SPEC);
+    return sequences > 0 ? 1.0 / sequences : 0;
+}
 
 cpu_side open_cpu_side(const problem *p, lh_mode mode) {
     const lh_cpu_program *program = get_plainest_program();
@@ -163,12 +178,12 @@ static void clear_row(void *gradient, size_t first, size_t count) {
     memset((char *)gradient + first * get_real_bytes(), 0, count * get_real_bytes());
 }
 
-/* Scales to the gradient of the mean over the counted labels, since shards divide by all labels. */
+/* Scales to the gradient of the mean over the counted labels or their sequences, since shards divide by all. */
 static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
     const lh_cpu_program *program = get_plainest_program();
-    double labels = (double)p->shape.sequences * p->shape.labels;
-    if (program->scale != NULL && sums->counted > 0)
-        program->scale(gradient, labels / (double)sums->counted, (size_t)SPEC->parameter_storage);
+    double factor = (double)p->shape.sequences * p->shape.labels / (double)sums->counted;
+    if (divides_by_counted_labels()) factor = (double)p->shape.sequences / (double)sums->sequences;
+    if (program->scale != NULL && sums->counted > 0) program->scale(gradient, factor, (size_t)SPEC->parameter_storage);
 }
 
 void compute_cpu_gradient(const problem *p, void *gradient, lh_sums *sums) {
@@ -198,7 +213,7 @@ lh_cuda_step make_device_step(const problem *p) {
         .first = p->draw.first,
         .rate = p->noise > 0 ? p->noise : 1e-3,
         .correct2 = 1000,
-        .loss_scale = compute_loss_scale(p),
+        .loss_scale = compute_device_loss_scale(p),
     };
     return step;
 }

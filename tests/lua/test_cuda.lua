@@ -147,14 +147,27 @@ function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
   lu.assertStrContains(host, "return GRADIENT_BYTES + 2 * sum_bytes(longest->length[0]);")
 end
 
--- Mixed lengths, and means over sequences with labels that do not count, are for the CPU.
+-- Mixed lengths are for the CPU.
 function TestNetwork.test_settings_of_training_without_device_code_are_named()
-  for set, feature in pairs({ ["train.lengths.per=sequence"] = 'train.lengths.per = "sequence"',
-    ["train.loss_mean=sequence"] = 'train.loss_mean = "sequence" with labels that do not count' }) do
-    local plan = assert(project:plan("tests/specs/emulated_masked.lua", { set })).plan
-    lu.assertEquals(plan.no_device_code.what, feature)
-    lu.assertStrContains(select(2, project:render_files(plan, true)), "there is no device code for " .. feature)
+  local plan = assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence" })).plan
+  local feature = 'train.lengths.per = "sequence"'
+  lu.assertEquals(plan.no_device_code.what, feature)
+  lu.assertStrContains(select(2, project:render_files(plan, true)), "there is no device code for " .. feature)
+end
+
+-- In the mean over sequences, the factor of a label's gradient is exact, so no factor follows for the whole gradient.
+function TestNetwork.test_labels_of_sequences_have_weights_of_their_own()
+  local function render(setting)
+    local plan = assert(project:plan("tests/specs/emulated_masked.lua", { setting })).plan
+    return support.index_texts(assert(gen.render_files(plan, read_template, {}, true)))["device.cu"]
   end
+  local by_token, by_sequence = render("train.loss_mean=token"), render("train.loss_mean=sequence")
+  for _, name in ipairs({ "mask_factor(", "scale_piece(" }) do
+    lu.assertStrContains(by_token, name)
+    lu.assertNotStrContains(by_sequence, name)
+  end
+  lu.assertStrContains(by_sequence, "const real scale = weigh_label(n);")
+  lu.assertNotStrContains(by_token, "weigh_label")
 end
 
 -- Dropout masks of the model's width are contiguous; each other mask has an array of its own.

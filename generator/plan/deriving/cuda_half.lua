@@ -25,6 +25,8 @@
 --   has_begin_step     whether tables are made at the start of a step
 --   has_shared_tables  whether the thread blocks of a model share memory for tables or their sums
 --   has_table_sums     whether gradients of tables are added up over shards before they reach the parameters
+--   scales_gradient    whether the folded gradient is scaled to the gradient of the mean over the labels in the loss;
+--                      otherwise the factor of a label's gradient is of this mean
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
@@ -181,8 +183,7 @@ end
 
 -- The setting of training for which there is no device code, as a value of no_device_code; nil if there is none.
 local function find_missing(plan)
-  local setting = plan.train.mixes and 'train.lengths.per = "sequence"'
-    or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
+  local setting = plan.train.mixes and 'train.lengths.per = "sequence"' or nil
   return setting and { what = setting } or nil
 end
 
@@ -323,7 +324,7 @@ function M.derive(plan, net, lists_by_scope)
     chip = chip, replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
-    constants = list_constants(plan),
+    constants = list_constants(plan), scales_gradient = plan.task.counted and not plan.train.weighs,
   }
   derive_families(plan, net, library)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)

@@ -50,8 +50,7 @@ return lists.join({
       { "token", "the mean over all labels of a batch" },
       { "sequence", "first the mean over the labels of each sequence, then the mean over sequences" } },
     default = "token", omitted_value = "token", doc = "the mean that training minimises",
-    details = { "metrics show the mean over labels in both cases; with labels that do not count, sequence is for the "
-      .. "CPU only" } },
+    details = { "metrics show the mean over labels in both cases" } },
   { path = "train.optimizer", type = "table", doc = "the optimiser" },
   { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "the kind of optimiser",
     kinds = optimizers.pages },

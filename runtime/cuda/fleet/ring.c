@@ -242,6 +242,11 @@ void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const
     if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
+/* The factor of the gradient of a sequence's mean loss, in the mean over the sequences with a counted label. */
+static double weigh_sequence(const lh_cuda_prepared_step *prepared) {
+    return prepared->counted_sequences > 0 ? 1.0 / prepared->counted_sequences : 0;
+}
+
 static void fill_batch(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
     const lh_cuda_ring *ring = &fleet->ring;
     size_t index = get_index(ring, slot, column);
@@ -250,6 +255,8 @@ static void fill_batch(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t s
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
     prepared->counted_sequences = lh_batch_count_sequences(&lane->batch, fleet->spec);
+    if (fleet->spec->train.weighs_sequences && fleet->spec->task->loss == LH_LOSS_COUNTED)
+        prepared->step.loss_scale = weigh_sequence(prepared);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &lane->batch.shape);
     const lh_cuda_step *step = &prepared->step;
     const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};

@@ -1,0 +1,98 @@
+/* Training steps of a generated model's engine on an emulated device, compared with those on the CPU, for settings of
+ * which host and device compute a part each. Every third label is masked, and all labels of one sequence. The linker
+ * sets lh_model to the spec, in float64. */
+#include "support/lh_test.h"
+
+#include <stdlib.h>
+
+#include "emulation.h"
+#include "engine/target.h"
+#include "support/lh_engines.h"
+
+extern const lh_spec lh_model;
+
+enum { SEED = 6, STEPS = 3, BATCH = 7, SHARDS = 3, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
+
+static void sample(lh_rng *rng, int n, lh_example *example) {
+    int index = (int)rng->counter[2];
+    lh_model.task->sample(rng, n, example);
+    for (int i = 0; i < example->output_length; i++) example->mask[i] = index != NO_LABELS && (i + index) % 3 != 1;
+}
+
+typedef struct training {
+    lh_step_metrics metrics[STEPS];
+    lh_state state;
+} training;
+
+/* Trains on `device`. A device has one block for each of `multiprocessors`. */
+static training train(const char *device, int multiprocessors, unsigned order) {
+    static const unsigned char code[] = "compute_75";
+    static const lh_cuda_image images[] = {{"compute_75", code, code + sizeof code - 1}, {NULL, NULL, NULL}};
+    lh_cuda_program program = *lh_model.cuda;
+    lh_task task = *lh_model.task;
+    lh_spec spec = lh_model;
+    lh_target target;
+    lh_engine *engine;
+    lh_error error = {""};
+    training result;
+    program.images = images;
+    program.toolkit = "13.0";
+    program.chip.shards = spec.train.shards = SHARDS;
+    task.sample = sample;
+    spec.cuda = &program;
+    spec.task = &task;
+    spec.train.batch = BATCH;
+    lh_emulation_set(&(lh_emulation){.multiprocessors = multiprocessors, .order = order});
+    lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
+    lh_assert_ok(lh_target_open(&target, &spec, device, &error), &error);
+    lh_engine_config config = {.spec = &target.spec, .seed = SEED, .learning_rate = 1e-3, .threads = 2, .trains = true};
+    lh_assert_ok(lh_target_open_engines(&target, &config, 1, false, &engine, &error), &error);
+    for (int done = 0, taken_steps; done < STEPS; done += taken_steps)
+        lh_assert_ok(engine->ops->step(engine, STEPS - done, result.metrics + done, &taken_steps, &error), &error);
+    result.state = lh_test_copy_state(engine);
+    engine->ops->close(engine);
+    lh_target_close(&target);
+    return result;
+}
+
+static void test_steps_are_those_of_the_cpu(void **state) {
+    training cpu = train("cpu", 1, 0), device = train("cuda", 2, 0);
+    for (int i = 0; i < STEPS; i++) {
+        const lh_step_metrics *actual = &device.metrics[i], *expected = &cpu.metrics[i];
+        assert_int_equal(expected->sums.sequences, BATCH - 1);
+        lh_assert_close(&actual->sums.loss, &expected->sums.loss, 1, 1e-10, 0);
+        lh_assert_close(&actual->gradient_norm, &expected->gradient_norm, 1, 1e-9, 0);
+        lh_assert_close(&actual->parameter_norm, &expected->parameter_norm, 1, 1e-10, 0);
+        lh_assert_close(&actual->update_norm, &expected->update_norm, 1, 1e-7, 0);
+        assert_int_equal(actual->sums.positions, expected->sums.positions);
+        assert_int_equal(actual->sums.counted, expected->sums.counted);
+        assert_int_equal(actual->sums.correct, expected->sums.correct);
+        assert_int_equal(actual->sums.sequences, expected->sums.sequences);
+        assert_int_equal(actual->sums.exact, expected->sums.exact);
+        assert_int_equal(actual->length, expected->length);
+    }
+    lh_assert_close(device.state.parameters, cpu.state.parameters, (size_t)lh_model.parameter_storage, 0, 1e-8);
+    lh_state_close(&cpu.state);
+    lh_state_close(&device.state);
+}
+
+static void test_steps_on_any_number_of_blocks_have_the_same_bits(void **state) {
+    training first = train("cuda", 1, 0);
+    for (int multiprocessors = 2; multiprocessors <= 3; multiprocessors++) {
+        training other = train("cuda", multiprocessors, (unsigned)multiprocessors);
+        assert_memory_equal(other.state.parameters, first.state.parameters,
+                            (size_t)lh_model.parameter_storage * sizeof(double));
+        assert_memory_equal(other.metrics, first.metrics, sizeof first.metrics);
+        lh_state_close(&other.state);
+    }
+    lh_state_close(&first.state);
+}
+
+int main(void) {
+    setenv("LONGHAND_CUDA_DRIVER", LH_EMULATED_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_are_those_of_the_cpu),
+        cmocka_unit_test(test_steps_on_any_number_of_blocks_have_the_same_bits),
+    };
+    return cmocka_run_group_tests_name(lh_model.id, tests, NULL, NULL);
+}
