@@ -9,8 +9,8 @@
 -- Pairs of the first TOKENS tokens are tested. If an index depends on more than the indices of query and key, its whole
 -- range counts as read.
 
+local evaluate = require("expression.evaluate").evaluate
 local lists = require("base.lists")
-local plain = require("expression.functions").plain
 
 local M = {}
 
@@ -38,43 +38,18 @@ local function visit_nodes(root, only_reached, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil if the value does not depend on i and j alone. A node that is linear
--- in i and j has node.row: the factors of i and j, and a constant.
+-- The value of a node for query i and key j; nil if the value does not depend on i and j alone.
 local function compute_value(node, i, j)
-  if node.op == "number" or node.op == "truth" then
-    return node.value
-  elseif node.row then
-    return node.row[1] * i + node.row[2] * j + node.row[3]
-  elseif node.op == "bucket" then
-    local value, count = compute_value(node[1], i, j), 0
-    for index, edge in ipairs(value and node.edges or {}) do
-      count = edge <= value and index or count
-    end
-    return value and count
-  elseif node.op == "select" then
-    local condition = compute_value(node[1], i, j)
-    if condition == nil then
-      return nil
-    end
-    return compute_value(condition and node[2] or node[3], i, j)
-  elseif not plain[node.op] then
-    return nil
-  end
-  local a = compute_value(node[1], i, j)
-  local b = node[2] and compute_value(node[2], i, j)
-  if a == nil or node[2] and b == nil then
-    return nil
-  end
-  return plain[node.op](a, b)
+  return (evaluate(node, { query = i, key = j, read = function() return nil end }))
 end
 
 -- Whether a causal mask or a window lets query i see key j. Other masks count as if they hid no key. In cross-attention
 -- the left end of a window counts as if it hid no key, since a query whose window lies beyond the last key sees all
--- keys.
-local function sees(view, i, j)
-  local mask = view.resolved.encoding.mask
-  local left = mask and mask.kind == "window" and view.family ~= "cross" and mask.left or math.huge
-  local right = view.causal and 0 or mask and mask.kind == "window" and mask.right or math.huge
+-- keys. mask: a section of a spec, or nil.
+function M.sees(mask, is_causal, is_cross, i, j)
+  local is_window = mask and mask.kind == "window"
+  local left = is_window and not is_cross and mask.left or math.huge
+  local right = is_causal and 0 or is_window and mask.right or math.huge
   return i - j <= left and j - i <= right
 end
 
@@ -103,7 +78,8 @@ local function add_indices(view, lookup, read, hidden)
   end
   visit_pairs(index_node, function(i, j)
     local index = math.tointeger(compute_value(index_node, i, j))
-    local set = sees(view, i, j) and read or hidden
+    local is_visible = M.sees(view.resolved.encoding.mask, view.causal, view.family == "cross", i, j)
+    local set = is_visible and read or hidden
     if index then
       set[index] = true
     end

@@ -21,8 +21,10 @@ local locate = require("spec.reading.locate")
 local names = require("base.names")
 local parameters = require("spec.score.score_parameters")
 local sandbox = require("spec.reading.sandbox")
+local tasks = require("spec.task.tasks")
 local traced = require("expression.traced")
 local tree = require("spec.reading.tree")
+local typical_inputs = require("spec.score.typical_inputs")
 local walk = require("expression.walk")
 
 local M = {}
@@ -241,6 +243,18 @@ local function finish(state, owner)
   return formula
 end
 
+local DATA_TOKENS = 64 -- tokens of a sequence, if a file determines the lengths
+
+-- The second argument of typical_inputs.find_problem.
+local function list_model_facts(context, owner, state)
+  local facts, train = context.task, context.resolved.train or {}
+  local task_lengths = facts and not facts.data and tasks.list_lengths(train.lengths) or {}
+  return { heads = state.heads, layers = state.layers, width = context.resolved.model.width,
+    head_width = state.head_width, causal = state.causal, cross = owner.cross, mask = owner.encoding.mask,
+    tokens = task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DATA_TOKENS,
+    is_float64 = context.resolved.precision == "float64" }
+end
+
 -- Traces the score of a spec: the formula, or nil without a score or after an error.
 function M.resolve(context, texts, owner)
   local resolved = context.resolved
@@ -273,6 +287,10 @@ function M.resolve(context, texts, owner)
   elseif state.root == state.builder:symbol("score") then
     return report(score, owner.path .. ".score", "the formula simplifies to x.score itself",
       "one that changes it, or no score")
+  end
+  local problem = typical_inputs.find_problem({ root = state.root }, list_model_facts(context, owner, state))
+  if problem then
+    return report(score, owner.path .. ".score", problem.what, problem.expected, problem.hint)
   end
   return finish(state, owner)
 end

@@ -1,0 +1,93 @@
+-- Computes the value of a formula for one pair of tokens, in numbers of Lua.
+--
+-- Input: the root of a formula, and `input`, a table with these fields:
+--   query, key     the indices of the query and of the key
+--   read(node, index)   returns the value of a leaf or, with `index`, from 0, of a lookup; nil if the value is unknown
+--   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
+-- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and the values of the nodes that
+-- were computed outside of sums, by node. All tokens of a running sum have the value that input.read returns.
+
+local plain = require("expression.functions").plain
+
+local M = {}
+
+local truths = {
+  all = function(a, b) return a and b end,
+  any = function(a, b) return a or b end,
+  negate = function(a) return not a end,
+}
+
+local compute
+
+-- Functions, by operation, for nodes whose value is not a function of the values of all their arguments.
+local special = {}
+
+function special.sum(node, input, values)
+  local total = 0
+  for index = 0, node.index.count - 1 do
+    local term = compute(node[1], input, setmetatable({ [node.index] = index }, { __index = function(_, inner_node)
+      return inner_node.op == "index" and values[inner_node] or nil
+    end }))
+    total = total and term and total + term
+  end
+  return total
+end
+
+function special.sum_between(node, input, values)
+  local term, token_count = compute(node[1], input, values), input.query - input.key
+  return term and (token_count == 0 and 0 or term * token_count)
+end
+
+function special.lookup(node, input, values)
+  local index = math.tointeger(compute(node[1], input, values))
+  return index and input.read(node, index)
+end
+
+function special.select(node, input, values)
+  local condition = compute(node[1], input, values)
+  if condition == nil then
+    return nil
+  end
+  return compute(node[condition and 2 or 3], input, values)
+end
+
+function special.bucket(node, input, values)
+  local value, count = compute(node[1], input, values), 0
+  for i, edge in ipairs(value and node.edges or {}) do
+    count = edge <= value and i or count
+  end
+  return value and count
+end
+
+local function compute_node(node, input, values)
+  if node.op == "number" or node.op == "truth" then
+    return node.value
+  elseif node.row then
+    return node.row[1] * input.query + node.row[2] * input.key + node.row[3]
+  elseif special[node.op] then
+    return special[node.op](node, input, values)
+  elseif not node[1] then
+    return input.read(node)
+  end
+  local a = compute(node[1], input, values)
+  local b = node[2] and compute(node[2], input, values)
+  if a == nil or node[2] and b == nil then
+    return nil
+  end
+  return (truths[node.op] or plain[node.op])(a, b)
+end
+
+function compute(node, input, values)
+  if values[node] == nil then
+    local value = compute_node(node, input, values)
+    values[node] = type(value) == "number" and input.round and input.round(value) or value
+  end
+  return values[node]
+end
+
+function M.evaluate(root, input)
+  local values = {}
+  return compute(root, input, values), values
+end
+
+return M

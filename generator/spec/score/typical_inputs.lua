@@ -1,0 +1,161 @@
+-- Computes a score at typical inputs at the start of training, to find formulas whose value is not finite there.
+--
+-- Input: a formula { root, parameters } (score.lua) and a table with these fields:
+--   heads, layers, width, head_width   numbers of the model; layers: of the family that uses the score
+--   causal, cross   whether no query sees a later key; whether queries attend to another sequence
+--   mask            a section of the spec, or nil
+--   tokens          the number of tokens of the longest sequences of training
+--   is_float64      whether the precision is float64
+-- Output of M.find_problem: nil if all values are finite, otherwise { what, expected, hint }.
+--
+-- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
+-- Values that are random at first (values of tokens, parameters with a distribution) are 0 and their standard deviation
+-- on both sides of 0. Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
+
+local evaluate = require("expression.evaluate").evaluate
+local has_head = require("expression.leaves").has_head
+local lists = require("base.lists")
+local sees = require("facets.score.reach").sees
+local text = require("expression.text")
+local walk = require("expression.walk")
+
+local M = {}
+
+-- Operations whose result can be infinite or NaN for arguments of usual size.
+local IS_RISKY = lists.to_set({ "div", "exp", "log", "log1p", "pow", "sqrt" })
+local MAX_STEPS = 200000 -- nodes of the formula, times points at which it is computed
+local FEW_DIGITS = "%.3g"
+
+-- The pairs { query, key } that are computed: near and far keys of the first, a middle and the last query.
+local function list_pairs(options)
+  local last, pairs_of_tokens = options.tokens - 1, {}
+  for _, query in ipairs({ 0, last // 2, last }) do
+    for _, key in ipairs({ query, query - 1, query + 1, query - 4, query + 4, 0, last }) do
+      local is_token = key >= 0 and key <= last
+      if is_token and sees(options.mask, options.causal, options.cross, query, key) then
+        pairs_of_tokens[#pairs_of_tokens + 1] = { query, key }
+      end
+    end
+  end
+  return pairs_of_tokens
+end
+
+-- The standard deviation of a value of a token, whose map or vector has the initial values p.init.
+local function compute_deviation(p, options)
+  local factor = type(p.init) == "table" and p.init.sigma or p.init
+  return p.unit and 1 or math.abs(factor) * math.sqrt(p.from and options.head_width or options.width)
+end
+
+-- The value of a parameter of a head. index: from 0, for a parameter with several values.
+local function read_parameter(p, head, sign, index)
+  if p.values then
+    local row = #p.values > (p.size or 1) and has_head(p) and head or 0
+    return p.values[row * (p.size or 1) + (index or 0) + 1]
+  end
+  return type(p.init) == "table" and sign * p.init.sigma or p.init
+end
+
+-- A sampled position or distance: its range is spread over the indices.
+local function spread(node, value, options)
+  local scale = math.max(1, math.max(-node.low, node.high) // math.max(1, options.tokens - 1))
+  return math.max(node.low, math.min(node.high, value * scale))
+end
+
+-- Makes the input of evaluate for a point: { query, key, head, layer, logit, sign }.
+local function make_input(point, options)
+  local function read_symbol(node)
+    local indices = { query = point.query, key = point.key, distance = point.key - point.query }
+    return indices[node.name] and spread(node, indices[node.name], options)
+      or ({ score = point.logit, head = point.head, layer = point.layer })[node.name] or options.tokens
+  end
+  local function read(node, index)
+    if node.op == "symbol" then
+      return read_symbol(node)
+    elseif node.op == "value" then
+      return point.sign * compute_deviation(node.parameter, options)
+    end
+    return node.parameter and read_parameter(node.parameter, point.head, point.sign, index)
+  end
+  return { query = point.query, key = point.key, read = read,
+    round = not options.is_float64 and function(value) return (("f"):unpack(("f"):pack(value))) end or nil }
+end
+
+local function is_finite(value)
+  return type(value) ~= "number" or value - value == 0
+end
+
+-- The innermost part of a formula whose value is not finite, although the values of its own parts are.
+local function find_culprit(node, values)
+  local argument = lists.find(node, function(candidate) return not is_finite(values[candidate]) end)
+  return argument and find_culprit(argument, values) or node
+end
+
+-- The values of the leaves of a formula, as text. Values that depend on the index of a sum are left out.
+local function describe_leaves(root, input)
+  local words = {}
+  walk(root, function(node)
+    local is_leaf = not node[1] or node.op == "lookup" or node.row
+    local value = is_leaf and node.op ~= "number" and evaluate(node, input)
+    words[#words + 1] = value and ("%s = %s"):format(text.format_briefly(node), FEW_DIGITS:format(value)) or nil
+    return is_leaf
+  end)
+  return table.concat(words, ", ")
+end
+
+local HINTS = {
+  div = "a constant that is added to the divisor, or max, keeps it away from 0",
+  exp = "min limits the argument",
+}
+local LIMITED_HINT = "max limits the argument; -log_sigmoid(-a), which is log(1 + exp(a)), is above 0 for every a"
+
+local function describe(root, values, input)
+  local culprit = find_culprit(root, values)
+  local leaves, value = describe_leaves(culprit, input), values[culprit]
+  return { what = ("%s is %s at the start of training"):format(text.format_briefly(culprit),
+      value ~= value and "NaN" or "infinite"),
+    expected = "a finite number for typical inputs" .. (leaves ~= "" and (", such as %s"):format(leaves) or ""),
+    hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and LIMITED_HINT or nil }
+end
+
+-- The properties of a formula: its number of nodes, and whether it has a risky operation, numbers that are random at
+-- first, and numbers that differ between heads and between layers.
+local function inspect(root)
+  local facts = { nodes = 0 }
+  walk(root, function(node)
+    local p = node.parameter
+    facts.nodes = facts.nodes + 1
+    facts.is_risky = facts.is_risky or IS_RISKY[node.op]
+    facts.is_random = facts.is_random or p and type(p.init) == "table" or node.op == "value"
+    facts.by_head = facts.by_head or p and has_head(p) or node.name == "head"
+    facts.by_layer = facts.by_layer or node.name == "layer"
+  end)
+  return facts
+end
+
+-- The signs of the logit and of random numbers.
+local SIGNS = { { 0, 0 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
+local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
+
+function M.find_problem(formula, options)
+  local facts, steps = inspect(formula.root), 0
+  for _, pair in ipairs(facts.is_risky and list_pairs(options) or {}) do
+    for head = 0, facts.by_head and options.heads - 1 or 0 do
+      for layer = 0, facts.by_layer and options.layers - 1 or 0 do
+        for _, signs in ipairs(facts.is_random and SIGNS or LOGIT_SIGNS) do
+          steps = steps + facts.nodes
+          local point = { query = pair[1], key = pair[2], head = head, layer = layer, logit = signs[1],
+            sign = signs[2] }
+          local input = make_input(point, options)
+          local value, values = evaluate(formula.root, input)
+          if not is_finite(value) then
+            return describe(formula.root, values, input)
+          elseif steps > MAX_STEPS then
+            return nil
+          end
+        end
+      end
+    end
+  end
+end
+
+return M

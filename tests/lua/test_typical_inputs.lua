@@ -1,0 +1,100 @@
+-- Formulas that are not finite at the start of training (spec/score/typical_inputs.lua), and the values of formulas.
+
+local support = dofile("tests/lua/support.lua")
+
+local evaluate = require("expression.evaluate").evaluate
+local ir = require("expression.ir")
+local lu = require("luaunit")
+
+-- The text of the errors of a spec with this score. fields: further text of the encoding, or nil.
+local function find_errors(formula, parameters, fields, model)
+  local _, _, d = support.check_text(([[return { task = { kind = "bucket_sort" },
+    encoding = { score = function(x) return %s end, parameters = { %s }, %s },
+    model = { use = "small_encoder", %s }, train = { use = "quick" }, eval = { use = "quick" } }]]):format(formula,
+    parameters, fields or "", model or ""))
+  return d:text()
+end
+
+TestTypicalInputs = {}
+
+function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
+  local cases = {
+    { "x.score + sum_between(log(x.gate))", 'gate = { per = "token" }', "log(x.gate) is infinite", "x.gate = 0\n" },
+    { "x.score + sum_between(log(x.gate + 0.05))", 'gate = { per = "token" }', "log(x.gate + 0.05) is NaN",
+      "x.gate = -0.08\n" }, -- 0.02 times the root of the width, 16
+    { "x.score + sqrt(x.gate + 0.5)", 'gate = { per = "token", from = "key" }', "sqrt(x.gate + 0.5) is NaN",
+      "x.gate = -1\n" },
+    { "x.score + log(x.gate - x.score + 1.5)", 'gate = { per = "token", from = "key" }', "is NaN", "x.score = 1\n" },
+    { "x.score * log(x.a)", 'a = { per = "layer_head", init = { 1, 1, 1, 0 } }', "log(x.a) is infinite", "x.a = 0\n",
+      "", "heads = 4" },
+    { "x.score + sqrt(x.a)", "a = { init = { normal = 2 } }", "sqrt(x.a) is NaN", "x.a = -2\n" },
+    { "x.score + x.score / x.score", "", "x.score / x.score is NaN", "x.score = 0\n" },
+    { "x.score + exp(x.a * abs(x.distance))", "a = { init = 5 }", "is infinite", "x.a = 5, x.distance = " },
+    { "x.score + x.a ^ 0.25", "a = { values = { -1, 1 }, per = 'head' }", "pow(x.a, 0.25) is NaN", "x.a = -1\n" },
+    { "x.score + 1 / (x.layer - x.a)", "a = { init = 1 }", "is infinite", "x.a = 1" },
+    { "x.score + log(lookup(x.t, min(abs(x.distance), 2)))", "t = { shape = 3, init = { 1, 2, -3 } }", "is NaN",
+      "= -3\n" },
+    { "x.score + log(x.a - x.distance)", "a = { init = 900 }", "log(x.a - (x.key - x.query)) is NaN", "x.key = 948",
+      'positions = { kind = "randomized", max_position = 1000, reading = "difference" }' },
+    { "x.score + sum(3, function(m) return log(lookup(x.t, m)) end)", "t = { shape = 3, init = { 1, 2, -3 } }",
+      "is NaN", "a finite number for typical inputs\n" },
+    { "x.score + sum(4, function(m) return log(x.a - m) end)", "a = { init = 2 }", "is NaN", "x.a = 2\n" },
+  }
+  for _, case in ipairs(cases) do
+    local message = find_errors(case[1], case[2], case[5], case[6])
+    lu.assertStrContains(message, "error: encoding.score: ", false, case[1])
+    lu.assertStrContains(message, case[3] .. " at the start of training", false, case[1])
+    lu.assertStrContains(message, case[4])
+    lu.assertStrContains(message, "1 error;")
+  end
+end
+
+function TestTypicalInputs.test_finite_formulas_are_accepted()
+  local cases = {
+    { "x.score + sum_between(log(x.gate + 0.1))", 'gate = { per = "token" }' },
+    { "x.score - sum_between(log_sigmoid(-x.gate))", 'gate = { per = "token" }' },
+    { "x.score + log(x.gate + 2)", 'gate = { per = "token", from = "query", unit = true, init = { normal = 9 } }' },
+    { "x.score + exp(x.a * abs(x.distance))", "a = { init = 1 }" },
+    { "x.score + exp(x.a * abs(x.distance))", "a = { init = 5 }", 'mask = { kind = "window", left = 3, right = 3 }' },
+    { "x.score + log(x.a - x.distance)", "a = { init = 1 }", 'mask = { kind = "causal" }' },
+    { "x.score + select(less(x.a, 0), 0, sqrt(x.a))", "a = { init = -1 }" }, -- the result is 0
+    { "x.score + 1 / (1 + exp(x.a * abs(x.distance)))", "a = { values = 100 }" }, -- 1 / infinity is 0
+  }
+  for _, case in ipairs(cases) do
+    lu.assertEquals(find_errors(table.unpack(case)), "", case[1])
+  end
+end
+
+TestEvaluate = {}
+
+function TestEvaluate.test_operations_have_their_values()
+  local b = ir.new({ heads = 2, layers = 1, positions = "index" })
+  local score, distance = b:symbol("score"), b:symbol("distance")
+  local function compute(node)
+    return (evaluate(node, { query = 5, key = 3, read = function(leaf, index)
+      return index and 10 * index or leaf == score and 0.25 or nil
+    end }))
+  end
+  local is_near = b:apply("less", b:apply("abs", distance), 3)
+  lu.assertEquals(compute(distance), -2)
+  lu.assertEquals(compute(b:apply("select", is_near, score, b:symbol("head"))), 0.25)
+  lu.assertNil(compute(b:apply("select", b:apply("negate", is_near), score, b:symbol("head"))))
+  lu.assertFalse(compute(b:apply("all", is_near, b:apply("less", 1, score))))
+  lu.assertTrue(compute(b:apply("any", is_near, b:apply("less", 1, score))))
+  lu.assertEquals(compute(b:apply("bucket", score, { 0, 0.25, 1 })), 2)
+  lu.assertEquals(compute(b:sum(3, function(m)
+    return b:sum(2, function(n)
+      return b:apply("mul", b:apply("add", m, 1), b:apply("sub", n, b:symbol("query_index")))
+    end)
+  end)), -6 * 9.0)
+  local table_parameter = { name = "t", size = 9, per = "model", learned = true }
+  lu.assertEquals(compute(b:lookup(table_parameter, b:apply("min", b:apply("abs", distance), 8))), 20)
+  local gate = b:leaf("value", "gate", { parameter = { name = "gate", per = "token" } })
+  lu.assertEquals((evaluate(b:sum_between(b:apply("mul", gate, gate)), { query = 5, key = 3,
+    read = function() return 3 end })), 18)
+  lu.assertEquals((evaluate(b:sum_between(gate), { query = 3, key = 3, read = function() return math.huge end })), 0)
+  lu.assertEquals((evaluate(b:apply("exp", score), { query = 0, key = 0, read = function() return 1000 end,
+    round = function(value) return value == 1000 and 0 or value end })), 1)
+end
+
+support.run()
