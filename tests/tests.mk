@@ -14,10 +14,10 @@ RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c
 WITH_DECODERS := tests/unit/test_decoding.c
 DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
 	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines) parity_decoder_digits
-# test_random also compares specs without stored vectors: scores that read values of tokens, queries that count keys,
-# passes of loops, and encodings by layer.
-OTHER_SPECS := $(addprefix parity_float64_,fox cable grape cope cope_undivided stick_breaking stick_rests passes \
-	passes_by_length passes_every passes_layers passes_progressive layers layers_decoder layers_inject output)
+# test_random also compares specs without stored vectors: scores that read values of tokens, queries that count keys or
+# sum over them, passes of loops, and encodings by layer.
+OTHER_SPECS := $(addprefix parity_float64_,fox cable grape cope cope_undivided row_sums stick_breaking stick_rests \
+	passes passes_by_length passes_every passes_layers passes_progressive layers layers_decoder layers_inject output)
 # test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=

@@ -1,8 +1,8 @@
 -- Computes reverse-mode derivatives of a lowered formula (lower.lua), as nodes of the formula's builder.
 --
--- Input: a builder, a node, the gradient of this node (a node), a predicate that selects leaves, and a set of nodes
--- that also count as leaves. Output: a list of entries in the order of the leaves' ids:
---   leaf       a symbol, parameter, lookup, load from a table or value of a token, or a node of the set
+-- Input: a builder, nodes with their gradients (node -> the node of its gradient), a predicate that selects leaves, and
+-- a set of nodes that also count as leaves. Output: a list of entries in the order of the leaves' ids:
+--   leaf       a symbol, parameter, lookup, load from a table, sum over keys or value of a token, or a node of the set
 --   gradient   the node of its gradient
 --   loops      the indices of the sums around the leaf, outermost first: the caller must sum the gradient over them
 
@@ -69,7 +69,7 @@ local function find_last_node(gradients)
   return last_node
 end
 
-local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, value = true }
+local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, row_sum = true, value = true }
 
 -- Propagates the gradient of a sum to its term. Gradients of parts that do not need the sum's index are summed over the
 -- index and added to outer_gradients.
@@ -114,12 +114,14 @@ end
 
 -- Returns the gradients of the leaves for which is_wanted(leaf) is true. stops: a set of nodes that also count as
 -- leaves.
-function M.derive(builder, root, gradient, is_wanted, stops)
+function M.derive(builder, gradients, is_wanted, stops)
   stops = stops or {}
   local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(is_wanted), stops = stops }, Walk)
-  if walk.wants(root) then
-    walk:descend({ [root] = gradient }, {})
+  local wanted_gradients = {}
+  for node, gradient in next, gradients do
+    wanted_gradients[node] = walk.wants(node) and gradient or nil
   end
+  walk:descend(wanted_gradients, {})
   local entries = lists.filter(walk.found, function(entry)
     return (is_wanted(entry.leaf) or stops[entry.leaf]) and not functions.is_number(entry.gradient, 0)
   end)

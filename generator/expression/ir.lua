@@ -191,6 +191,7 @@ function M.describe_unsummable(node, written)
   return name and name ~= "head" and "x." .. name
     or node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
     or node.op == "sum_between" and "another sum_between"
+    or node.op == "sum_to_query" and "sum_to_query"
     or p and p.learned and node.op ~= "value" and "x." .. p.name or nil
 end
 
@@ -212,6 +213,23 @@ function Builder:sum_between(term, written)
       "self-attention, in which the tokens between a key and a query have values")
   end
   return self:make("sum_between", { term }, nil, { type = "real", low = -HUGE, high = HUGE })
+end
+
+-- The sum of a term of each pair of the query, over the keys from the pair's key up to the query's own key.
+function Builder:sum_to_query(term)
+  local is_nested = false
+  walk(term, function(node) is_nested = is_nested or node.op == "sum_to_query" end)
+  if is_nested then
+    return refuse("sum_to_query reads another sum_to_query", "a term of the pair without such a sum")
+  elseif term.type == "truth" then
+    return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
+  elseif self.context.cross then
+    return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
+      "self-attention, in which the query is one of the keys")
+  end
+  local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low -- the query's own key has a term in every sum
+  local high = term.high > 0 and term.high * M.MAX_LENGTH or term.high
+  return self:make("sum_to_query", { term }, nil, { type = "real", low = low, high = high })
 end
 
 -- One value of a parameter with shape; p.outside handles indices outside the shape.
@@ -256,7 +274,7 @@ function Builder:sum(count, body)
 end
 
 -- A sum as a chain of additions, with a term for each value of the index. The pair loop has no loops over such terms:
--- they need the logit, running sums or values of the pair's tokens (M.needs_pair).
+-- they need the logit, sums, or values of the pair's tokens (M.needs_pair).
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -288,11 +306,12 @@ function M.depends_on(root, leaf)
   return is_found
 end
 
--- Whether the pair loop must compute a formula: it needs the logit, running sums or values of the pair's tokens.
+-- Whether the pair loop must compute a formula: it needs the logit, sums over tokens or keys, or values of the pair's
+-- tokens.
 function M.needs_pair(root)
   local is_found = false
   walk(root, function(node)
-    is_found = is_found or node.name == "score" or node.op == "sum_between"
+    is_found = is_found or node.name == "score" or node.op == "sum_between" or node.op == "sum_to_query"
       or node.op == "value" and node.parameter.from
     return is_found
   end)

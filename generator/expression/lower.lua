@@ -23,7 +23,10 @@
 --            running sums of a term (is_sum), from the first token up to this token; the later entries are terms of the
 --            token alone. query, key: the tables from which a pair loads the number of its query and the number of its
 --            key, or nil
---   score    the node of the pair formula, over the logit and loads from the tables
+--   row_sums sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }. term:
+--            the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum in the
+--            pair formula
+--   score    the node of the pair formula, over the logit, the leaves of row_sums, and loads from the tables
 --   state    the state that M.find_dependencies and M.varies read
 --
 -- A formula is a graph with shared nodes, so the functions here remember their result for each node.
@@ -55,7 +58,8 @@ local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 
 -- (key + query), p learned parameter. A node `gathered`, a sum over heads (nests.lua), also has the letter a (after):
 -- its value exists after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
-  offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
+  offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
+  inverse = "s", is_seen = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
 local SAMPLED_SYMBOLS = { query = true, key = true, distance = true }
 
@@ -66,7 +70,7 @@ local function get_leaf_needs(state, node)
     return PER[node.parameter.per] .. (node.parameter.learned and "p" or "") .. (node.parameter.from and "s" or "")
   elseif node.op == "gathered" then
     return node.letters
-  elseif node.op == "sum_between" then
+  elseif node.op == "sum_between" or node.op == "sum_to_query" or node.op == "row_sum" then
     return "s"
   elseif node.op == "table" then
     local t = node.table
@@ -336,6 +340,15 @@ local function lower_sum_between(state, node)
     { type = "real", low = -math.huge, high = math.huge, is_separate = true })
 end
 
+-- The leaf of a sum over the keys of a query; the first call for a term adds the sum.
+local function lower_sum_to_query(state, node)
+  local entry = { name = make_name(state, "row_sum"), term = lower(state, node[1]) }
+  entry.leaf = state.builder:leaf("row_sum", ("%s %d"):format(entry.name, state.number),
+    { name = entry.name, number = #state.row_sums, low = node.low, high = node.high })
+  table.insert(state.row_sums, entry)
+  return entry.leaf
+end
+
 -- The class, "query" or "key", of the token of a pair that alone determines a part's value; nil if both tokens do.
 local function find_token_class(node)
   local class, is_alone = nil, node.type ~= "truth"
@@ -356,6 +369,8 @@ local function compute_lowered(state, node)
     return lower_without_logit(state, node)
   elseif node.op == "sum_between" then
     return lower_sum_between(state, node)
+  elseif node.op == "sum_to_query" then
+    return lower_sum_to_query(state, node)
   elseif class then
     return (load_running(state, state.terms, "of_" .. class, node, class))
   elseif #node == 0 then
@@ -378,7 +393,7 @@ function M.lower(builder, root, options)
   builder.trusted = true -- the formula has been checked as a whole
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, dependencies = {}, loads = {},
-    tables = {}, sums = {}, terms = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
+    tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do
@@ -388,7 +403,8 @@ function M.lower(builder, root, options)
   for _, sum in ipairs(state.sums) do
     sum.is_sum = true
   end
-  return { tables = state.tables, running = lists.join(state.sums, state.terms), score = score, state = state }
+  return { tables = state.tables, running = lists.join(state.sums, state.terms), row_sums = state.row_sums,
+    score = score, state = state }
 end
 
 return M

@@ -9,6 +9,7 @@
 --   heads            text: the number of heads
 --   cross            whether keys are of another sequence
 --   stack            the name of the array in C whose elements each contain the parameters of a layer
+--   row_sums         the sums over keys of the formula (lower.lua)
 --   real(number)     returns the literal of a number
 --   name_edges(list) returns the name of a constant array of edges
 -- Output: a nest, nil if there is nothing to compute. It has the lists of statements by level (emit.lua) and these
@@ -162,7 +163,7 @@ local function add_table_effects(build, nest, class, t)
   end
   local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
     name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, gradient_of = t } })
-  for _, entry in ipairs(derive.derive(build.builder, t.value, gradient, is_learned, stops)) do
+  for _, entry in ipairs(derive.derive(build.builder, { [t.value] = gradient }, is_learned, stops)) do
     local gathering = gatherings[entry.leaf]
     if gathering then
       table.insert(nest.effects, { kind = gathering.index and "add_element" or "add", target = gathering.name,
@@ -174,7 +175,7 @@ local function add_table_effects(build, nest, class, t)
   for _, shared_part in ipairs(shared_parts) do
     local index, leaf = gatherings[shared_part].index, gatherings[shared_part].leaf
     local root = index and build.builder:sum_over(index, shared_part) or shared_part
-    for _, entry in ipairs(derive.derive(build.builder, root, leaf, is_learned)) do
+    for _, entry in ipairs(derive.derive(build.builder, { [root] = leaf }, is_learned)) do
       add_effects(build, nest, class, entry)
     end
   end
@@ -240,7 +241,7 @@ function M.make_running(build, sums)
     fill[#fill + 1] = lists.merge(build.target.make_filling(build, by_token, "token"), { node = sum.value })
     local gradient = build.builder:leaf("table", "d_" .. by_token.key, { table = {
       name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
-    for _, entry in ipairs(derive.derive(build.builder, sum.value, gradient, function(leaf)
+    for _, entry in ipairs(derive.derive(build.builder, { [sum.value] = gradient }, function(leaf)
       return leaf.op == "value"
     end)) do
       backward[#backward + 1] = { kind = "add", target = "d" .. environment.value(entry.leaf.parameter),
@@ -289,12 +290,12 @@ local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, ke
   key_index = true, offset = true, total = true }
 
 -- The statements that compute the scores of one query with consecutive keys, and their result; nil if the score reads a
--- table of pairs or a sampled position.
+-- table of pairs, a sampled position or a sum over keys.
 function M.make_row(build, score)
   local is_possible = true
   walk(score, function(node)
     is_possible = is_possible and not (node.op == "symbol" and not ROW_SYMBOLS[node.name]
-      or node.op == "table" and node.table.class == "pair")
+      or node.op == "table" and node.table.class == "pair" or node.op == "row_sum")
   end)
   return is_possible and M.make_pair(build, score, "row") or nil
 end
@@ -304,18 +305,43 @@ function M.make_gradient_leaf(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 
--- The gradients of the tables that the score reads, from the score's gradient dscore: a result of derive.lua.
-function M.derive_tables(build, score, dscore)
-  return derive.derive(build.builder, score, dscore, function(leaf)
+-- The sums over keys (lower.lua, row_sums) that a gradient reaches, from dscore, the gradient of the score: a list of
+-- { sum, own, gathered }. own: the node of the gradient of a key's sum; gathered: a leaf, the sum of these gradients
+-- over keys that generated code has visited, from the farthest key on. The gradient of a key's term is the sum over
+-- this key and all farther keys, since the sums of these keys contain the term.
+function M.derive_sums(build, score, dscore)
+  return lists.map(build.row_sums, function(sum)
+    local entry = derive.derive(build.builder, { [score] = dscore }, function(leaf) return leaf == sum.leaf end)[1]
+    local name = "d" .. sum.name
+    return entry and { sum = sum, own = entry.gradient, gathered = build.builder:leaf("row_sum", name, { name = name,
+      number = sum.leaf.number, is_gradient = true }) } or nil
+  end)
+end
+
+-- The gradients of a score, and of the terms of sums over keys, as the input of derive.lua. terms: a list of { sum,
+-- gradient }, where gradient is the node of the term's gradient; factor: a node that multiplies these, or nil.
+local function join_gradients(build, score, dscore, terms, factor)
+  local b, gradients = build.builder, { [score] = dscore }
+  for _, term in ipairs(terms) do
+    local node, gradient = term.sum.term, factor and b:apply("mul", term.gradient, factor) or term.gradient
+    gradients[node] = gradients[node] and b:apply("add", gradients[node], gradient) or gradient
+  end
+  return gradients
+end
+
+-- The gradients of the tables that the score reads, from the score's gradient dscore: a result of derive.lua. terms,
+-- factor: see join_gradients.
+function M.derive_tables(build, score, dscore, terms, factor)
+  return derive.derive(build.builder, join_gradients(build, score, dscore, terms, factor), function(leaf)
     return leaf.op == "table" and leaf.table.learned
   end)
 end
 
--- The node of the logit's gradient, from the score's gradient dscore.
-function M.derive_logit(build, score, dscore)
+-- The node of the logit's gradient, from the score's gradient dscore. terms: see join_gradients.
+function M.derive_logit(build, score, dscore, terms)
   local b = build.builder
   local logit = b:number(0)
-  for _, entry in ipairs(derive.derive(b, score, dscore, function(leaf)
+  for _, entry in ipairs(derive.derive(b, join_gradients(build, score, dscore, terms), function(leaf)
     return leaf.op == "symbol" and leaf.name == "score"
   end)) do
     logit = b:apply("add", logit, entry.gradient)

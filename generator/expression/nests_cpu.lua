@@ -13,6 +13,7 @@
 -- Texts are C and use these variables of generated code:
 --   s, d         the tables, their gradients
 --   r, dr        the running sums, their gradients
+--   sums         the sums over keys, of all keys of a group of queries
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
@@ -20,6 +21,7 @@
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
+local lists = require("base.lists")
 local nests = require("expression.nests")
 
 local M = {}
@@ -45,7 +47,7 @@ local SYMBOLS = {
   pair = { query_index = "ascending(i, T - 1)", key_index = "(real)j", offset = "descending(j - i, j - T + 1)",
     total = "ascending(i + j, j + T - 1)", query = "positions_from(position, i, T)", key = "(real)position[j]",
     distance = "distances_from(drawn, i - j, T)" },
-  score = { dscore = "dscore", weighted = "weighted" },
+  score = { dscore = "dscore", weighted = "weighted", inverse = "inverse", is_seen = "seen" },
   row = { query_index = "broadcast((real)i)", key_index = "counting((real)j, 1)",
     offset = "counting((real)(j - i), 1)", total = "counting((real)(i + j), 1)" },
   token = {},
@@ -82,6 +84,13 @@ function M.write_element(set, t, class)
     or M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
+-- The text of the place of a key's sum over keys (lower.lua, row_sums) among all sums of a group of queries.
+function M.write_sum_place(build, leaf)
+  local count = #build.row_sums
+  return count == 1 and "j * LANES" or leaf.number == 0 and ("%d * j * LANES"):format(count)
+    or ("(%d * j + %d) * LANES"):format(count, leaf.number)
+end
+
 function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
     build.cross and CROSS_SYMBOLS[class] or {}
@@ -92,6 +101,10 @@ function M.make_environment(build, class)
   end
   function out.integer(name)
     return INTEGERS[name], 14
+  end
+  -- A sum over keys, or the gradients of such sums that are added up over the keys so far.
+  function out.row_sum(node)
+    return node.is_gradient and "group->" .. node.name or ("load(sums + %s)"):format(M.write_sum_place(build, node))
   end
   -- Loads an entry of a table. A table of gradients has `gradient_of`, the table whose gradients it contains. In a row,
   -- keys ascend, so distances i - j descend.
@@ -142,13 +155,27 @@ local function write_lanes(t)
   return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
 end
 
+-- The terms of sums over keys, with their gradients: 0 for keys that the query does not see.
+local function derive_terms(build, score, dscore)
+  local b = build.builder
+  return lists.map(nests.derive_sums(build, score, dscore), function(entry)
+    local is_seen = b:leaf("symbol", "is_seen", { name = "is_seen", type = "truth" })
+    local gradient = b:apply("select", is_seen, assert(b:apply("add", entry.gathered, entry.own)), 0)
+    return { sum = entry.sum, gathered = entry.gathered, gradient = gradient }
+  end)
+end
+
 -- Returns the statements of a pair's backward pass, for the gradients of the logit and of the learned tables; whether
 -- they need the logit; and whether the gradient of the logit differs from dscore, the gradient of the score. In C,
--- `weighted` is dscore times the inverse of the sum by which attention weights are divided.
+-- `weighted` is dscore times `inverse`, the inverse of the sum by which attention weights are divided.
 function M.derive_pair(build, score)
   local effects = {}
   local weighted, dscore = nests.make_gradient_leaf(build, "weighted"), nests.make_gradient_leaf(build, "dscore")
-  for _, entry in ipairs(nests.derive_tables(build, score, weighted)) do
+  local inverse, terms = nests.make_gradient_leaf(build, "inverse"), derive_terms(build, score, dscore)
+  for _, term in ipairs(terms) do
+    effects[#effects + 1] = { kind = "assign", node = term.gradient, target = "group->" .. term.gathered.name }
+  end
+  for _, entry in ipairs(nests.derive_tables(build, score, weighted, terms, inverse)) do
     local t = entry.leaf.table
     local has_lanes = t.running and t.class == "key"
     effects[#effects + 1] = { kind = has_lanes and "gather_pair" or GATHER_KINDS[t.class], node = entry.gradient,
@@ -156,7 +183,7 @@ function M.derive_pair(build, score)
       target = has_lanes and write_lanes(t) or t.class == "pair" and M.write_address("d", t, "score")
         or t.class == "key" and M.write_element("d", t, "score") }
   end
-  local logit = nests.derive_logit(build, score, dscore)
+  local logit = nests.derive_logit(build, score, dscore, terms)
   effects[#effects + 1] = { kind = "result", node = logit }
   local list = emit.make_statements(build.state, M.make_environment(build, "score"), effects).lane
   return list, nests.needs_logit(build, effects), logit ~= dscore

@@ -136,6 +136,9 @@ function M.make_environment(build, class)
     end
     return "(real)" .. (precedence < 13 and "(" .. integer .. ")" or integer)
   end
+  function out.row_sum(node)
+    return ("%s[%d]"):format(node.is_gradient and "dsums" or "sums", node.number)
+  end
   function out.load(t)
     return t.gradient_of and write_gradient(build, t.gradient_of, class) or write_element(build, "s", t, class)
   end
@@ -250,8 +253,11 @@ local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_
 -- from the gradient of the score. Running sums of a sequence have classes of their own (TOKEN_CLASSES).
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
+  local terms = lists.map(nests.derive_sums(build, score, dscore), function(entry)
+    return { sum = entry.sum, gradient = entry.gathered }
+  end)
   local effects, gathered_tables = {}, {}
-  for _, entry in ipairs(nests.derive_tables(build, score, dscore)) do
+  for _, entry in ipairs(nests.derive_tables(build, score, dscore, terms)) do
     local t = entry.leaf.table
     local class = t.running and M.TOKEN_CLASSES[t.class] or t.class
     build.gathered[t] = true
@@ -273,7 +279,7 @@ function M.derive_pair(build, score)
       list.statements.words = nests.collect_words(list.statements)
     end
   end
-  local logit = nests.derive_logit(build, score, dscore)
+  local logit = nests.derive_logit(build, score, dscore, terms)
   return gathered_tables, make_statements({ { kind = "result", node = logit } }), logit ~= dscore
 end
 

@@ -122,6 +122,7 @@ local leaves = {
   truth = function(_, node) return node.value and "true" or "false" end,
   symbol = function(self, node) return self.environment.symbol(node.name) end,
   table = function(self, node) return self.environment.load(node.table) end,
+  row_sum = function(self, node) return self.environment.row_sum(node) end,
   index = function(_, node) return "(real)" .. M.name_index(node), 13 end,
   value = function(self, node) return self.environment.value(node.parameter) end,
   parameter = function(self, node)

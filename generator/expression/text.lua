@@ -65,6 +65,7 @@ local leaves = {
   parameter = function(node) return "x." .. node.parameter.name end,
   value = function(node) return "x." .. node.parameter.name end,
   table = function(node) return node.table.name .. (node.table.running and ("[%s]"):format(node.table.class) or "") end,
+  row_sum = function(node) return node.name end,
   index = name_index,
 }
 

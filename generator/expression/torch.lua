@@ -5,7 +5,7 @@
 --   uses    the set of the names that the body reads:
 --             symbols: score, distance, positions, index, head, layer, length; with cross-attention also memory_index
 --             (the indices of keys) and key_length
---             functions of the exported file: bucket, sum_between
+--             functions of the exported file: bucket, sum_between, sum_to_query
 --             kinds of parameters: own (each layer has its own), shared (by all layers), constant, values (of tokens)
 -- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. The terms of a sum are
 -- along a further dimension, which comes first.
@@ -137,6 +137,12 @@ end
 function printers.sum_between(self, node)
   self.uses.sum_between = true
   return ("sum_between(%s)"):format(self:print(node[1], 0)), PRIMARY
+end
+
+-- The sum over the keys from the pair's key up to the query, whose term broadcasts to the shape of scores.
+function printers.sum_to_query(self, node)
+  self.uses.sum_to_query, self.uses.score = true, true
+  return ("sum_to_query(%s, score)"):format(self:print(node[1], 0)), PRIMARY
 end
 
 -- The text of a branch of torch.where. A whole number is written as a float, since both branches must have one type.

@@ -144,6 +144,12 @@ local function sum_between(name, value)
     or value, session.written))
 end
 
+local function sum_to_query(name, value)
+  value = read_number(name, value)
+  return wrap_result(name, session.builder:sum_to_query(type(value) == "number" and session.builder:number(value)
+    or value))
+end
+
 local function check_edges(edges)
   if type(edges) ~= "table" or nodes[edges] or tables[edges] or roots[edges] or #edges == 0 then
     refuse("bucket", "bucket has no list of edges", "bucket(value, { 1, 2, 4 })")
@@ -200,7 +206,7 @@ end
 local FUNCTIONS = { less = { 2, compute }, less_equal = { 2, compute }, equal = { 2, compute },
   all = { false, join_truths }, any = { false, join_truths }, negate = { 1, negate }, select = { 3, choose },
   lookup = { 2, lookup }, bucket = { 2, find_bucket }, sum = { 2, sum },
-  sum_between = { 1, sum_between } }
+  sum_between = { 1, sum_between }, sum_to_query = { 1, sum_to_query } }
 
 for name, row in next, functions.rows do
   FUNCTIONS[name] = { row.arguments, compute }

@@ -45,6 +45,7 @@
 --   running      terms of the tokens of a sequence and running sums of them (nests.lua, make_running), whose gradients
 --                are gathered like gradients of tables; false if there are none. running.is_recomputed: whether
 --                gradients of pairs read these numbers
+--   row_sums     sums over the keys of a query that the score reads (facets/score/row_sums.lua), or false
 --   pair         C statements that compute the score of a pair, and the text of the result
 --   row          C statements that compute the scores of a query with consecutive keys, and the text of the result
 --   pair_gradient   C statements that compute the gradients of a pair
@@ -52,13 +53,14 @@
 --   changes_gradient   whether the logit's gradient differs from the score's, or tables have gradients
 --   gathered     the tables whose gradients the loop over pairs gathers
 --   gathers      whether the list `gathered` has items
+--   has_group    whether gradients of tables or of sums over keys are added up for a group of queries
 --   cuda         the plan for device code (facets/score/cuda.lua)
 -- Further fields are parts of comments in generated code.
 
 local canonical = require("base.canonical")
+local choices = require("facets.score.choices")
 local classes = require("facets.score.table_classes")
 local cpu = require("expression.nests_cpu")
-local expression_text = require("expression.text")
 local ir = require("expression.ir")
 local leaves = require("expression.leaves")
 local lists = require("base.lists")
@@ -68,17 +70,19 @@ local nests = require("expression.nests")
 local placement = require("facets.placement")
 local python = require("facets.score.python")
 local reach = require("facets.score.reach")
+local row_sums = require("facets.score.row_sums")
 local score_cuda = require("facets.score.cuda")
 local traced = require("expression.traced")
 local vector_width = require("base.vector_width")
-local walk = require("expression.walk")
 local wording = require("base.wording")
 
-local M = { name = "score", off_value = "none", warn_unreached = reach.warn_unreached, export = python.export }
+local M = { name = "score", off_value = "none", check = row_sums.check, warn_unreached = reach.warn_unreached,
+  export = python.export }
 
 -- Parts of exported Python files; modules.lua describes their fields.
 M.parts = { { name = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
   { name = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
+  { name = "row_sums", rank = 46, fields = { "sum_to_query" }, names = { "sum_to_query" } },
   { name = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
 
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
@@ -95,6 +99,7 @@ M.fields = {
       "key - query",
       "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
       "sum_between(term): the sum over the tokens after the key, up to the query, of a term of values of tokens",
+      "sum_to_query(term): the sum over the keys from the key up to the query's own, of a term of each pair",
       "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
@@ -267,13 +272,13 @@ end
 function M.derive(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, changes_gradient = false, gathers = false,
-      recomputes_logit = false, running = false }
+      recomputes_logit = false, running = false, row_sums = false }
   end
   local build = start_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
   local lowered = lower.lower(source.builder, source.root, {
     draws_per_layer = (distance.kind == "difference" and positions or distance).per_layer or false })
-  build.state = lowered.state
+  build.state, build.row_sums = lowered.state, lowered.row_sums
   local out = { kind = "expression", formula = ir.format(source.root), pair_formula = lowered.score,
     tables = lowered.tables, constants = build.constants, learned = list_learned(family, source.parameters),
     members = list_members(lowered.tables, build.heads, family.cross) }
@@ -285,6 +290,7 @@ function M.derive(source, family, precision)
   out.row = nests.make_row(build, lowered.score)
   local gradients_differ -- whether the logit's gradient differs from the score's
   out.pair_gradient, out.recomputes_logit, gradients_differ = cpu.derive_pair(build, lowered.score)
+  out.row_sums = row_sums.describe(build, out.pair_gradient)
   local sums = lists.map(lowered.running, function(sum) return sum.query end)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
   out.changes_gradient = out.trains or out.running ~= false or gradients_differ
@@ -292,6 +298,7 @@ function M.derive(source, family, precision)
     out.running.is_recomputed = nests.collect_words(out.pair_gradient).r or false
   end
   out.gathers = #out.gathered > 0
+  out.has_group = out.gathers or out.row_sums and out.row_sums.trains
   out.filling_uses, out.gradient_uses = find_uses(out.filling_nests), find_uses(out.gradient_nests)
   local reads_positions = out.filling_uses.position or out.filling_uses.key_position
   out.filled_after = #out.filling_nests > 0
@@ -334,43 +341,7 @@ function M.describe_details(family)
   return family.score_text and "score = " .. family.score_text
 end
 
-local INDICES_BY_CLASS = { uniform = "", query = "[query]", key = "[key]", distance = "[query - key]",
-  sum = "[query + key]", pair = "[key][query]" }
-
--- The names of the learned parameters and tables that a table's value reads, to which its gradient is propagated, in
--- the order of reading.
-local function list_destinations(value)
-  local names = {}
-  walk(value, function(node)
-    local p, t = node.parameter, node.op == "table" and node.table
-    names[#names + 1] = p and p.learned and "x." .. p.name or t and t.learned and t.name or nil
-  end)
-  return table.concat(lists.drop_repeats(names), ", ")
-end
-
--- Adds the parts of the score's formula as choices: the tables, then the pair formula.
-function M.add_choices(plan, families, add)
-  local family = families[1]
-  local score = family.score
-  for _, t in ipairs(score.tables or {}) do
-    local by_layer = score.per_layer and plan.layers > 1 and ", for each layer" or ""
-    local gradient = t.learned and "; its gradient goes to " .. list_destinations(t.value) or ""
-    local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. INDICES_BY_CLASS[t.class]
-    add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(by_layer,
-      expression_text.format(t.value), gradient))
-  end
-  for _, sum in ipairs(score.running and score.running.sums or {}) do
-    add("score " .. sum.name, ("[%d][token]"):format(family.heads),
-      ("once per sequence and layer, %s each token: %s; its gradient goes to %s"):format(
-        sum.is_sum and "up to" or "for", expression_text.format(sum.value), list_destinations(sum.value)))
-  end
-  if score.pair_formula then
-    add("score in the pair loop", score.recomputes_logit and "logit computed twice" or "logit computed once",
-      expression_text.format(score.pair_formula) .. (score.recomputes_logit
-        and "; its gradient needs the logit, which the backward pass computes again"
-        or "; its gradient does not need the logit"))
-  end
-end
+M.add_choices = choices.add
 
 -- The properties of parameters that decide whether a checkpoint fits; nil if there are no parameters.
 local function identify_parameters(parameters)
@@ -420,6 +391,7 @@ function M.make_terms(family)
     return nil
   end
   return lists.map({
+    row_sums.make_term(score) or false,
     { kind = "pair_scalar", template = "scalar", scalar = score,
       properties = { scaled = true, tables = true, needs_head_number = true, needs_logits = score.recomputes_logit,
         trains = score.trains, changes_gradient = score.changes_gradient, scores_rows = score.row ~= nil,
@@ -443,6 +415,7 @@ function M.count_bytes(family, sizes, T, S)
   local running = family.score.running
   local sums = running and #running.sums * family.heads * (queries + sizes.lanes) or 0
   local scratch = 2 * sizes.reals(sums) + sizes.reals(sums * sizes.lanes)
+    + row_sums.count_bytes(family.score, sizes, T)
   local vectors = running and family.layers * #running.products * sizes.reals(sizes.width) or 0
   return { step_tables = bytes, sums = (family.score.trains and bytes or 0) + vectors, scratch = scratch }
 end

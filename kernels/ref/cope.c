@@ -1,9 +1,12 @@
-/* Reference contextual positions of one sequence, computed directly from the formulas; see ref.h. */
+/* Reference contextual positions of one sequence, and terms of scores with sums over the keys of a query, computed
+ * directly from the formulas; see ref.h. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/ref/ref.h"
 #include "kernels/ref/scalar.h"
+
+/* ---- contextual positions ---- */
 
 /* Whether the gate of key s is part of the count of key j, for query i. */
 static bool is_counted(const lh_ref_cope *shape, int i, int j, int s) {
@@ -110,4 +113,103 @@ void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k
                       double *dk, double *dtable) {
     pass p = {.shape = shape, .q = q, .k = k, .dscore = dscore, .dq = dq, .dk = dk, .dtable = dtable};
     visit_queries(shape, q, k, add_term_grads, &p);
+}
+
+/* ---- sums over keys ---- */
+
+static const double LINEAR_FACTOR = 0.25, DECAY = 0.1;
+
+/* Whether the sums of query i and key j contain the terms of key s. */
+static bool is_in_sum(const lh_ref_row_sums *shape, int i, int j, int s) {
+    if (shape->mistake == LH_REF_SUMMED_FROM_START) return s <= j;
+    return s >= j + (shape->mistake == LH_REF_KEY_LEFT_OUT) && s <= i - (shape->mistake == LH_REF_QUERY_LEFT_OUT);
+}
+
+/* Query i of head h, with the logits of its keys. */
+typedef struct logits_row {
+    int h, i;
+    double *logit;
+} logits_row;
+
+/* The sums of the query and key j: of gates, and of logits that decay with the distance. */
+static void add_up(const lh_ref_row_sums *shape, const logits_row *row, int j, double *gates, double *linear) {
+    *gates = *linear = 0;
+    for (int s = 0; s <= row->i; s++) {
+        if (!is_in_sum(shape, row->i, j, s)) continue;
+        *gates += sigmoid(shape->sharpness[row->h] * row->logit[s]);
+        *linear += shape->slope[row->h] * row->logit[s] * exp(DECAY * (s - row->i));
+    }
+}
+
+/* Calls visit for every query of every head. */
+static void visit_rows(const lh_ref_row_sums *shape, const double *q, const double *k,
+                       void (*visit)(void *context, const logits_row *row), void *context) {
+    int T = shape->tokens, D = shape->head_width, C = shape->heads * D;
+    double *logit = calloc((size_t)T, sizeof *logit);
+    if (!logit) abort();
+    for (int h = 0; h < shape->heads; h++) {
+        for (int i = 0; i < T; i++) {
+            for (int s = 0; s <= i; s++) logit[s] = dot(D, q + i * C + h * D, k + s * C + h * D) / sqrt(D);
+            visit(context, &(logits_row){h, i, logit});
+        }
+    }
+    free(logit);
+}
+
+/* Pointers of one call. */
+typedef struct sums_pass {
+    const lh_ref_row_sums *shape;
+    const double *q, *k, *dscore;
+    double *score, *dq, *dk, *dsharpness, *dslope;
+} sums_pass;
+
+static size_t get_pair_index(const sums_pass *p, const logits_row *row, int j) {
+    return ((size_t)row->h * (size_t)p->shape->tokens + (size_t)row->i) * (size_t)p->shape->tokens + (size_t)j;
+}
+
+static void add_sum_terms(void *context, const logits_row *row) {
+    const sums_pass *p = context;
+    for (int j = 0; j <= row->i; j++) {
+        double gates, linear;
+        add_up(p->shape, row, j, &gates, &linear);
+        p->score[get_pair_index(p, row, j)] += LINEAR_FACTOR * linear - p->shape->slope[row->h] * log(1 + gates);
+    }
+}
+
+void lh_ref_row_sum_terms(const lh_ref_row_sums *shape, const double *q, const double *k, double *score) {
+    sums_pass p = {.shape = shape, .q = q, .k = k, .score = score};
+    visit_rows(shape, q, k, add_sum_terms, &p);
+}
+
+/* Adds the gradients that reach the logit of key s from the gradients of two sums that contain its terms. */
+static void add_logit_grad(const sums_pass *p, const logits_row *row, int s, double dgates, double dlinear) {
+    int D = p->shape->head_width, C = p->shape->heads * D, query = row->i * C + row->h * D, key = s * C + row->h * D;
+    double sharpness = p->shape->sharpness[row->h], logit = row->logit[s], gate = sigmoid(sharpness * logit);
+    double dgate = dgates * gate * (1 - gate), decay = exp(DECAY * (s - row->i));
+    p->dsharpness[row->h] += dgate * logit;
+    p->dslope[row->h] += dlinear * logit * decay;
+    if (p->shape->mistake == LH_REF_SUMS_DETACHED) return;
+    double dlogit = (dgate * sharpness + dlinear * p->shape->slope[row->h] * decay) / sqrt(D);
+    for (int d = 0; d < D; d++) {
+        p->dq[query + d] += dlogit * p->k[key + d];
+        p->dk[key + d] += dlogit * p->q[query + d];
+    }
+}
+
+static void add_sum_grads(void *context, const logits_row *row) {
+    const sums_pass *p = context;
+    for (int j = 0; j <= row->i; j++) {
+        double gates, linear, dterm = p->dscore[get_pair_index(p, row, j)];
+        add_up(p->shape, row, j, &gates, &linear);
+        p->dslope[row->h] -= dterm * log(1 + gates);
+        for (int s = 0; s <= row->i; s++)
+            if (is_in_sum(p->shape, row->i, j, s))
+                add_logit_grad(p, row, s, -dterm * p->shape->slope[row->h] / (1 + gates), dterm * LINEAR_FACTOR);
+    }
+}
+
+void lh_ref_row_sum_grad(const lh_ref_row_sums *shape, const double *q, const double *k, const double *dscore,
+                         double *dq, double *dk, double *dsharpness, double *dslope) {
+    sums_pass p = {shape, q, k, dscore, NULL, dq, dk, dsharpness, dslope};
+    visit_rows(shape, q, k, add_sum_grads, &p);
 }

@@ -79,7 +79,9 @@ enum {                  /* attention: the tensors that its family has */
        LH_REF_DIRECTION_SCALE,
        LH_REF_KEY_VECTOR, /* GRAPE */
        LH_REF_QUERY_VECTOR,
-       LH_REF_STRENGTH
+       LH_REF_STRENGTH,
+       LH_REF_SHARPNESS, /* sums over keys */
+       LH_REF_SLOPE
 };
 
 typedef struct lh_ref_operation {
@@ -151,6 +153,8 @@ typedef struct lh_ref_family {
     int gate_sign;  /* `sign` of lh_ref_forget: 1 for FoX; -1 for CABLE, whose logits are not divided; 0: no gates */
     bool has_grape; /* terms of additive GRAPE (lh_ref_grape) are added to the logits */
     lh_ref_grape_mistake grape_mistake;
+    bool sums_rows; /* terms with sums over keys (lh_ref_row_sums) are added to the logits */
+    lh_ref_row_sums_mistake sums_mistake;
     double temperature;         /* divisor of the softmax's logits */
     bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
     bool breaks_stick, own_key,

@@ -170,6 +170,16 @@ static lh_ref_grape describe_grape(const run *r, const tape_entry *entry) {
                           .mistake = family->grape_mistake};
 }
 
+static lh_ref_row_sums describe_row_sums(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = get_family(r, entry);
+    return (lh_ref_row_sums){.tokens = get_output(entry)->rows,
+                             .heads = family->heads,
+                             .head_width = get_output(entry)->width / family->heads,
+                             .sharpness = get_parameter(entry, LH_REF_SHARPNESS),
+                             .slope = get_parameter(entry, LH_REF_SLOPE),
+                             .mistake = family->sums_mistake};
+}
+
 /* Sets attention.score: the batch's score, and -infinity where the mask hides a key. */
 static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
@@ -178,7 +188,7 @@ static void make_score(const run *r, tape_entry *entry) {
     /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
     const node *gates = family->gate_sign != 0 ? get_input(entry, 2) : NULL;
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
-    if (!score && !masked && !gates && !family->has_grape) return;
+    if (!score && !masked && !gates && !family->has_grape && !family->sums_rows) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =
@@ -191,6 +201,10 @@ static void make_score(const run *r, tape_entry *entry) {
     if (family->has_grape) {
         lh_ref_grape grape = describe_grape(r, entry);
         lh_ref_grape_terms(&grape, entry->attention.q, entry->attention.k, entry->attention.score);
+    }
+    if (family->sums_rows) {
+        lh_ref_row_sums sums = describe_row_sums(r, entry);
+        lh_ref_row_sum_terms(&sums, entry->attention.q, entry->attention.k, entry->attention.score);
     }
 }
 
@@ -332,7 +346,8 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
     const lh_ref_family *family = get_family(r, entry);
-    bool needs_dscore = family->gate_sign != 0 || family->relative == LH_REF_COPE || family->has_grape;
+    bool needs_dscore =
+        family->gate_sign != 0 || family->relative == LH_REF_COPE || family->has_grape || family->sums_rows;
     double *dscore = needs_dscore ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
@@ -357,6 +372,11 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
                                         .query_vector = get_gradient(entry, LH_REF_QUERY_VECTOR),
                                         .strength = get_gradient(entry, LH_REF_STRENGTH)};
         lh_ref_grape_terms_grad(&grape, values->q, values->k, dscore, &grape_grad);
+    }
+    if (family->sums_rows) {
+        lh_ref_row_sums sums = describe_row_sums(r, entry);
+        lh_ref_row_sum_grad(&sums, values->q, values->k, dscore, dq, dk, get_gradient(entry, LH_REF_SHARPNESS),
+                            get_gradient(entry, LH_REF_SLOPE));
     }
     free(grad.relative);
     free(dscore);

@@ -290,6 +290,31 @@ void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double
 void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
                              const lh_ref_grape_grad *grad);
 
+/* Deliberate mistakes in sums over keys: each is made on request, and tests check that it is noticed. */
+typedef enum lh_ref_row_sums_mistake {
+    LH_REF_NO_SUMS_MISTAKE,
+    LH_REF_SUMMED_FROM_START, /* a key's sums contain the keys before it */
+    LH_REF_KEY_LEFT_OUT,      /* sums do not contain the pair's key */
+    LH_REF_QUERY_LEFT_OUT,    /* sums do not contain the query's own key */
+    LH_REF_SUMS_DETACHED,     /* logits get no gradient from sums */
+    LH_REF_ROW_SUMS_MISTAKES
+} lh_ref_row_sums_mistake;
+
+/* The score of the spec parity_float64_row_sums, for keys up to the query: z_is is the logit of query i and key s, and
+ * sums are over s = j..i. The term of a pair is -slope log(1 + sum of sigmoid(sharpness z_is))
+ * + 0.25 sum of slope z_is exp(0.1 (s - i)). */
+typedef struct lh_ref_row_sums {
+    int tokens, heads, head_width;
+    const double *sharpness, *slope; /* [heads] */
+    lh_ref_row_sums_mistake mistake;
+} lh_ref_row_sums;
+
+/* Adds the terms to score [heads][query][key]; q, k: see lh_ref_attend. Gradients are added to dq, dk, dsharpness and
+ * dslope. */
+void lh_ref_row_sum_terms(const lh_ref_row_sums *shape, const double *q, const double *k, double *score);
+void lh_ref_row_sum_grad(const lh_ref_row_sums *shape, const double *q, const double *k, const double *dscore,
+                         double *dq, double *dk, double *dsharpness, double *dslope);
+
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two. For another number of heads, the first
  * heads have all slopes of the next smaller power of two, and the other heads have the first, third, ... slopes of the
  * next larger power. Source: Press et al. 2022, "Train Short, Test Long", section 3 and the authors' code. */

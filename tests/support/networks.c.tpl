@@ -27,7 +27,7 @@ static const lh_ref_family families_${n}[] = {
 % local count, lines, corner = #f.lines, #f.lines > 0 and ("lines_%d_%d"):format(n, i) or "NULL", CORNER[f.corner]
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
     {.heads = ${f.heads}, .rotated_heads = ${f.rotated_heads}, .relative = LH_REF_${relative}, .divided = ${f.divided}, .clip = ${f.clip},
-     .farthest = ${f.farthest}, .has_score = ${f.scored}, .gate_sign = ${f.gate_sign}, .has_grape = ${f.has_grape}, .temperature = ${f64(f.temperature)},
+     .farthest = ${f.farthest}, .has_score = ${f.scored}, .gate_sign = ${f.gate_sign}, .has_grape = ${f.has_grape}, .sums_rows = ${f.sums_rows}, .temperature = ${f64(f.temperature)},
      .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
                   ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
      .geometric = ${f.geometric}, .normalised = ${f.normalised}, .breaks_stick = ${f.breaks_stick},

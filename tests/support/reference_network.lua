@@ -74,7 +74,8 @@ function roles.attention(op)
   end
   local relative = op.family.relative.kind == "transformer_xl" and "weight" or "table"
   return { path .. "relative." .. relative, path .. "relative.content_bias", path .. "relative.position_bias", false,
-    false, false, path .. "score.key_gate", path .. "score.query_gate", path .. "score.strength" }
+    false, false, path .. "score.key_gate", path .. "score.query_gate", path .. "score.strength",
+    path .. "score.sharpness", path .. "score.slope" }
 end
 
 function roles.classify(op)
@@ -191,28 +192,29 @@ local function describe_rotation(rotation)
     attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
 end
 
--- The sign of the gates that a family's score sums, whether the score is additive GRAPE, and whether the batch's score
--- applies. The interpreter knows the values of tokens of the presets fox, cable, grape_key, grape_query and grape_both
--- alone.
+-- The sign of the gates that a family's score sums, whether the score is additive GRAPE, whether it sums over keys, and
+-- whether the batch's score applies. The interpreter knows the values of tokens of the presets fox, cable, grape_key,
+-- grape_query and grape_both alone, and the sums over keys of the spec parity_float64_row_sums alone.
 local function describe_score(score)
   local formula = score.formula or ""
   local gate_sign = formula:find("log_sigmoid(x.gate)", 1, true) and 1 or formula:find("log_sigmoid(-x.gate)", 1, true)
     and -1 or 0
   local has_grape = formula:find("x.key_gate", 1, true) or formula:find("x.query_gate", 1, true)
-  local is_scored = gate_sign == 0 and not has_grape and score.kind and score.kind ~= "none"
-  return gate_sign, to_flag(has_grape), to_flag(is_scored)
+  local sums_rows = formula:find("sum_to_query", 1, true)
+  local is_scored = gate_sign == 0 and not has_grape and not sums_rows and score.kind and score.kind ~= "none"
+  return gate_sign, to_flag(has_grape), to_flag(sums_rows), to_flag(is_scored)
 end
 
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
-  local gate_sign, has_grape, scored = describe_score(family.score)
+  local gate_sign, has_grape, sums_rows, scored = describe_score(family.score)
   return { heads = family.heads,
     rotated_heads = family.rotation.kind == "none" and 0 or family.rotation.heads or family.heads,
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, divided = to_flag(not family.relative.factor), clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
-    scored = scored, gate_sign = gate_sign, has_grape = has_grape,
+    scored = scored, gate_sign = gate_sign, has_grape = has_grape, sums_rows = sums_rows,
     geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     breaks_stick = to_flag(normaliser.kind == "stick_breaking"), own_key = to_flag(normaliser.own_key),
     own_value = to_flag(normaliser.own_value),

@@ -15,7 +15,7 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
     sums_windows sums_left_only sums_all abacus coupling fox cable grape_key grape_query grape_both cope
-    stick_breaking stick_rests local_global_cycle rand_rope_nope_cycle"
+    row_sums row_sums_rope stick_breaking stick_rests local_global_cycle rand_rope_nope_cycle"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -44,6 +44,18 @@ print_facets() {
             parameters = { rate = { per = "layer_head", init = 0.5 },
             gate = { per = "token", init = { normal = 0.5 } }, other = { per = "token", init = { normal = 0.5 } },
             of_query = { per = "token", from = "query" }, of_key = { per = "token", from = "key", unit = true } }' ;;
+        row_sums) echo 'mask = { kind = "causal" }, score = function(x)
+            local near = sum_to_query(sigmoid(x.sharpness * x.score + x.of_key) * exp(lookup(x.weight, x.distance)))
+            return x.score - x.slope * log(1 + near) + tanh(sum_to_query(x.of_query * tanh(x.score))) * x.of_query
+                + x.slope * sum_to_query(exp(sum_between(log_sigmoid(x.gate)))) end,
+            parameters = { slope = { per = "layer_head", init = 0.5 }, sharpness = { per = "head", init = 1.5 },
+            weight = { per = "layer_head", index = { -15, 0 }, outside = "clip", init = { normal = 0.5 } },
+            gate = { per = "token", init = { normal = 0.5 } }, of_query = { per = "token", from = "query" },
+            of_key = { per = "token", from = "key", unit = true } }' ;;
+        row_sums_rope) echo 'mask = { kind = "causal" }, rotation = { kind = "rope" }, score = {
+            function(x) return 0.9 * x.score end, { score = function(x)
+            return x.score / (1 + x.rate * sum_to_query(exp(-x.score * x.score))) end,
+            parameters = { rate = { init = 0.5 } } } }, normaliser = { temperature = 2 }' ;;
         softcap) echo "score = $CAP, $CAPPED" ;;
         constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # a score without tables
         fire_softcap) echo "score = { { use = \"fire\" }, { score = $CAP, $CAPPED } }" ;;

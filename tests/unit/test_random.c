@@ -78,6 +78,14 @@ static void test_mistakes_in_counts_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_cope, LH_REF_COPE_MISTAKES, set_cope_mistake);
 }
 
+static void set_sums_mistake(lh_ref_family *family, int mistake) {
+    family->sums_mistake = (lh_ref_row_sums_mistake)mistake;
+}
+
+static void test_mistakes_in_sums_over_keys_are_noticed(void **state) {
+    check_mistakes(&longhand_spec_parity_float64_row_sums, LH_REF_ROW_SUMS_MISTAKES, set_sums_mistake);
+}
+
 static void set_stick_mistake(lh_ref_family *family, int mistake) {
     family->stick_mistake = (lh_ref_stick_mistake)mistake;
 }
@@ -120,6 +128,7 @@ static void test_swapped_layers_are_noticed(void **state) {
 int main(void) {
 #define X(id) {#id, test_network_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
     const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed),
+                                       cmocka_unit_test(test_mistakes_in_sums_over_keys_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_sticks_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_gates_of_tokens_are_noticed),
                                        cmocka_unit_test(test_swapped_layers_are_noticed)};

@@ -22,7 +22,8 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, lon
 extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
     longhand_spec_parity_geometric_plain;
 extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_grape,
-    longhand_spec_parity_float64_cope, longhand_spec_parity_float64_stick_breaking;
+    longhand_spec_parity_float64_cope, longhand_spec_parity_float64_row_sums,
+    longhand_spec_parity_float64_stick_breaking;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -344,6 +345,10 @@ static void test_trace_of_gates_of_tokens_matches_reference(void **state) {
 
 static void test_trace_of_counts_matches_reference(void **state) { check_spec(&longhand_spec_parity_float64_cope); }
 
+static void test_trace_of_sums_over_keys_matches_reference(void **state) {
+    check_spec(&longhand_spec_parity_float64_row_sums);
+}
+
 static void test_trace_of_sticks_matches_reference(void **state) {
     check_spec(&longhand_spec_parity_float64_stick_breaking);
 }
@@ -387,6 +392,7 @@ int main(void) {
         cmocka_unit_test(test_trace_of_running_sums_matches_reference),
         cmocka_unit_test(test_trace_of_gates_of_tokens_matches_reference),
         cmocka_unit_test(test_trace_of_counts_matches_reference),
+        cmocka_unit_test(test_trace_of_sums_over_keys_matches_reference),
         cmocka_unit_test(test_trace_of_sticks_matches_reference),
         cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
     };

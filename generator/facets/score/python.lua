@@ -6,7 +6,7 @@
 --   score         the function, the result of describe_score
 --   score_text    the texts that decide whether the scores of two attentions are equal
 --   bucket        whether the score calls bucket
---   sum_between   whether the score calls sum_between
+--   sum_between, sum_to_query   whether the score calls these functions
 -- M.export also adds to context.extra_inputs and context.part_texts, and sets context.layer: whether the score reads
 -- the index of the layer.
 
@@ -75,7 +75,7 @@ local function describe_score(formula, crosses, memory)
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",
-    "bucket", "sum_between", "values" }) do
+    "bucket", "sum_between", "sum_to_query", "values" }) do
     score[name] = score.uses[name] or false
   end
   score.queries = crosses and (score.index or score.length) and -2 or -1
@@ -95,7 +95,7 @@ end
 
 function M.export(family, context)
   if (family.score.kind or "none") == "none" or not context.formula then
-    return { score = false, score_text = false, bucket = false, sum_between = false }
+    return { score = false, score_text = false, bucket = false, sum_between = false, sum_to_query = false }
   end
   local score, extra_inputs = describe_score(context.formula, context.crosses, context.memory), context.extra_inputs
   extra_inputs.positions = extra_inputs.positions or score.positions or nil
@@ -105,7 +105,9 @@ function M.export(family, context)
   local part_texts = context.part_texts
   part_texts.score, part_texts.bucket = { "scalar" }, score.bucket and { "buckets" }
   part_texts.running = score.sum_between and { "running" }
-  return { score = score, score_text = score.text, bucket = score.bucket, sum_between = score.sum_between }
+  part_texts.row_sums = score.sum_to_query and { "row_sums" }
+  return { score = score, score_text = score.text, bucket = score.bucket, sum_between = score.sum_between,
+    sum_to_query = score.sum_to_query }
 end
 
 return M

@@ -126,7 +126,8 @@ local DIFFERING = { score = true, key = true, distance = true, key_index = true,
 local function differs_by_key(node, cache)
   local result = cache[node]
   if result == nil then
-    result = DIFFERING[node.name] or node.op == "sum_between" or node.op == "value" and node.parameter.from == "key"
+    result = DIFFERING[node.name] or node.op == "sum_between" or node.op == "sum_to_query"
+      or node.op == "value" and node.parameter.from == "key"
     for _, argument in ipairs(node) do
       result = differs_by_key(argument, cache) or result
     end

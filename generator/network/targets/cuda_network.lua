@@ -110,6 +110,8 @@ local function check_network(net, choices)
   for _, op in ipairs(attentions) do
     if not op.scope.input_value then
       records.refuse(op, "attention outside of a block")
+    elseif op.family.score.row_sums then
+      records.refuse(op, "a score that calls sum_to_query")
     end
   end
   local reason = choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)

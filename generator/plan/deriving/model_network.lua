@@ -365,7 +365,7 @@ local function settle_families(plan, net, lists_by_scope, stream, labelled)
         "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
     end
     family.tiles = family.ranged and family.relative.kind == "none" and family.mask.kind ~= "lines"
-      and family.normaliser.kind == "softmax"
+      and family.normaliser.kind == "softmax" and not family.score.row_sums
   end
 end
 
@@ -379,7 +379,7 @@ local function list_cpu_headers(plan, noise, operation_headers)
     is_needed.score = is_needed.score or properties.scaled or properties.hides or properties.adds_values
     is_needed.geometric = is_needed.geometric or properties.outwards
     is_needed.stick = is_needed.stick or properties.breaks_stick
-    is_needed.counts = is_needed.counts or properties.scans_logits
+    is_needed.counts = is_needed.counts or properties.scans_logits and properties.pair_vectors
     is_needed.products = is_needed.products or properties.multiplies_rows
   end
   local list = lists.filter({ "rotation", "rotated", "score", "geometric", "stick", "counts", "products" },

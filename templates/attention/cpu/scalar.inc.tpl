@@ -39,8 +39,15 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 
 % end
 % paragraph("attention/cpu/running.tpl") % if scalar.running
-/* The scores of LANES queries, from i on, with key j, from their logits. */
-INLINE vector ${name}_score_pair(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
+% for _, sum in ipairs(scalar.row_sums or {}) do
+/* The terms of LANES queries, from i on, and key j in sums over keys, from their logits. */
+INLINE vector ${name}_score_${sum.name}(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
+    % include("parts/statements.tpl", { list = sum.term })
+}
+
+% end
+/* The scores of LANES queries, from i on, with key j, from their logits${scalar.row_sums and " and the sums over keys" or ""}. */
+INLINE vector ${name}_score_pair(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, const real *sums, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and tiles then

@@ -21,6 +21,7 @@ M.cases = {
   { "softcap with a constant", "encoding.parameters.log_cap=3", spec = "tests/golden/specs/softcap.lua",
     compile = "complete" },
   { "values of queries and keys", spec = "tests/golden/specs/token_values.lua", compile = "checked" },
+  { "sums over keys", spec = "tests/golden/specs/row_sums.lua", compile = "complete" },
   { "a list of scores", "encoding.score={ { use = 'window' }, { use = 'cyclic' }, { use = 'log_length' } }",
     compile = "checked" },
 }
@@ -39,6 +40,8 @@ M.identifiers = {
     local running = case.family.score.running
     return running and running.products[1] ~= nil
   end },
+  { "sum_self_rows", function(case) return case.family.score.row_sums ~= false end },
+  { "self_score_row_sum(", function(case) return case.family.score.row_sums ~= false end },
   { "SCORE_SETS", function(case) return case.family.score.per_layer or false end },
 }
 
@@ -48,6 +51,9 @@ M.sections = {
   { "score.alibi", "alibi, learned", "score_self.inc", FUNCTIONS },
   { "score.fire", "fire", "score_self.inc", FUNCTIONS },
   { "score.t5", "t5", "score_self.inc", FUNCTIONS },
+  { "score.row_sums", "sums over keys", "score_self.inc",
+    { "self_score_row_sum", "self_score_row_sum_2", "self_score_pair", "self_score_pair_grad" } },
+  { "attention.row_sums", "sums over keys", "attention_self.inc", { "self_sees", "sum_self_rows" } },
 }
 
 return M

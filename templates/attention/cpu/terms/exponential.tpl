@@ -43,6 +43,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % local has_pair_rows = paired and terms.pair_vectors
 % local pair_factor = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local gradient = terms.changes_gradient and "dscore" or "dlogit"
+% local logit_of_key = terms.scans_logits and "load(head->logits + j * LANES)" or name .. "_logit(&queries, key, j)"
 % local row_factors = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -75,7 +76,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         % slot("scan_back", { from = from_key, to = to_key })
         % slot("distance_logits", { from = from_key, to = to_key }) % if terms.needs_logits
         for (int j = ${from_key}; j < ${to_key}; j++) {
-            vector logit = ${name}_logit(&queries, key, j); % if terms.needs_logits
+            vector logit = ${logit_of_key}; % if terms.needs_logits
             % slot("weight_back", { gradient = gradient }) % if terms.drops_weights
             vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES); % else
             % slot("pair_back")

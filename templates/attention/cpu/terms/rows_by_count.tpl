@@ -33,13 +33,7 @@ INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queri
 INLINE void count_${name}_keys(const ${name}_head *head, const ${name}_queries *group, const real *restrict key,
         int from, int to, real *logits) {
     int j = from;
-    for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE) {
-        vector logit[SIDE_BY_SIDE];
-        ${name}_logits(SIDE_BY_SIDE, group, key, j, logit);
-        UNROLL
-        for (int u = 0; u < SIDE_BY_SIDE; u++) store(logits + (j + u) * LANES, logit[u]);
-    }
-    for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j));
+    % include("attention/cpu/write_logits.tpl")
     vector sum = {0};
     for (j = to - 1; j >= from; j--) {
         vector gate = sigmoid_of(load(logits + j * LANES));

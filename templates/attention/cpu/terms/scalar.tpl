@@ -3,13 +3,13 @@
 % local layers_of_part = "for (int l = part; l < " .. count .. "; l += parts) "
 const ${name}_score_tables *scores; % section("members")
 head.scores = scores; % section("head")
-${name}_score_pair(head->scores, head->running, head->h, group->first, j, ${inner}) % section("score")
-% section("group_back") % if scalar.gathers
+${name}_score_pair(head->scores, head->running, head->h, group->first, j, head->row_sums, ${inner}) % section("score")
+% section("group_back") % if scalar.has_group
 ${name}_score_group gathered;
 memset(&gathered, 0, sizeof gathered);
 % section("pair_back") % if scalar.changes_gradient
-vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->running, head->drunning, head->h, &gathered, first, j, logit,
-        dscore * inverse_in_range, dscore);
+vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->running, head->drunning, head->h, &gathered, first, j, head->row_sums, seen, logit,
+        dscore * inverse_in_range, inverse_in_range, dscore);
 end_${name}_score_group(head->dscores, head->drunning, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
 const ${name}_score_tables scores = find_${name}_score_tables(w->step, l); % section("heads")
 const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % section("trace_tables")

@@ -1,0 +1,65 @@
+-- Sums over the keys of a query that a score reads (sum_to_query), from the pair's key up to the query's own key.
+--
+-- Input: the context of loop nests with the field row_sums (expression/lower.lua); the resolved spec; the plan of the
+-- facet. Output of M.describe, false if there are no sums, else a list of items with these fields:
+--   name         the name of the sum
+--   text         the term of a pair as text
+--   term         C statements that compute the term of a pair
+--   place        C text of the place of key j's sum among all sums of a group of queries
+--   has_gradient whether a gradient reaches the sum
+-- The list has further fields: count, the number of sums; trains, whether a gradient reaches any of them.
+
+local cpu = require("expression.nests_cpu")
+local expression_text = require("expression.text")
+local lists = require("base.lists")
+local nests = require("expression.nests")
+local placement = require("facets.placement")
+
+local M = {}
+
+local FIELD = "encoding.score"
+local CALL = "sum_to_query(...)"
+
+-- Refuses attention whose queries see later keys or do not see all earlier ones, and vectors in logits.
+function M.check(view, report)
+  local encoding = view.resolved.encoding
+  if not (encoding.score or ""):find("sum_to_query", 1, true) then
+    return
+  end
+  local function refuse(path, is_set, message, expected)
+    if is_set then
+      report.refuse(path, FIELD, CALL, { what = message, expected = expected })
+    end
+  end
+  local mask, relative = (encoding.mask or {}).kind or "full", encoding.relative or {}
+  refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
+    "sum_to_query adds up the keys from a key up to its query, and a query sees all of these keys and no later key",
+    '"causal", or model.kind = "decoder"')
+  refuse("encoding.lines", encoding.lines, "a table of lines hides keys that sum_to_query adds up", "no lines")
+  refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
+    "vectors of distances cannot be used with sum_to_query", '"none"')
+end
+
+-- pair_gradient: the statements of a pair's gradients.
+function M.describe(build, pair_gradient)
+  local words = nests.collect_words(pair_gradient)
+  local list = lists.map(build.row_sums, function(sum)
+    return { name = sum.name, place = cpu.write_sum_place(build, sum.leaf), text = expression_text.format(sum.term),
+      term = nests.make_pair(build, sum.term), has_gradient = words["d" .. sum.name] or false }
+  end)
+  list.count, list.trains = #list, lists.any(list, function(sum) return sum.has_gradient end)
+  return list[1] and list or false
+end
+
+-- The term of attention; nil without sums.
+function M.make_term(score)
+  return score.row_sums and { kind = "pair_scalar", template = "row_sums", scalar = score, row_sums = score.row_sums,
+    properties = { scans_logits = true } } or nil
+end
+
+-- Bytes of scratch memory for the sums and logits of a group of queries.
+function M.count_bytes(score, sizes, T)
+  return score.row_sums and sizes.reals(score.row_sums.count * T * sizes.lanes) + sizes.reals(T * sizes.lanes) or 0
+end
+
+return M

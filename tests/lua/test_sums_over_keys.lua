@@ -1,0 +1,115 @@
+-- Sums over the keys of a query in scores, sum_to_query: formulas, generated code, words of a plan, refusals.
+
+local support = dofile("tests/lua/support.lua")
+
+local lists = require("base.lists")
+local lu = require("luaunit")
+local project = require("project").new(".")
+local score_facet = require("facets.score")
+
+TestSumsOverKeys = {}
+
+local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
+  model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
+
+local function plan(encoding, kind)
+  return project:plan(support.write("row_sums.lua", SPEC:format(encoding, kind or "decoder")))
+end
+
+local function make_plan(encoding, kind)
+  local spec, message = plan(encoding, kind)
+  lu.assertTrue(spec ~= nil, message)
+  return spec.plan, spec
+end
+
+local function make_score(formula, parameters)
+  return ("score = function(x) return %s end, parameters = { %s }"):format(formula, parameters or "")
+end
+
+local COUNT = make_score("x.score - x.slope * sum_to_query(sigmoid(x.score))", "slope = { init = 1 }")
+
+local function assert_refused(words, encoding, kind)
+  local spec, message = plan(encoding, kind)
+  lu.assertNil(spec, encoding)
+  lu.assertStrContains(message, words)
+end
+
+local function get_values(list)
+  return lists.map(list, function(statement) return statement.value end)
+end
+
+function TestSumsOverKeys.test_a_pair_reads_the_sum_and_its_term_gets_the_sums_of_gradients()
+  local score = make_plan(COUNT).attentions[1].score
+  lu.assertEquals(score.formula, "x.score - x.slope * sum_to_query(sigmoid(x.score))")
+  local sum = score.row_sums[1]
+  lu.assertEquals({ score.row_sums.count, sum.name, sum.text, sum.has_gradient, get_values(sum.term) },
+    { 1, "row_sum", "sigmoid(x.score)", true, { "sigmoid_of(logit)" } })
+  lu.assertEquals(get_values(score.pair), { "logit - load(sums + j * LANES) * s->scalar[0]" })
+  lu.assertEquals(score.pair_gradient[1].value, "keep_where(seen, group->drow_sum - dscore * s->scalar[0])")
+end
+
+function TestSumsOverKeys.test_equal_terms_have_one_sum()
+  local score = make_plan(make_score("x.score + tanh(sum_to_query(x.score)) - sum_to_query(x.score) * 0.5"
+    .. " + sum_to_query(x.score * x.score)")).attentions[1].score
+  lu.assertEquals(lists.map(score.row_sums, function(sum) return sum.place end),
+    { "2 * j * LANES", "(2 * j + 1) * LANES" })
+end
+
+-- A sum that only functions without a gradient read changes no gradient of its term.
+function TestSumsOverKeys.test_a_sum_without_a_gradient_is_not_gathered()
+  local score = make_plan(make_score("x.score + floor(sum_to_query(sigmoid(x.score)))")).attentions[1].score
+  lu.assertEquals({ score.row_sums.trains, score.has_group, score.changes_gradient }, { false, false, false })
+end
+
+-- A sum over an index that contains sums over keys has one sum over keys for each of its terms.
+function TestSumsOverKeys.test_sums_inside_of_sums_are_written_out()
+  local score = make_plan(make_score("x.score + sum(3, function(m) return sum_to_query(tanh(x.score - m)) end)"))
+    .attentions[1].score
+  lu.assertEquals(lists.map(score.row_sums, function(sum) return sum.text end),
+    { "tanh(x.score)", "tanh(x.score - 1)", "tanh(x.score - 2)" })
+end
+
+function TestSumsOverKeys.test_ranges_of_sums_follow_from_terms()
+  make_plan(make_score("x.score - log(0.5 + sum_to_query(sigmoid(x.score)))"))
+  make_plan(make_score("x.score - sqrt(sum_to_query(select(less(0, x.score), 1, 0)))"))
+end
+
+function TestSumsOverKeys.test_words_of_the_plan()
+  local planned, spec = make_plan(COUNT)
+  lu.assertEquals(spec.warnings, {})
+  lu.assertEquals(planned.no_device_code.what, "a score that calls sum_to_query")
+  local choices = {}
+  score_facet.add_choices(planned, planned.attentions, function(name, value, reason)
+    choices[name] = value .. ": " .. reason
+  end)
+  lu.assertEquals(choices["score row_sum"],
+    "[query][key]: from the query's own key to the first key, every query adds up: sigmoid(x.score)")
+  lu.assertStrContains(choices["score in the pair loop"], "x.score - row_sum * scalar")
+end
+
+function TestSumsOverKeys.test_queries_see_all_earlier_keys_and_no_later_ones()
+  make_plan("mask = { kind = 'causal' }, " .. COUNT, "encoder")
+  make_plan("decoder = { " .. COUNT .. " }", "encoder_decoder")
+  local words = "encoding.mask.kind: sum_to_query adds up the keys from a key up to its query"
+  assert_refused(words, COUNT, "encoder")
+  assert_refused(words, "mask = { kind = 'window', left = 2 }, " .. COUNT)
+  assert_refused("encoding.lines: a table of lines hides keys that sum_to_query adds up",
+    "lines = { { head = 0, direction = 1, line = 0, value = 1 } }, " .. COUNT)
+  assert_refused("encoding.relative.kind: vectors of distances cannot be used with sum_to_query",
+    "relative = { kind = 'shaw' }, " .. COUNT)
+  assert_refused("encoding.score: a score cannot be used with cope", "use = 'cope', " .. COUNT)
+  assert_refused("encoding.score: a score cannot be used with stick-breaking attention", "use = 'stick_breaking', "
+    .. COUNT)
+  assert_refused("sum_to_query is used in cross-attention", "cross = { " .. COUNT .. " }", "encoder_decoder")
+end
+
+function TestSumsOverKeys.test_other_terms_are_refused()
+  assert_refused("sum_to_query reads another sum_to_query", make_score("sum_to_query(sum_to_query(x.score))"))
+  assert_refused("a sum of truth values", make_score("x.score + sum_to_query(less(0, x.score))"))
+  assert_refused("sum_between reads sum_to_query",
+    make_score("x.score + sum_between(x.gate * sum_to_query(x.score))", 'gate = { per = "token" }'))
+  assert_refused("the score reads x.gate, a value of one token",
+    make_score("x.score + sum_to_query(x.score * x.gate)", 'gate = { per = "token" }'))
+end
+
+support.run()
