@@ -24,7 +24,8 @@ local M = {}
 
 -- The fields of a row, in the order in which they are shown.
 --   steps                the number of trained steps
---   score                the mean of `metric`, in its unit, over the last evaluation of `split`
+--   score                the mean of `metric`, in its unit, over the last evaluation of `split`, at the lengths of the
+--                        spec if `trainer eval` has added others
 --   best_step            the step of the best checkpoint, if the run keeps it
 --   best_score           the score of the best checkpoint
 --   exit                 the trainer's exit code
@@ -48,6 +49,26 @@ local function read_encodings(root)
   return names
 end
 
+-- The set of the lengths that the run's spec evaluates, if the evaluation has some of them: `trainer eval` may have
+-- added others. nil for other evaluations, and for validation, which has lengths of its own.
+local function find_own_lengths(run, evaluation)
+  local is_by_length = run.axis == "length" and not runs.has_sets(run) and evaluation.split ~= "validation"
+  local own_lengths = is_by_length and lists.to_set(runs.get_lengths(run, "eval")) or {}
+  return lists.any(evaluation.lengths, function(n) return own_lengths[n] end) and own_lengths or nil
+end
+
+-- Returns the score of a run, the mean of its evaluation of a split, and the score of its best checkpoint; nil without
+-- these evaluations.
+local function compute_scores(run, split, metric)
+  if run.state ~= "evaluated" then
+    return nil
+  end
+  local function compute(evaluation)
+    return evaluation and runs.compute_mean(evaluation, metric, find_own_lengths(run, evaluation))
+  end
+  return compute(runs.get_evaluation(run, split)), run.best and compute(runs.get_evaluation(run.best, "test")) or nil
+end
+
 -- metric: the metric of scores. locks: the set of inode numbers of files that trainers lock. encodings: names by
 -- "<id>/<digest>" of a run.
 local function make_row(study, cell, run, metric, locks, encodings)
@@ -59,11 +80,11 @@ local function make_row(study, cell, run, metric, locks, encodings)
     learning_rate = run.learning_rate, steps = facts.step, state = is_locked and "running" or run.state,
     exit = run.exit, device = facts.variant, machine = facts.machine, started = facts.started, ended = facts.ended,
     bytes = count_bytes(run.dir), run = run }, runs.get_size(run), seeds.list_columns(run))
-  row.score = runs.get_score(run, study.scored.split, metric)
-  if row.score then
-    row.metric = metric
+  local score, best_score = compute_scores(run, study.scored.split, metric)
+  if score then
+    row.metric, row.score, row.best_score = metric, score, best_score
     row.split = run.test and run.test.split
-    row.best_step, row.best_score = run.best and run.best.step, runs.get_best_score(run, "test", metric)
+    row.best_step = run.best and run.best.step
   end
   return row
 end

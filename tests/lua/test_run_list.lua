@@ -73,6 +73,22 @@ function TestRuns.test_metric_of_each_run()
   end
 end
 
+-- An evaluation of further lengths does not change the score, also that of the best checkpoint.
+function TestRuns.test_score_is_that_of_the_lengths_of_the_spec()
+  local further_lines = reports.make_eval_line(100, "beyond", 40, 0.2) .. reports.make_eval_line(100, "beyond", 60, 0)
+  local facts = { step = 100, best = { step = 100, metric = "accuracy", score = 0.6 } }
+  for seed, lines in pairs({ [7] = "", [8] = further_lines }) do
+    reports.write_run("list", "bucket_sort_rope", seed, 0.1, { exit = 0, facts = facts,
+      eval = reports.make_scored_lines(60) .. lines })
+  end
+  reports.write_run("list", "bucket_sort_rope", 9, 0.1, { exit = 0, eval = further_lines, facts = { step = 100 } })
+  local scores = {}
+  for _, row in ipairs(rows.read(root .. "/bucket_sort_rope").rows) do
+    scores[row.seed] = row.score and { row.score, row.best_score }
+  end
+  lu.assertEquals({ scores[7], scores[8], scores[9] }, { { 60, 60 }, { 60, 60 }, { 10 } })
+end
+
 -- A folder within the folder of runs selects the runs that it contains.
 function TestRuns.test_parts_of_a_folder()
   local _, _, text = run("list", { root .. "/bucket_sort_rope" })

@@ -369,15 +369,17 @@ end
 
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
 -- if is_weighted, otherwise the mean over lengths. Lengths without counted labels are skipped. Returns nil without an
--- evaluation, or if another length lacks the metric. metric: by default accuracy.
-function M.compute_mean(evaluation, metric)
+-- evaluation, or if another length lacks the metric. metric: by default accuracy; counted_lengths: the set of the
+-- lengths that count, by default all.
+function M.compute_mean(evaluation, metric, counted_lengths)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
   local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
   local examples = evaluation and evaluation.is_weighted and (evaluation.totals or evaluation.counts) or {}
   for i = 1, list and #evaluation.lengths or 0 do
     local value, weight = tonumber(list[i]), examples[i] or 1
-    if value then
+    if counted_lengths and not counted_lengths[evaluation.lengths[i]] then -- luacheck: ignore 542
+    elseif value then
       sum, weights = sum + weight * value, weights + weight
     elseif not uncounted[i] then
       return nil
