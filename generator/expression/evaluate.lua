@@ -5,7 +5,8 @@
 --   read(node, index)   returns the value of a leaf or, with `index`, from 0, of a lookup; nil if the value is unknown
 --   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
 -- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and the values of the nodes that
--- were computed outside of sums, by node. All tokens of a running sum have the value that input.read returns.
+-- were computed outside of sums, by node. All tokens of a running sum have the value that input.read returns, and all
+-- keys of a sum over keys have the term of the pair.
 
 local plain = require("expression.functions").plain
 
@@ -36,6 +37,12 @@ end
 function special.sum_between(node, input, values)
   local term, token_count = compute(node[1], input, values), input.query - input.key
   return term and (token_count == 0 and 0 or term * token_count)
+end
+
+-- Every key of the sum has the term of the pair.
+function special.sum_to_query(node, input, values)
+  local term = compute(node[1], input, values)
+  return term and term * math.max(1, input.query - input.key + 1)
 end
 
 function special.lookup(node, input, values)

@@ -39,6 +39,8 @@ function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
     { "x.score + sum(3, function(m) return log(lookup(x.t, m)) end)", "t = { shape = 3, init = { 1, 2, -3 } }",
       "is NaN", "a finite number for typical inputs\n" },
     { "x.score + sum(4, function(m) return log(x.a - m) end)", "a = { init = 2 }", "is NaN", "x.a = 2\n" },
+    { "x.score - log(x.a - sum_to_query(sigmoid(x.score)))", "a = { init = 1 }", "is NaN", "x.a = 1",
+      'mask = { kind = "causal" }' },
   }
   for _, case in ipairs(cases) do
     local message = find_errors(case[1], case[2], case[5], case[6])
@@ -58,6 +60,7 @@ function TestTypicalInputs.test_finite_formulas_are_accepted()
     { "x.score + exp(x.a * abs(x.distance))", "a = { init = 5 }", 'mask = { kind = "window", left = 3, right = 3 }' },
     { "x.score + log(x.a - x.distance)", "a = { init = 1 }", 'mask = { kind = "causal" }' },
     { "x.score + select(less(x.a, 0), 0, sqrt(x.a))", "a = { init = -1 }" }, -- the result is 0
+    { "x.score - log(x.a + sum_to_query(sigmoid(x.score)))", "a = { init = 1 }", 'mask = { kind = "causal" }' },
     { "x.score + 1 / (1 + exp(x.a * abs(x.distance)))", "a = { values = 100 }" }, -- 1 / infinity is 0
   }
   for _, case in ipairs(cases) do
@@ -81,6 +84,7 @@ function TestEvaluate.test_operations_have_their_values()
   lu.assertNil(compute(b:apply("select", b:apply("negate", is_near), score, b:symbol("head"))))
   lu.assertFalse(compute(b:apply("all", is_near, b:apply("less", 1, score))))
   lu.assertTrue(compute(b:apply("any", is_near, b:apply("less", 1, score))))
+  lu.assertEquals(compute(b:sum_to_query(score)), 0.75)
   lu.assertEquals(compute(b:apply("bucket", score, { 0, 0.25, 1 })), 2)
   lu.assertEquals(compute(b:sum(3, function(m)
     return b:sum(2, function(n)
