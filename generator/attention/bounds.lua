@@ -1,8 +1,8 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
 -- Input: a planned attention family with its terms (terms.lua), and its fields bounded, ranged and partial
--- (plan/deriving/dimensions.lua). A group is a number of queries that are computed together; a span is the run of
--- consecutive keys that some query of the group sees. Output, texts unless stated otherwise:
+-- (plan/deriving/dimensions.lua). A group is LANES queries that are computed together; its span is a run of consecutive
+-- keys with all keys that its queries see. Output, C texts unless another type is given:
 --
 --   S             the number of keys
 --   K             the stride of keys: the number of elements from the row of one key to the row of the next key
@@ -29,12 +29,13 @@
 --   score_function   the function from the logit of any key to its score, or false
 --   open_score_function   the function from the logit of a key that all queries of the group see to its score, or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
---   to_dlogits    " + OFFSET", the offset of the gradients of logits in their array, if the array begins with zeros;
---                 else the empty text
+--   to_dlogits    if the array of gradients of logits begins with zeros, " + " and the number of these zeros; else the
+--                 empty text
 --   group_array   "dlogits" or "weights": the array of a group's gradients of logits, by which the function that
 --                 counts the array's elements is named
---   to_zero_distance   " + OFFSET", the offset of the distance of a token to itself in a sample of distances, if the
---                 sample has distances to both sides; else the empty text
+--   to_zero_distance   if a sample of distances has distances to both sides, " + " and the index of a token's distance
+--                      to
+--                 itself; else the empty text
 --   head_lengths  the declaration of T, and of S if there are two lengths, from a head
 --   step_lengths  the length, or the two lengths, of a step
 --   shape_lengths   the length, or the two lengths, of a shape
@@ -47,7 +48,7 @@ local M = {}
 function M.find(family)
   local cross, terms, name = family.cross, family.terms, family.name
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
-  local has_spans, has_query_bounds = terms.spans, family.bounded
+  local has_spans, has_query_bounds = terms.has_spans, family.bounded
   local may_compute_range, computes_labelled_tokens = family.ranged, family.partial
   local tables_shape = family.slices and "get_tables_shape(step)" or "&step->shape"
   local table_lengths = family.slices and "get_tables_shape(%s)->length" or "%s->shape.length"
@@ -77,8 +78,8 @@ function M.find(family)
     forward_to = computes_labelled_tokens and "end_query" or may_compute_range and "from + count" or "T",
     query_pointer = cross and "query" or "query_key_value",
     key_pointer = cross and "key_value" or "query_key_value + WIDTH",
-    score_function = (terms.scaled or terms.hides) and not terms.breaks_stick and name .. "_score",
-    open_score_function = terms.scaled and name .. "_open_score",
+    score_function = (terms.maps_logits or terms.hides_keys) and not terms.breaks_stick and name .. "_score",
+    open_score_function = terms.maps_logits and name .. "_open_score",
     score_start = name .. (terms.computes_tables and "_score_start" or "_start"),
     to_dlogits = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",
     group_array = terms.by_offset and "dlogits" or "weights",

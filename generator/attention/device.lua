@@ -3,11 +3,10 @@
 -- code, templates/attention/cuda/terms/<template>.tpl, where <template> is the term's field `template`.
 --
 -- Input: an attention family with its terms, and with the table `attends`, the plan of its device code from
--- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua). The list has two further fields: properties, the
--- properties of the terms, where by_offset and by_pair have the values that hold on the device; and samples_positions,
--- whether a term samples positions. A term with several device templates appears once for each; a term without device
--- templates is left out. Output of M.list_sum_passes, which needs the result of M.list_terms in family.on_device.terms:
--- a list with these fields:
+-- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua). A term with several device templates appears once
+-- for each; a term without device templates is left out. The list also has as fields the properties of the terms, with
+-- values for the device; and samples_positions, whether a term samples positions. Output of M.list_sum_passes, which
+-- needs the result of M.list_terms in family.on_device.terms: the list of the sum passes, each with these fields:
 --
 --   class         the class of an entry (expression/lower.lua), or "row": a vector that several pairs share
 --   title         the name of the class in comments
@@ -17,8 +16,8 @@
 --   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
---   first_task    a thread's first task in the loop over tasks
---   tasks         the step from one task of a thread to its next task
+--   first_task    C text of a thread's first task in the loop over tasks
+--   tasks         C text of the step from one task of a thread to its next task
 --   unroll        the number of pairs by which the loop over pairs is unrolled
 --   sums_head_numbers   whether the pass also sums numbers of a head, which one thread stores for all threads that
 --                 share the head
@@ -41,7 +40,7 @@ local TEMPLATE_LISTERS = {
   pair_vector = function(term, terms)
     return terms.scans_logits and { term.template } or { "rows",
       term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
-      term.properties.biases and "rows_of_waves" or "rows_of_table" }
+      term.properties.has_biases and "rows_of_waves" or "rows_of_table" }
   end,
   pair_scalar = function(term)
     local sums_heads = term.template == "scalar_trains" and term.scalar.cuda.gathers.uniform
@@ -49,8 +48,8 @@ local TEMPLATE_LISTERS = {
   end,
   row_source = function() return {} end, -- the template of the pair vector finds rows itself
   row_function = function(term, terms)
-    return terms.outwards and { term.template, term.properties.normalised and "normalised" or "unnormalised",
-      not terms.directional and "one_offset" or nil } or term.properties.breaks_stick and { term.template } or {}
+    return terms.visits_outwards and { term.template, term.properties.normalised and "normalised" or "unnormalised",
+      not terms.has_directions and "one_offset" or nil } or term.properties.breaks_stick and { term.template } or {}
   end,
 }
 
@@ -72,15 +71,15 @@ function M.list_terms(family)
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
   if terms.scans_logits then -- the pass over a query's keys also computes their scores
-    terms.pair_vectors, terms.scaled = false, false
+    terms.pair_vectors, terms.maps_logits = false, false
   end
   terms.by_pair = terms.pair_vectors and not terms.by_offset -- also if the CPU rotates queries instead
   terms.samples_positions = family.positions.kind ~= "index"
   return terms
 end
 
--- The score's tables whose gradients the loop over pairs gathers, that is, adds up in variables and stores after the
--- loop; lists by the class of the tables.
+-- Class of an entry -> the list of the score's tables with this class whose gradients the loop over pairs gathers, that
+-- is, sums in variables that are stored after the loop.
 local function get_gathered_tables(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end
@@ -101,8 +100,8 @@ end
 -- max_head_width: the largest number of channels of a head for which fragments are used.
 function M.fits_fragments(family, max_head_width)
   local terms = family.terms
-  return not (terms.outwards or terms.breaks_stick or terms.pair_vectors or terms.trains or terms.scattered
-    or terms.reads_tokens)
+  return not (terms.visits_outwards or terms.breaks_stick or terms.pair_vectors or terms.trains_tables
+    or terms.has_scattered_keys or terms.reads_tokens)
     and family.head_width <= max_head_width
 end
 

@@ -7,49 +7,49 @@
 --   template     the name of a file templates/attention/<target>/terms/<template>.tpl, with a section for every slot
 --                that the term fills
 --   device_templates   the names of several such files, for device code; nil: `template` alone
---   properties   [name of a property] -> whether the term has it
---   other fields   values for the names that the term's text contains; they take precedence over the family's fields
+--   properties   name of a property -> whether the term has it
+--   other fields   variables of the term's text; they take precedence over the family's fields of the same name
 --
--- A slot is a named place in a template at which terms insert their text; a skeleton is a template with slots.
--- Skeletons read these properties, each false if no term has it:
+-- A slot is a named line of a template at which terms insert their text; a skeleton is a template with slots. Skeletons
+-- read these properties, each false if no term has it:
 --
 --   pair vectors:
 --     pair_vectors     a pair has a vector, whose product with the query is added to the logit; the backward pass sums
 --                      gradients of the vectors
---     by_offset        pairs with an equal offset (key - query) share a vector; arrays of gradients of logits have
---                      zeros on both sides
+--     by_offset        pairs with equal offsets (key - query) share a vector; arrays of gradients of logits begin and
+--                      end with zeros
 --     by_pair          the vector of each pair is looked up in a table
 --     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed
 --     computes_tables  tables of pair vectors are computed once a step
---     biases           queries have biases, one for keys and one for rows
+--     has_biases       queries have two biases, one for products with keys and one for products with pair vectors
 --     scans_logits     a pass over the logits of a query's keys, from the last key to the first, precedes the scores
 --   pair scalar:
---     scaled           the logit of a pair becomes a score
---     tables           the score reads numbers from the step's tables, which are computed first
+--     maps_logits      the logit of a pair becomes a score
+--     reads_tables     the score reads numbers from the step's tables, which are computed first
 --     needs_logits     the backward pass needs the logits of pairs
---     trains           learned tables have gradients
+--     trains_tables    learned tables have gradients
 --     changes_gradient   the gradient of a logit differs from the gradient of its score
 --     scores_rows      a function scores a query with a vector of consecutive keys
 --     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, whose vector would begin
 --                      before the first entry of a table by distance
 --   domain:
---     spans            a group of queries sees a span, a run of consecutive keys, not all keys
---     hides            some keys of the span may be hidden from a query
+--     has_spans        a group of queries sees a span, a run of consecutive keys, not all keys
+--     hides_keys       some keys of the span may be hidden from a query
 --     has_open_keys    a part of the span consists of open keys: keys that all queries of the group see, so that their
 --                      pairs need no test
 --     open_keys_begin_later   the open keys begin after the first key of the span
 --     tests_all        every pair is tested, because a term also hides pairs with open keys
 --     adds_values      values that are added to scores are written before the scores
 --     sees_all         a query that would see no key sees all keys
---     by_head          heads see different pairs of queries and keys
---     scattered        keys that a query sees are not consecutive
+--     differs_by_head   heads see different pairs of queries and keys
+--     has_scattered_keys   keys that a query sees are not consecutive
 --   contribution:
 --     reads_tokens     scores read values of tokens, alone or in running sums
 --     multiplies_rows  rows of queries or keys are multiplied by learned vectors
---     directional      the query adds one number to the logits of keys on its right, and another number to the logits
+--     has_directions   the query adds one number to the logits of keys on its right, and another number to the logits
 --                      of keys on its left
 --   row function:
---     outwards         keys are visited outwards from the query; probabilities are stored next to weights
+--     visits_outwards   keys are visited outwards from the query; probabilities are stored next to weights
 --     breaks_stick     each query has a stick of length 1; from the nearest key on, each key takes a part of the rest
 --                      of the stick as its weight; no function computes scores
 --     saves_rests      the rest of each query's stick, which no key has taken, is stored next to weights
@@ -57,11 +57,11 @@
 --   weight map:
 --     drops_weights    dropout applies to weights; the sign of a weight marks this until the backward pass
 --   row maps:
---     rotates          rows are rotated by their positions
+--     rotates_rows     rows are rotated by their positions
 --   terms of any kind:
 --     needs_head_number   the loops over pairs need the number of the head
---     sums             a shard, a part of the batch, has sums in addition to its gradient
---     first_query      logits, scores or seen keys of a group depend on the number of its first query
+--     has_sums         a shard, a part of the batch, has sums in addition to its gradient
+--     needs_first_query   logits, scores or seen keys of a group depend on the index of its first query
 --
 -- The list has two further fields: scalar, which is family.score; and vectors_per_query, the number of vectors of a
 -- head's width that the backward pass reads for each query.
@@ -96,11 +96,12 @@ local function make_weight_map(family)
 end
 
 M.PROPERTIES = {
-  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans_logits", "scaled",
-  "tables", "needs_logits", "trains", "changes_gradient", "scores_rows", "excludes_last_keys", "spans", "hides",
-  "has_open_keys", "open_keys_begin_later", "tests_all", "adds_values", "sees_all", "by_head", "scattered", "outwards",
-  "breaks_stick", "saves_rests", "normalised", "reads_tokens", "multiplies_rows", "directional", "drops_weights",
-  "rotates", "needs_head_number", "sums", "first_query",
+  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "has_biases", "scans_logits",
+  "maps_logits", "reads_tables", "needs_logits", "trains_tables", "changes_gradient", "scores_rows",
+  "excludes_last_keys", "has_spans", "hides_keys", "has_open_keys", "open_keys_begin_later", "tests_all",
+  "adds_values", "sees_all", "differs_by_head", "has_scattered_keys", "visits_outwards", "breaks_stick", "saves_rests",
+  "normalised", "reads_tokens", "multiplies_rows", "has_directions", "drops_weights", "rotates_rows",
+  "needs_head_number", "has_sums", "needs_first_query",
 }
 
 local function add_properties(terms, term)
@@ -112,10 +113,10 @@ local function add_properties(terms, term)
   end
 end
 
--- Refuses terms that exclude each other, as far as the checks of the facets have not refused them.
+-- Refuses terms that exclude each other, if no check of the facets has refused them before.
 local function check_terms(family, terms)
   local domain_count = lists.count(terms, function(term) return term.kind == "domain" end)
-  local problem = terms.outwards and (terms.scaled or domain_count > 0)
+  local problem = terms.visits_outwards and (terms.maps_logits or domain_count > 0)
     and "visits keys outwards from the query, and another part of the encoding changes scores or hides pairs"
     or domain_count > 1 and terms.sees_all
     and "lets a query that would see no key see all keys, and another part of the encoding hides pairs"

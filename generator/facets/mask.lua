@@ -152,10 +152,11 @@ function M.make_terms(family)
   local mask, template = family.mask, TERM_TEMPLATES[family.mask.kind]
   local is_band, has_lines = template == "band", template == "segments"
   return template and { { kind = "domain", template = template,
-    device_templates = not has_lines and { template, "span" } or nil, visibility = mask, properties = { spans = true,
-      hides = not has_lines, adds_values = has_lines, scattered = has_lines, needs_head_number = has_lines,
+    device_templates = not has_lines and { template, "span" } or nil, visibility = mask,
+    properties = { has_spans = true, hides_keys = not has_lines, adds_values = has_lines,
+      has_scattered_keys = has_lines, needs_head_number = has_lines,
       has_open_keys = is_band, open_keys_begin_later = is_band and mask.left ~= nil, sees_all = mask.sees_all,
-      first_query = true } } }
+      needs_first_query = true } } }
 end
 
 return M

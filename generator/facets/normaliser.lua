@@ -231,15 +231,15 @@ function M.make_terms(family)
   local normaliser = family.normaliser
   if normaliser.kind == "stick_breaking" then
     return { { kind = "row_function", template = "stick", own_key = normaliser.own_key,
-      own_value = normaliser.own_value, properties = { breaks_stick = true, first_query = true } },
+      own_value = normaliser.own_value, properties = { breaks_stick = true, needs_first_query = true } },
       normaliser.own_value and { kind = "row_function", template = "stick_rests", properties = { saves_rests = true } }
         or nil }
   end
   local is_geometric = normaliser.kind == "geometric"
   return { { kind = "row_function", template = is_geometric and "outwards" or "exponential",
-    properties = { outwards = is_geometric, normalised = not is_geometric or normaliser.normalised,
-      sums = is_geometric } },
-    normaliser.directional and { kind = "contribution", template = "directions", properties = { directional = true },
+    properties = { visits_outwards = is_geometric, normalised = not is_geometric or normaliser.normalised,
+      has_sums = is_geometric } },
+    normaliser.directional and { kind = "contribution", template = "directions", properties = { has_directions = true },
       has_unused_columns = family.request.width > family.request.columns } or nil }
 end
 

@@ -253,13 +253,13 @@ function M.make_terms(family)
     return nil
   elseif relative.counts then
     return { { kind = "pair_vector", template = "rows_by_count", vectors_per_query = relative.vectors_per_query,
-      rows = relative, properties = { pair_vectors = true, scans_logits = true, scaled = true, changes_gradient = true,
-        sums = true, first_query = true } } }
+      rows = relative, properties = { pair_vectors = true, scans_logits = true, maps_logits = true,
+        changes_gradient = true, has_sums = true, needs_first_query = true } } }
   end
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", template = TERM_TEMPLATES[form],
     vectors_per_query = relative.vectors_per_query, rows = relative, properties = { pair_vectors = true,
-      [form] = true, biases = relative.biases, sums = true, first_query = form == "by_pair",
+      [form] = true, has_biases = relative.biases, has_sums = true, needs_first_query = form == "by_pair",
       computes_tables = relative.has_step_tables } } }
   local function add(template)
     terms[#terms + 1] = { kind = "row_source", template = template, rows = relative, properties = {} }

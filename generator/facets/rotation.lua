@@ -145,7 +145,7 @@ end
 function M.make_terms(family)
   local rotation = family.rotation
   return rotation.kind ~= "none" and { { kind = "row_map", template = "rotation", draw = rotation.draw,
-    properties = { rotates = true } } } or nil
+    properties = { rotates_rows = true } } } or nil
 end
 
 return M

@@ -382,7 +382,7 @@ local function make_running_term(family, score)
   return { kind = "contribution", template = "running", scalar = score, products = products, product_count = #products,
     has_units = lists.any(products, function(product) return product.parameter.unit end),
     has_unused_columns = request and request.width > request.columns,
-    properties = { reads_tokens = true, sums = multiplies, multiplies_rows = multiplies } }
+    properties = { reads_tokens = true, has_sums = multiplies, multiplies_rows = multiplies } }
 end
 
 function M.make_terms(family)
@@ -392,10 +392,10 @@ function M.make_terms(family)
   end
   return lists.map({
     row_sums.make_term(score) or false,
-    { kind = "pair_scalar", template = "scalar", scalar = score,
-      properties = { scaled = true, tables = true, needs_head_number = true, needs_logits = score.recomputes_logit,
-        trains = score.trains, changes_gradient = score.changes_gradient, scores_rows = score.row ~= nil,
-        excludes_last_keys = score.has.distance, sums = score.trains, first_query = true } },
+    { kind = "pair_scalar", template = "scalar", scalar = score, properties = { maps_logits = true, reads_tables = true,
+      needs_head_number = true, needs_first_query = true, needs_logits = score.recomputes_logit,
+      trains_tables = score.trains, has_sums = score.trains, changes_gradient = score.changes_gradient,
+      scores_rows = score.row ~= nil, excludes_last_keys = score.has.distance } },
     score.trains and { kind = "pair_scalar", template = "scalar_trains", scalar = score, properties = {} },
     score.running and make_running_term(family, score) or nil,
   }, function(term) return term or nil end)

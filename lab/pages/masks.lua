@@ -55,7 +55,7 @@ end
 
 function M.list_cells(family, T, S)
   local mask, heads = family.mask, {}
-  for h = 1, (mask.heads or family.terms.by_head) and family.heads or 1 do
+  for h = 1, (mask.heads or family.terms.differs_by_head) and family.heads or 1 do
     heads[h] = {}
     for i = 0, T - 1 do
       heads[h][i + 1] = make_row(mask, i, S, function(j)

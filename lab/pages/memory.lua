@@ -91,7 +91,7 @@ end
 local function count_kept(family, sizes, queries, keys, sequences)
   local groups = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
   local weights, sums = sizes.reals(groups * count_weights(family, sizes, keys)), sizes.reals(groups * sizes.lanes)
-  if family.terms.outwards then
+  if family.terms.visits_outwards then
     return 2 * weights + (family.terms.normalised and sums or 0)
   end
   local has_sums = family.terms.normalised or family.normaliser.own_value
@@ -109,7 +109,7 @@ local function count_scratch(family, sizes, queries, keys)
     rows = rows + sizes.reals(groups * group_weights)
   end
   local dlogits = groups * group_weights
-  if terms.outwards then
+  if terms.visits_outwards then
     return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
   elseif terms.by_offset then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
@@ -186,7 +186,7 @@ function M.list_buffers(plan, size, sequences, level)
   local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0 -- counted with the first stream
   local scratch = count_padded(integers * INTEGER)
   for i, stream in ipairs(plan.streams) do
-    if stream.by_sequence then
+    if stream.sequence_reader then
       add(stream.name .. "_position", count_padded(sequences * size[i] * INTEGER) + scratch, false)
       scratch = 0
     end

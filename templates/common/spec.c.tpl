@@ -280,7 +280,7 @@ const lh_spec longhand_spec_${symbol} = {
         %   { "progressive", cpu.gradient_passes and "true" },
         %   { "draws_start", draws_start and "true" },
         %   { "start_width", draws_start and width },
-        %   { "draws_by_sequence", (streams[1].by_sequence or streams[2] and streams[2].by_sequence) and "true" },
+        %   { "draws_by_sequence", (streams[1].sequence_reader or streams[2] and streams[2].sequence_reader) and "true" },
         %   { "limit", limit and ('{%d, "%s"}'):format(limit.tokens, c_string(limit.because)) },
         % } })
         .nominal_flops = nominal_flops,

@@ -130,7 +130,7 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
     workspace w;
     caches c;
     lay_out_decoding(&w, &c, memory, &step->shape);
-% if stream.by_sequence then
+% if stream.sequence_reader then
     const int length = w.${decoding.stream_prefix}length;
     int32_t *position = w.${decoding.stream_prefix}position;
     memcpy(position + to * length, position + from * length, (size_t)length * sizeof(int32_t));

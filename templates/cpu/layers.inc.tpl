@@ -40,7 +40,7 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % end
 % end
 % for _, stream in ipairs(streams) do
-% local draws = stream.by_sequence
+% local draws = stream.sequence_reader
 % if draws then
 % local first = draws.positions.first == 1 and draws.PREFIX .. "FIRST_POSITION" or "0"
 % local range = draws.PREFIX .. "MAX_POSITION" .. (draws.positions.first == 1 and " - 1" or "")

@@ -1,6 +1,6 @@
 % local lay_out_call, end_calls = invoke("lay_out_sums", "&sums", "memory", "&step->shape"), {}
 % for _, family in ipairs(attentions) do
-% if family.terms.sums then
+% if family.terms.has_sums then
 % end_calls[#end_calls + 1] = invoke("end_" .. family.name .. "_sums", "step", "&sums." .. family.name, "gradient")
 % end
 % end

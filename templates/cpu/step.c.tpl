@@ -43,7 +43,7 @@ enum { VOCABULARY = ${symbols} }; /* number of symbols; before the first attenti
 
 % if any_sums then
 % for _, family in ipairs(attentions) do
-% paragraph("attention/cpu/end_sums.tpl", family) % if family.sums
+% paragraph("attention/cpu/end_sums.tpl", family) % if family.has_sums
 % end
 % include("cpu/shard.tpl")
 

@@ -1,6 +1,6 @@
 % local sampled_streams = {}
 % for _, stream in ipairs(streams) do
-% sampled_streams[#sampled_streams + 1] = stream.by_sequence and stream or nil
+% sampled_streams[#sampled_streams + 1] = stream.sequence_reader and stream or nil
 % end
 % paragraph("cpu/workspace_types.tpl", { samples_positions = sampled_streams[1] ~= nil })
 % if cpu.vocabulary then

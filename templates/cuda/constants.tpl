@@ -1,7 +1,7 @@
 % local real = precision == "float64" and f64 or f32
 #define ${scale.name} ${real(scale.value)} /* ${scale.text} */ % for _, scale in ipairs(embedding_scales)
 % for _, family in ipairs(attentions) do
-% if not family.terms.outwards then
+% if not family.terms.visits_outwards then
 #define ${family.PREFIX}LOGIT_SCALE ${real(family.logit_scale)} /* 1 / sqrt(${family.PREFIX}HEAD_WIDTH)${family.tempered} */
 % end
 % end

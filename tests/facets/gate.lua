@@ -21,7 +21,7 @@ end
 
 function M.make_terms(family)
   return is_on(family) and { { kind = "pair_scalar", template = "gated",
-    properties = { scaled = true, first_query = true } } }
+    properties = { maps_logits = true, needs_first_query = true } } }
 end
 
 M.parts = { { name = "gate", rank = 90, fields = {}, names = {} } }

@@ -26,8 +26,8 @@ end
 function M.hides(family, h, i, j, S) return h < (family.spacing.heads or 0) and S > 1 and (i - j) % 2 ~= 0 end
 function M.make_terms(family)
   return family.spacing.heads and { { kind = "domain", template = "even", count = family.spacing.heads, properties = {
-    hides = true, by_head = true, tests_all = true, scattered = true, needs_head_number = true,
-    first_query = true } } } or nil
+    hides_keys = true, differs_by_head = true, tests_all = true, has_scattered_keys = true, needs_head_number = true,
+    needs_first_query = true } } } or nil
 end
 
 M.parts = { { name = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }

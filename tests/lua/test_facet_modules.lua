@@ -56,7 +56,7 @@ function TestFacetModules.test_it_is_planned_described_and_distinguished()
   lu.assertStrContains(describe.describe_encoding(plan), "; 8 heads see even offsets")
   lu.assertNotEquals(plan.digest, without_facet.digest)
   lu.assertNotEquals(plan.model_digest, without_facet.model_digest)
-  lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
+  lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides_keys }, { "draws rotation even exponential", true })
 end
 
 function TestFacetModules.test_pictures_show_visible_keys()

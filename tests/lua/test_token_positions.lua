@@ -36,7 +36,7 @@ function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
   lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 })
   lu.assertEquals(plan.token_positions.offset, 7)
   lu.assertEquals({ plan.additive.rows, plan.limit.tokens }, { 101, 93 })
-  lu.assertEquals({ plan.any_draws, plan.sequence_scratch, plan.streams[1].by_sequence }, { false, false, false })
+  lu.assertEquals({ plan.any_draws, plan.sequence_scratch, plan.streams[1].sequence_reader }, { false, false, false })
 end
 
 function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_largest()

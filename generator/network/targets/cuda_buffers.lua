@@ -155,7 +155,7 @@ local function add_stored_members(sides, family, list)
     add(sides.queries, "inverse_total", GLOBAL_TYPE, "[sequences][HEADS][T] inverse sum of each query's weights")
   elseif family.attends.in_fragments then
     add(sides.queries, "log_sum", GLOBAL_TYPE, "[sequences][HEADS][T] log2 of the sum of each query's weights")
-  elseif not (family.terms.outwards or family.terms.breaks_stick) then
+  elseif not (family.terms.visits_outwards or family.terms.breaks_stick) then
     add(sides.queries, "largest", PLAIN_TYPE, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
     add(sides.queries, "inverse_sum", PLAIN_TYPE, "[sequences][HEADS][T] largest score and inverse sum of each softmax")
   end
@@ -184,14 +184,14 @@ local function add_workspace_members(sides, family, list)
   end
   if attends.visits_by_distance then
     local weights_text = normaliser.normalised and "weights, not yet divided by their sum" or "weights"
-    local offset = family.terms.outwards and "key - query modulo T" or "query - key"
+    local offset = family.terms.visits_outwards and "key - query modulo T" or "query - key"
     local pairs_text = family.terms.scans_logits and "counts" or "1 - P"
     add(make_pairs(sides, family, "weights", GLOBAL_TYPE,
       ("[sequences%s][HEADS][%s][queries] %s"):format(sequence_words, offset, weights_text)))
     add(make_pairs(sides, family, "pairs", GLOBAL_TYPE,
       ("in the layout of weights: %s, then gradients of logits"):format(pairs_text)))
   end
-  if family.terms.outwards then
+  if family.terms.visits_outwards then
     add(make_heads(sides.queries, family, "query_sums", GLOBAL_TYPE,
       "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))

@@ -131,7 +131,7 @@ local function make_decoded_block(device, block, list)
       T = device.variables[op.kv.stream].T }
     local rows = { { name = op.kv.name, is_self_attention = is_self_attention,
       width = is_self_attention and "3 * WIDTH" or "2 * WIDTH" } }
-    rows[2] = family.terms.biases and { name = family.prefix .. "key_bias", is_self_attention = false,
+    rows[2] = family.terms.has_biases and { name = family.prefix .. "key_bias", is_self_attention = false,
       width = family.PREFIX .. "HEADS" } or nil
     rows[#rows + 1] = family.score.running and { name = family.prefix .. "running", is_self_attention = false,
       width = family.score.running.heads } or nil
@@ -148,7 +148,7 @@ end
 -- tables, or elements that only fill rows.
 local function leaves_gaps(block)
   return lists.any(block.ops, records.sums_tables) or lists.any(block.ops, function(op)
-    return op.kind == "attention" and (op.family.terms.outwards or op.family.terms.scans_logits)
+    return op.kind == "attention" and (op.family.terms.visits_outwards or op.family.terms.scans_logits)
   end)
 end
 
@@ -231,7 +231,7 @@ local function make_state(net, lists_by_scope, choices)
     site_count = 0, operands = {}, rounded = {}, rounded_values = {},
     buffers = buffers.derive(net, lists_by_scope, choices.eval_dropout),
     contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op)
-      return op.family.terms.outwards and op.contribution or nil
+      return op.family.terms.visits_outwards and op.contribution or nil
     end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     has_loops = lists.any(net.scopes, function(block) return block.loops > 1 end),

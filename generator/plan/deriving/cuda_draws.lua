@@ -43,7 +43,7 @@ end
 -- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
 local function describe_sequence_draw(plan, variables)
   local stream = plan.streams[variables.index + 1]
-  local reader = stream.by_sequence
+  local reader = stream.sequence_reader
   local prefix = plan.attentions[2] and variables.prefix .. "sequence_" or ""
   return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
     names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },

@@ -42,7 +42,7 @@
 --   uneven_heads       whether some of these threads have fewer channels
 --   head_part          C text, the number of a thread's channels
 --   channel            C text to append, the offset of a thread's first channel
---   once               C text, the condition of statements that one thread of a head executes
+--   if_first_lane      C text before a statement that only the first of a head's threads executes: "if (...) ", or ""
 --   first_task, tasks  C texts, the start and the step of a thread's loops
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   has_begin_step, has_table_sums   the fields of cuda with these names, for this family
@@ -195,7 +195,7 @@ local function name_heads(family, lanes)
     uneven_heads = family.head_width % (4 * lanes) ~= 0,
     head_part = family.PREFIX .. (is_spread and "HEAD_PART" or "HEAD_WIDTH"),
     channel = is_spread and (" + %schannel()"):format(prefix) or "",
-    once = is_spread and ("if (%sleads_head()) "):format(prefix) or "",
+    if_first_lane = is_spread and ("if (%sleads_head()) "):format(prefix) or "",
     first_task = is_spread and ("threadIdx.x / %sHEAD_LANES"):format(family.PREFIX) or "threadIdx.x",
     tasks = is_spread and family.PREFIX .. "TASKS" or "THREADS",
   }
@@ -220,13 +220,13 @@ local function count_draws(family, attends, places_vectors)
   attends.distance_row = has_distances and write_row_factor(attends.position_draws,
     distance.independent and ("2 * %s + 1"):format(distance.layer_index) or distance.layer_index) or false
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = has_positions and (family.terms.rotates or family.terms.tables or places_vectors)
+  attends.reads_positions = has_positions and (family.terms.rotates_rows or family.terms.reads_tables or places_vectors)
 end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
 local function derive_attends(plan, family, library)
   local terms = family.on_device.terms
-  local score, leftwards = terms.scaled and family.score.cuda, terms.scans_logits or terms.breaks_stick
+  local score, leftwards = terms.maps_logits and family.score.cuda, terms.scans_logits or terms.breaks_stick
   local stores_pairs = not library and device_terms.stores_pairs(family)
   local changes_gradient = score and score.logit_grad and true or false -- between score and logit
   local is_spread = library or family.head_width > WHOLE_HEAD
@@ -234,22 +234,24 @@ local function derive_attends(plan, family, library)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
-    attends.in_fragments and "fragments" or terms.outwards and "outwards" or leftwards and "leftwards" or "softmax")
+    attends.in_fragments and "fragments" or terms.visits_outwards and "outwards" or leftwards and "leftwards"
+    or "softmax")
   attends.forward = ("attention/cuda/%s.tpl"):format(leftwards and "attend_leftwards" or "attend_loops")
   attends.has_begin_step = terms.pair_vectors or score and score.stages[1] ~= nil
-  attends.has_table_sums = terms.pair_vectors or terms.trains
+  attends.has_table_sums = terms.pair_vectors or terms.trains_tables
   attends.dscore = changes_gradient and "dscore" or "dlogit"
   attends.unroll = family.head_width <= 16 and not changes_gradient and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
   attends.depends_on_mode = family.weight_dropout and not plan.eval_dropout
-  attends.to_log2 = terms.scaled and "" or " * LOG2E"
+  attends.to_log2 = terms.maps_logits and "" or " * LOG2E"
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
-  attends.slice = library and terms.biases and choose_slice(family)
-  attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
-  attends.layer_gradients = terms.biases or terms.outwards or terms.multiplies_rows or terms.scans_logits
-  attends.visits_by_distance = terms.outwards or leftwards
+  attends.slice = library and terms.has_biases and choose_slice(family)
+  attends.end_by_layer = terms.trains_tables and not lists.any(family.score.learned,
+    function(q) return not q.per_layer end)
+  attends.layer_gradients = terms.has_biases or terms.visits_outwards or terms.multiplies_rows or terms.scans_logits
+  attends.visits_by_distance = terms.visits_outwards or leftwards
   attends.pairs = stores_pairs or attends.visits_by_distance and not library
   attends.pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
   attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
@@ -270,7 +272,7 @@ local function derive_families(plan, net, library)
     family.on_device = { terms = device_terms.list_terms(family) }
     family.attends = derive_attends(plan, family, library)
     family.attends.sum_passes = device_terms.list_sum_passes(family)
-    family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.biases
+    family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.has_biases
       or lists.any(family.attends.sum_passes, function(pass) return not pass.reads_stored_pairs end)) or false
     family.attends.sum_pass_text = family.attends.sum_passes[1] and ", then an entry of a table" or ""
     count_draws(family, family.attends, is_placing[family] or false)
@@ -309,7 +311,7 @@ end
 function M.derive(plan, net, lists_by_scope)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
-  local tables = has_any(plan, "biases")
+  local tables = has_any(plan, "has_biases")
   local multiplies = not library or tables
   local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
   local samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
@@ -331,7 +333,7 @@ function M.derive(plan, net, lists_by_scope)
   cuda.has_begin_step = lists.any(attends, function(a) return a.has_begin_step end)
   cuda.has_table_sums = learned_places or lists.any(attends, function(a) return a.has_table_sums end)
   cuda.has_shared_tables = cuda.has_table_sums or lists.any(plan.attentions, function(family)
-    return family.on_device.terms.scaled
+    return family.on_device.terms.maps_logits
   end)
   local device, obstacle = derive_network(net, lists_by_scope, { wide = library, by_team = by_team,
     eval_dropout = plan.eval_dropout,

@@ -99,20 +99,20 @@ end
 function M.derive_shared(plan)
   local has_sinusoids, last_family = plan.additive.kind == "sinusoid", false
   for _, family in ipairs(plan.attentions) do
-    family.paired, family.sums = name_pairs(plan, family), family.terms.sums
+    family.paired, family.has_sums = name_pairs(plan, family), family.terms.has_sums
     family.previous_step_tables = last_family
-    family.has_step_tables = family.terms.computes_tables or family.terms.tables
+    family.has_step_tables = family.terms.computes_tables or family.terms.reads_tables
     last_family = family.has_step_tables and family.name or last_family
   end
   local function has_any(name)
     return lists.any(plan.attentions, function(family) return family.terms[name] end)
   end
   local is_signed = lists.any(plan.attentions, function(family)
-    return family.terms.biases and family.terms.by_offset
+    return family.terms.has_biases and family.terms.by_offset
   end)
   local sinusoids = has_sinusoids and plan.additive.member == "sinusoid" or is_signed or has_any("looks_ahead")
-  return { any_sums = has_any("sums"), last_step_tables = last_family, signed_sinusoids = is_signed,
-    sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates") }
+  return { any_sums = has_any("has_sums"), last_step_tables = last_family, signed_sinusoids = is_signed,
+    sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates_rows") }
 end
 
 -- Sets first_site of streams: the samples of a stream begin, in the counter of random numbers, at the site of the first
@@ -196,13 +196,14 @@ function M.list_readers(plan, stream, input_draw)
   return list
 end
 
--- Sets the limits of the numbers that may be given for a stream's draws, which all its readers (M.list_readers) accept:
+-- Sets fields of a stream for the numbers that a user may give in place of its draws. All readers of the stream
+-- (M.list_readers) accept numbers with these limits:
 --   first_position    the least position
 --   position_range    positions are below this number; 0 if no positions are drawn
 --   distance_range    distances are below this number; 0 if no distances are drawn
---   by_sequence       the reader for which every sequence has its own positions, or false
+--   sequence_reader   the reader for which every sequence has its own positions, or false
 local function settle_stream(plan, stream, input_draw)
-  stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
+  stream.sequence_reader, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
   local function choose_limit(limit, new_limit) -- 0: no limit yet
     return limit == 0 and new_limit or math.min(limit, new_limit)
   end
@@ -215,7 +216,7 @@ local function settle_stream(plan, stream, input_draw)
     if distance.draws then
       stream.distance_range = choose_limit(stream.distance_range, distance.max_position)
     end
-    stream.by_sequence = stream.by_sequence or positions.kind == "sequence" and reader
+    stream.sequence_reader = stream.sequence_reader or positions.kind == "sequence" and reader
   end
 end
 
@@ -251,7 +252,7 @@ local function add_draws(fields, plan, input_draw)
   fields.sequence_scratch = false
   for _, stream in ipairs(plan.streams) do
     settle_stream(plan, stream, input_draw)
-    local reader, max_scratch = stream.by_sequence, fields.sequence_scratch
+    local reader, max_scratch = stream.sequence_reader, fields.sequence_scratch
     if reader and not (max_scratch and max_scratch.count >= reader.positions.max_position) then
       fields.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.max_position }
     end

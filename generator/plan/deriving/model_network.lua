@@ -375,9 +375,9 @@ local function list_cpu_headers(plan, noise, operation_headers)
   for _, family in ipairs(plan.attentions) do
     local properties = terms.list(family)
     is_needed.rotated = is_needed.rotated or properties.looks_ahead
-    is_needed.rotation = is_needed.rotation or properties.rotates
-    is_needed.score = is_needed.score or properties.scaled or properties.hides or properties.adds_values
-    is_needed.geometric = is_needed.geometric or properties.outwards
+    is_needed.rotation = is_needed.rotation or properties.rotates_rows
+    is_needed.score = is_needed.score or properties.maps_logits or properties.hides_keys or properties.adds_values
+    is_needed.geometric = is_needed.geometric or properties.visits_outwards
     is_needed.stick = is_needed.stick or properties.breaks_stick
     is_needed.counts = is_needed.counts or properties.scans_logits and properties.pair_vectors
     is_needed.products = is_needed.products or properties.multiplies_rows

@@ -1,9 +1,9 @@
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
-% local by_row, excludes_last_keys = (keys_are_open or not terms.hides) and terms.scores_rows, terms.excludes_last_keys
+% local by_row, excludes_last_keys = (keys_are_open or not terms.hides_keys) and terms.scores_rows, terms.excludes_last_keys
 % local score = not keys_are_open and score_function or keys_are_open and open_score_function
-% local key_index, heads_together = terms.spans and "begin + j" or "j", 1
+% local key_index, heads_together = terms.has_spans and "begin + j" or "j", 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
-% local per_head = terms.scaled or terms.by_head
+% local per_head = terms.maps_logits or terms.differs_by_head
 % local pair_score = score and invoke(score, per_head and "&single_head" or "head", "&group", key_index,
 %     "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u", "head->from", key_index,
@@ -17,7 +17,7 @@ enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANE
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
-% if terms.spans then
+% if terms.has_spans then
     int begin, end;
     ${name}_span(head, head->from, &begin, &end);
     if (end > head->to) end = head->to; % if not cross

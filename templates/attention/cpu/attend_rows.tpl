@@ -15,7 +15,7 @@ for (int t = ${from_query}; t < ${to_query}; t++) {
         const ${name}_part *g = (const ${name}_part *)(dout + t * WIDTH + d);
         const ${name}_part *q = (const ${name}_part *)(query + t * ${PREFIX}QUERY_STRIDE + d);
         *(${name}_part *)(row + d) = *g * dout_factor;
-% if terms.biases then
+% if terms.has_biases then
         const ${name}_part *content = (const ${name}_part *)(head->content_bias + d);
         const ${name}_part *position = (const ${name}_part *)(head->position_bias + d);
         *(${name}_part *)(row + ${PREFIX}HEAD_WIDTH + d) = (*q + *content) * query_factor;

@@ -15,7 +15,7 @@
 % include("attention/cpu/head.tpl")
 
 % include("attention/cpu/logit.tpl")
-% if terms.spans or terms.hides then
+% if terms.has_spans or terms.hides_keys then
 
 % include("attention/cpu/domain.tpl")
 % end
@@ -93,7 +93,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local layer_words = terms.drops_weights and " layer: the layer in the counter of random numbers for the masks." or ""
 % local keeps_sums = ranged and terms.scalar.running
 % local sum_words = keeps_sums and " sums: the running sums of each sequence's earlier tokens, to which the sums of the given tokens are appended; or NULL." or ""
-% local rotation_text = terms.rotates and " (queries and keys are rotated in place)" or ""
+% local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)
 % local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""

@@ -21,7 +21,7 @@
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = make_${name}_head(w, l, h, ${used_from}, ${used_to}, &scores, ${request_name});
             % slot("head_back")
-            ${name}_head_grad(w, l, h, &head); % if terms.sums
+            ${name}_head_grad(w, l, h, &head); % if terms.has_sums
             attend_${name}_backward(&head, ${query_pointer} + channel, ${key_pointer} + channel, attended + channel,
                     dattended + channel, head_saved, &w->${name}, d${query_pointer} + channel, d${key_pointer} + channel);
             skip_${name}_head(&head_saved, T);

@@ -1,5 +1,5 @@
 % slot("domain")
-% if terms.spans then
+% if terms.has_spans then
 
 /* The number of pairs that attention skips: pairs of a head's first `queries` queries and keys outside the spans of
  * these queries' groups. */

@@ -18,11 +18,11 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % paragraph("attention/cpu/step_tables_start.tpl") % if has_step_tables
 % slot("tables")
 % paragraph("attention/cpu/step_tables_end.tpl") % if has_step_tables
-% paragraph("attention/cpu/sums.tpl") % if terms.sums
+% paragraph("attention/cpu/sums.tpl") % if terms.has_sums
 % local always = recomputed and recomputed.always
 % local is_saved = recomputed and "saves" or "train"
 % local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
-% local elements = (terms.outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
+% local elements = (terms.visits_outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local negated = terms.drops_weights and "; weights that dropout drops are stored negated" or ""
 % local null_or_sign = recomputed and "; NULL: they are recomputed" or negated

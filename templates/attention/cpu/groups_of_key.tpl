@@ -1,7 +1,7 @@
 % -- Continues groups_begin.tpl with lanes before .. count - 1 of a group; skips groups that see none of the keys.
 const int before = first < head->first_query ? head->first_query - first : 0;
 const int count = ${to_query} - first < LANES ? ${to_query} - first : LANES;
-% if terms.spans then
+% if terms.has_spans then
 int begin, end;
 ${name}_span(head, first, &begin, &end);
 if (j < begin || j >= end) {

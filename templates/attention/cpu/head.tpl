@@ -34,7 +34,7 @@ INLINE int ${name}_first_group(const ${name}_head *head) {
 }
 % end
 % slot("functions")
-% if terms.sums then
+% if terms.has_sums then
 
 /* Sets the pointers to the sums of a head's gradients. */
 INLINE void ${name}_head_grad(const workspace *w, int l, int h, ${name}_head *head) {

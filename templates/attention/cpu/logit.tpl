@@ -1,9 +1,9 @@
-% local scale = terms.outwards and "1" or PREFIX .. "LOGIT_SCALE"
+% local scale = terms.visits_outwards and "1" or PREFIX .. "LOGIT_SCALE"
 /* LANES queries of one head, prepared for logits with any key; lanes beyond the last query repeat it. */
 typedef struct ${name}_queries {
-    vector query[${PREFIX}HEAD_WIDTH]; /* scaled channels of the queries */ % if not terms.biases
+    vector query[${PREFIX}HEAD_WIDTH]; /* scaled channels of the queries */ % if not terms.has_biases
     % slot("queries")
-    int first; % if terms.first_query
+    int first; % if terms.needs_first_query
 } ${name}_queries;
 
 INLINE void load_${name}_queries(const ${name}_head *head, int first, const real *restrict query,
@@ -11,9 +11,9 @@ INLINE void load_${name}_queries(const ${name}_head *head, int first, const real
     const int T = ${row_count};
     % slot("load_begin")
     load_columns(${PREFIX}HEAD_WIDTH, T, ${row_of_first}, ${PREFIX}QUERY_STRIDE, query, ${scale},
-            ${terms.biases and "group->content" or "group->query"});
+            ${terms.has_biases and "group->content" or "group->query"});
     % slot("load")
-    group->first = first; % if terms.first_query
+    group->first = first; % if terms.needs_first_query
 }
 
 % slot("logit_functions")

@@ -14,7 +14,7 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
     }
     head->sums->scale += keep_where(in_range, dscale);
     head->sums->offset += keep_where(in_range, right + left);
-% if terms.directional then
+% if terms.has_directions then
     vector direction[2], ddirection[2] = {right * head->numbers.direction_scale, left * head->numbers.direction_scale};
     load_columns(2, T, first, ${PREFIX}DIRECTION_WIDTH, head->direction, 1, direction);
     head->sums->direction_scale += keep_where(in_range, right * direction[0] + left * direction[1]);
@@ -23,7 +23,7 @@ INLINE void end_${name}_queries(const ${name}_head *head, int first, const real 
     store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
 }
 
-/* Writes gradients of queries${terms.directional and " and directions" or ""}, and the rows that the pass over keys reads; adds gradients of parameters. */
+/* Writes gradients of queries${terms.has_directions and " and directions" or ""}, and the rows that the pass over keys reads; adds gradients of parameters. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_saved saved, const ${name}_scratch *scratch,
         real *restrict dquery) {

@@ -7,7 +7,7 @@
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
 % local group_words = scalar.gathers and " of tables. From one key to the next, sums indexed by (query - key) or (query + key) move by one lane." or "."
 % sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
-% local and_begin, less_begin = terms.spans and " + begin" or "", terms.spans and " - begin" or ""
+% local and_begin, less_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
 % if scalar.has_group then
 /* Sums of one group's gradients${group_words} */

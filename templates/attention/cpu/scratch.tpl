@@ -1,7 +1,7 @@
 % local has_pair_rows, interleaved = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% local queries = terms.biases and "query with content bias, query with position bias" or "query"
+% local queries = terms.has_biases and "query with content bias, query with position bias" or "query"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
 % local and_pairs = interleaved and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
 % local and_both = interleaved and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""

@@ -1,4 +1,4 @@
-% if terms.spans then
+% if terms.has_spans then
 int begin, end;
 ${name}_span(head, ${first}, &begin, &end);
 % end

@@ -1,5 +1,5 @@
 % -- begin, end: bounds of the other side's rows (keys or queries) in visible pairs with the warp's rows.
-% if terms.spans then
+% if terms.has_spans then
 int begin = ${count}, end = 0;
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {

@@ -24,11 +24,11 @@ for (int tile_start = begin; tile_start < end; tile_start += TILE_COLUMNS) {
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
 }
-real start_score[2 * ${PREFIX}GROUPS]; /* sums of scores begin with -largest, so that weights are at most 1 */ % if not terms.scaled
+real start_score[2 * ${PREFIX}GROUPS]; /* sums of scores begin with -largest, so that weights are at most 1 */ % if not terms.maps_logits
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     largest[r] = tile_row_largest(largest[r]);
-    start_score[r] = -largest[r]; % if not terms.scaled
+    start_score[r] = -largest[r]; % if not terms.maps_logits
 }
 #pragma unroll 1
 for (int first = begin; first < end; first += STEP) {
@@ -37,7 +37,7 @@ for (int first = begin; first < end; first += STEP) {
     for (int n = 0; n < DEPTH; n++) {
         const int tile_start = first + n * TILE_COLUMNS;
         real score[${PREFIX}GROUPS][4];
-        begin_with_zero(${PREFIX}GROUPS, score); % if terms.scaled
+        begin_with_zero(${PREFIX}GROUPS, score); % if terms.maps_logits
         begin_with_rows(${PREFIX}GROUPS, start_score, score); % else
         % include("attention/cuda/scores_fragments.tpl", { masks = true })
 #pragma unroll
@@ -46,7 +46,7 @@ for (int first = begin; first < end; first += STEP) {
             const int i = query[e / 2];
             const int j = min(tile_start + tile_column() + e % 2, S - 1);
 % end
-            const real weight = exp2_weight(score[e / 4][e % 4]${terms.scaled and " - largest[e / 2]" or ""});
+            const real weight = exp2_weight(score[e / 4][e % 4]${terms.maps_logits and " - largest[e / 2]" or ""});
             sum[e / 2] += weight;
             weights[n * ${PREFIX}GROUPS + e / 4][e % 4] = ${inline("weight_of_key", "weight")};
         }

@@ -1,12 +1,12 @@
 % -- dscore and dlogit of a pair of a query and a key, from element e of a tile of logits and of dweights.
-% local pair_weight, less = terms.spans and "pair_weight" or "weight", terms.scaled and " + start_logit[lane_query]" or ""
+% local pair_weight, less = terms.has_spans and "pair_weight" or "weight", terms.maps_logits and " + start_logit[lane_query]" or ""
 % local dweight = "dweights[e / 4][e % 4]"
 % dweight = terms.drops_weights and ("(%s + start_dweight[lane_query])"):format(inline("gradient_of_weight", dweight)) or dweight
-const real logit = logits[e / 4][e % 4]; % if terms.scaled
-const real score = LOG2E * (${inline("score", "logit")}); % if terms.scaled
+const real logit = logits[e / 4][e % 4]; % if terms.maps_logits
+const real score = LOG2E * (${inline("score", "logit")}); % if terms.maps_logits
 const real score = logits[e / 4][e % 4]; % else
 const real ${pair_weight} = exp2_weight(score${less});
-const real weight = ${inline("exists", "")} ? pair_weight : 0; % if terms.spans
+const real weight = ${inline("exists", "")} ? pair_weight : 0; % if terms.has_spans
 % slot("keep")
 const real ${attends.dscore} = weight * ${dweight};
 % slot("gradient_of_logit", { dlogit = true })

@@ -1,7 +1,7 @@
 % -- The body of pass_fragments.tpl for gradients of keys and values.
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
-% local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.scaled and "1" or "1 / LOG2E"
+% local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.maps_logits and "1" or "1 / LOG2E"
 const real *dout_rows = get_row(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
 const real *douts = compute_once(dout_rows + part_channel()), *dout_channels = compute_once(dout_rows + tile_row());
 const real *starts = compute_once(w->${prefix}starts + 2 * head_offset);
@@ -28,7 +28,7 @@ for (int from = begin; from < end; from += STEP) {
             start_logit[c] = index < T ? start.v[0] : (real)-1e30; /* queries beyond the last one have no weight */
             start_dweight[c] = start.v[1];
         }
-        begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
+        begin_with_zero(${PREFIX}GROUPS, logits); % if terms.maps_logits
         begin_with_columns(${PREFIX}GROUPS, start_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops_weights
         begin_with_columns(${PREFIX}GROUPS, start_dweight, dweights); % else

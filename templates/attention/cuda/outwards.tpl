@@ -137,8 +137,8 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
         const real dscale = ${prefix}dot_head(query, m.dquery);
         ${prefix}store_head(m.dquery, a.numbers.scale,
                 w->${attends.dq} + row * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-        ${attends.once}w->${prefix}query_sums[task] = dscale;
-        ${attends.once}w->${prefix}query_sums[queries + task] = m.dright + m.dleft;
+        ${attends.if_first_lane}w->${prefix}query_sums[task] = dscale;
+        ${attends.if_first_lane}w->${prefix}query_sums[queries + task] = m.dright + m.dleft;
         % slot("end_return")
     }
     __syncthreads();

@@ -14,7 +14,7 @@ NOINLINE void ${prefix}attend_queries(void) {
         ${prefix}load_head(dout, w->${attends.dout} + offset_of_row);
         ${prefix}load_head(out, s->${attends.out} + offset_of_row);
         const real delta = ${prefix}dot_head(dout, out);
-        ${attends.once}w->${prefix}delta[task] = delta;
+        ${attends.if_first_lane}w->${prefix}delta[task] = delta;
         % slot("start_query")
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int j = ${inline("first_key", "0")}; j < ${inline("end_key", key_count)}; ${inline("next_key", "j++")}) {

@@ -33,7 +33,7 @@ for (int first = begin; first < end; first += STEP) {
     for (int n = 0; n < DEPTH; n++) {
         const int key = min(first + n * TILE_COLUMNS + tile_row(), S - 1);
         real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
-        begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
+        begin_with_zero(${PREFIX}GROUPS, logits); % if terms.maps_logits
         begin_with_rows(${PREFIX}GROUPS, start_logit, logits); % else
         begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops_weights
         begin_with_rows(${PREFIX}GROUPS, start_dweight, dweights); % else

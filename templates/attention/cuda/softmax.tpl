@@ -40,7 +40,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
             % include("attention/cuda/pair_gradient.tpl", { dlogit = true })
-            ${attends.once}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit; % if attends.pairs
+            ${attends.if_first_lane}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit; % if attends.pairs
             % slot("keep_score")
             ${prefix}add_head(dkey, dlogit, query);
             ${prefix}add_head(dvalue, ${inline("weight_of_value", "weight")}, dout);

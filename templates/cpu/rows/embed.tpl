@@ -17,7 +17,7 @@
 % elseif input_draw then
 % positions_text = input_draw.is_separate and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
 % end
-% if streams[stream + 1].by_sequence then
+% if streams[stream + 1].sequence_reader then
 % draw_routine = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
 % local trains = additive.kind == "learned" and not additive.frozen

@@ -26,7 +26,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += saved.step, inverses += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
-        if (end > T) end = T; % if terms.spans and has_cached_keys
+        if (end > T) end = T; % if terms.has_spans and has_cached_keys
         vector sum = ${name}_weights(head, first, ${span}, query, key, weights);
 % if terms.drops_weights then
         % slot("values")

@@ -14,13 +14,13 @@ head.numbers = p->${prefix}geometric;
 head->sums = w->sums.${name}.numbers[l];
 head->dcontent_bias = head->sums->content_bias + h * ${PREFIX}HEAD_WIDTH;
 % section("queries")
-vector right, left; /* terms added to the logits of keys on each side */ % if terms.directional
+vector right, left; /* terms added to the logits of keys on each side */ % if terms.has_directions
 vector offset; /* a term added to all logits */ % else
 % section("load")
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++)
     group->query[d] = (group->query[d] + head->content_bias[d]) * head->numbers.scale;
-% if terms.directional then
+% if terms.has_directions then
 vector direction[2];
 load_columns(2, head->T, first, ${PREFIX}DIRECTION_WIDTH, head->direction, head->numbers.direction_scale, direction);
 group->right = direction[0] + head->numbers.offset;
@@ -52,7 +52,7 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
         const real *restrict key, real *restrict logits) {
     ${name}_queries group;
     load_${name}_queries(head, first, query, &group);
-% if terms.directional then
+% if terms.has_directions then
     const int end = first + LANES < head->T ? first + LANES : head->T;
     write_${name}_logits(&group, key, 0, first, group.left, logits);
     write_${name}_logits(&group, key, first, end, (vector){0}, logits);
@@ -110,7 +110,7 @@ scratch->across = reserve(memory, used, (size_t)(T + 1 + LANES) * LANES * sizeof
 /* Gradients of the learned numbers of a layer's attention; each is the sum of the lanes. */
 typedef struct ${name}_number_sums {
     vector content_bias[WIDTH], scale, offset;
-    vector direction_scale; % if terms.directional
+    vector direction_scale; % if terms.has_directions
 } ${name}_number_sums;
 
 ${name}_number_sums *numbers[${stack.count}]; % section("sums")
@@ -121,7 +121,7 @@ static void end_${name}_numbers(const ${name}_number_sums *sums, ${stack.paramet
     for (int c = 0; c < WIDTH; c++) g->${prefix}content_bias[c] += sum_lanes(sums->content_bias[c]);
     g->${prefix}geometric.scale += sum_lanes(sums->scale);
     g->${prefix}geometric.offset += sum_lanes(sums->offset);
-    g->${prefix}geometric.direction_scale += sum_lanes(sums->direction_scale); % if terms.directional
+    g->${prefix}geometric.direction_scale += sum_lanes(sums->direction_scale); % if terms.has_directions
 }
 
 % section("end_sums")

@@ -46,7 +46,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
         int first = i / LANES * LANES, group_end = first + LANES < end ? first + LANES : end;
         const real *dlogits =
                 scratch->dlogits + ${PREFIX}KEYS * LANES + ${bounded and "(first - first_group)" or "first"} / LANES * ${name}_group_dlogits(${S}) - first;
-% if terms.spans then
+% if terms.has_spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
         const int first_unseen = to - offset + ${PREFIX}KEYS - 1; /* this query and later ones see none of these keys */
@@ -64,7 +64,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
                 for (int u = 0; u < ${PREFIX}KEYS; u++) dr[u][part] += q * dlogit[-u * LANES];
             }
         }
-        i = group_end; % if terms.spans
+        i = group_end; % if terms.has_spans
     }
     for (int u = 0; u < ${PREFIX}KEYS && x + u < ${name}_distance_count(${T_S}); u++) {
         UNROLL
@@ -92,9 +92,9 @@ INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int b
     % slot("biases_back")
 % end
 }
-memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % section("queries_begin") % if not terms.spans
+memset(scratch->dlogits, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % section("queries_begin") % if not terms.has_spans
 % section("queries_back")
-memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if terms.spans
+memset(dlogits + (begin - ${PREFIX}KEYS) * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real)); % if terms.has_spans
 memset(dlogits + ${to_key} * LANES, 0, ${PREFIX}KEYS * LANES * sizeof(real));
 add_${name}_row_gradients(head, first, begin, end, dlogits, inverse, dq);
 % section("rows_back")

@@ -50,12 +50,12 @@ ${name}_distance_logits(head, ${from}, ${to}); % section("distance_logits")
  * distances. Also adds the gradients of the biases and of the weight. */
 INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
-    const int ${terms.spans and "T = head->T" or head_lengths}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
+    const int ${terms.has_spans and "T = head->T" or head_lengths}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
     const int before = first < head->first_query ? head->first_query - first : 0;
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *drotated = head->rotated, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
-    rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.spans and "head->key_sinusoids + begin * WIDTH" or "head->key_sinusoids"}, drotated);
+    rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.has_spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.has_spans and "head->key_sinusoids + begin * WIDTH" or "head->key_sinusoids"}, drotated);
     for (int i = 0; i < queries; i++)
         rotate_back(WIDTH, head->table[head->position[first + i]].sinusoid, drotated + i * WIDTH);
     multiply_by_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);

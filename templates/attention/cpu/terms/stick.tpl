@@ -128,7 +128,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
             store(columns + j * LANES, choose(${name}_breaks(head, &group, j), ${name}_logit(&group, key, j), broadcast(-(real)__builtin_inf())));
         if (scores) write_rows(T, T, first, columns, broadcast(1), scores);
         if (!attention) continue;
-        ${name}_weights(head, first, ${terms.spans and "0, T" or "T"}, query, key, columns);
+        ${name}_weights(head, first, ${terms.has_spans and "0, T" or "T"}, query, key, columns);
         write_rows(T, T, first, columns, broadcast(1), attention);
     }
 }

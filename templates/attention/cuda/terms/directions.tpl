@@ -17,10 +17,10 @@ q->left = (direction[1] + a->left_bias) * a->numbers.direction_scale + a->number
 % section("end_return")
 const real *direction = a.direction + i * ${PREFIX}DIRECTION_WIDTH;
 real *ddirection = w->${attends.dcontribution} + row * ${PREFIX}DIRECTION_WIDTH + 2 * h;
-${attends.once}w->${prefix}query_sums[2 * queries + task] =
+${attends.if_first_lane}w->${prefix}query_sums[2 * queries + task] =
         m.dright * (direction[0] + a.right_bias) + m.dleft * (direction[1] + a.left_bias);
-${attends.once}ddirection[0] = m.dright * a.numbers.direction_scale;
-${attends.once}ddirection[1] = m.dleft * a.numbers.direction_scale;
+${attends.if_first_lane}ddirection[0] = m.dright * a.numbers.direction_scale;
+${attends.if_first_lane}ddirection[1] = m.dleft * a.numbers.direction_scale;
 % section("number_grads")
 column_sums(rows, ${PREFIX}DIRECTION_WIDTH, ${PREFIX}DIRECTION_WIDTH, w->${attends.dcontribution}, g->${attends.contribution_bias});
 , values and directions % section("other_gradients")

@@ -7,7 +7,7 @@ m->total += weight; % section("add_weight")
 % section("end_walk")
 const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
 ${prefix}store_head(m.out, inverse, out);
-${attends.once}s->${prefix}inverse_total[task] = inverse;
+${attends.if_first_lane}s->${prefix}inverse_total[task] = inverse;
 real mean, inverse; /* weighted mean of the weights' gradients; inverse divisor of weights */ % section("return_walk")
  - m->mean % section("mean")
  * m->inverse % section("inverse_of_query")

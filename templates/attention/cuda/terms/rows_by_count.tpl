@@ -69,8 +69,8 @@ int j = i;
 for (; j + 1 >= ${PREFIX}KEYS; j -= ${PREFIX}KEYS) ${prefix}add_keys(${PREFIX}KEYS, &a, query, i, j, &c, &m);
 for (; j >= 0; j--) ${prefix}add_keys(1, &a, query, i, j, &c, &m);
 ${prefix}store_head(m.out, 1 / m.sum, out);
-${attends.once}s->${prefix}largest[task] = m.largest; % if not decodes
-${attends.once}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not decodes
+${attends.if_first_lane}s->${prefix}largest[task] = m.largest; % if not decodes
+${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not decodes
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("visit_back")
 
@@ -82,7 +82,7 @@ INLINE void ${prefix}end_row(const ${prefix}head *a, int row, real dproduct, rea
     dproduct *= ${PREFIX}COUNT_FACTOR; % if rows.factor
     ${prefix}load_head(x, a->count_table + row * ${PREFIX}HEAD_WIDTH);
     ${prefix}add_head(dquery, dproduct, x);
-    ${attends.once}dproducts[(size_t)row * a->T] = dproduct;
+    ${attends.if_first_lane}dproducts[(size_t)row * a->T] = dproduct;
 }
 % section("store_pairs")
 real out[${attends.head_part}];
@@ -96,7 +96,7 @@ for (int j = i; j >= 0; j--) {
     pairs[place] = c.count;
 }
 real *dproducts = w->${prefix}dproducts + head_index * ${PREFIX}COUNT_ROWS * T + i;
-for (int n = c.row + 2; n < ${PREFIX}COUNT_ROWS && n <= i + 1; n++) ${attends.once}dproducts[(size_t)n * T] = 0;
+for (int n = c.row + 2; n < ${PREFIX}COUNT_ROWS && n <= i + 1; n++) ${attends.if_first_lane}dproducts[(size_t)n * T] = 0;
 real dlow = 0, dhigh = 0;
 real dgate = 0; /* the sum of the gradients of the counts that contain the key's gate */
 % section("visit_pair")
@@ -120,7 +120,7 @@ weights[place] = ${inline("weight_of_value", "weight")}; % section("keep_weight"
 % section("end_pairs")
 ${prefix}end_row(&a, c.row + 1, dhigh, dproducts, dquery);
 ${prefix}end_row(&a, c.row, dlow, dproducts, dquery);
-while (c.row-- > 0) ${attends.once}dproducts[(size_t)c.row * T] = 0;
+while (c.row-- > 0) ${attends.if_first_lane}dproducts[(size_t)c.row * T] = 0;
 % section("row_gradients")
 
 /* Adds up the gradients of the rows of the table over the queries of `count` sequences, from `first` on. A thread owns

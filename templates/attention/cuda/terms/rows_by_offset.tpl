@@ -4,7 +4,7 @@ const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH ap
 /* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}find_row(const ${prefix}head *a, int i, int j) { return i - j; }
 
-% section("view") % if terms.biases
+% section("view") % if terms.has_biases
 
 INLINE int ${prefix}row_count(const step_view *v, int l) { return ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}); }
 % section("distance_count")

@@ -28,7 +28,7 @@ INLINE void ${prefix}bias_keys${decodes and "_one" or ""}(void) {
         ${prefix}load_head(y, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         const real key_bias = ${prefix}dot_head(x, y);
 % local place = decodes and "e * v->" .. attends.S .. " + token" or "e"
-        ${attends.once}s->${prefix}key_bias[${place}] = key_bias * ${PREFIX}LOGIT_SCALE;
+        ${attends.if_first_lane}s->${prefix}key_bias[${place}] = key_bias * ${PREFIX}LOGIT_SCALE;
     }
     __syncthreads();
 }
@@ -42,7 +42,7 @@ sum += dlogit; % section("add_to_key")
 real bias[${attends.head_part}];
 ${prefix}load_head(bias, v->p->${attends.block}[l].${prefix}content_bias + h * ${PREFIX}HEAD_WIDTH${attends.channel});
 ${prefix}add_head(dkey, sum, bias);
-${attends.once}w->${prefix}key_sums[(sequence * v->${attends.S} + j) * ${PREFIX}HEADS + h] = sum;
+${attends.if_first_lane}w->${prefix}key_sums[(sequence * v->${attends.S} + j) * ${PREFIX}HEADS + h] = sum;
 % section("end_backward")
 content_bias_grad(${PREFIX}HEAD_WIDTH, ${attends.key_stride}, block()->sequences * block()->view.${attends.S},
         block()->${attends.block}.${attends.kv}${attends.to_keys}, block()->work.${prefix}key_sums, ${PREFIX}LOGIT_SCALE,

@@ -13,14 +13,14 @@ ${prefix}score_grad_query_token(a.score, a.running, a.T, a.S, a.h, i, j, logit, 
 % section("finish_query") % if running.stores_of_query[1]
 const int T = v->${attends.T};
 real *dr = w->${prefix}drunning + ${offset} * T;
-${attends.once}${store.target} ${store.operator} ${store.value}; % for _, store in ipairs(running.stores_of_query)
+${attends.if_first_lane}${store.target} ${store.operator} ${store.value}; % for _, store in ipairs(running.stores_of_query)
 real key_sums[${gathers.key_token.count}] = {0}; % section("start_key") % if gathers.key_token
 % section("add_to_key") % if gathers.key_token
 ${prefix}score_grad_key_token(a.score, a.running, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, key_sums);
 % section("end_key_gradient") % if gathers.key_token
 const int T = v->${attends.T};
 real *dr = w->${prefix}drunning + ${offset} * T;
-${attends.once}${store.target} ${store.operator} ${store.value}; % for _, store in ipairs(running.stores_of_key)
+${attends.if_first_lane}${store.target} ${store.operator} ${store.value}; % for _, store in ipairs(running.stores_of_key)
 % section("begin_sequence")
 const real *running = block()->${attends.block}.${prefix}running + (size_t)(first + sequence) * ${running.heads} * T;
 % section("after_keys")

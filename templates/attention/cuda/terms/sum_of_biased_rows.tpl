@@ -6,7 +6,7 @@ row_sum += dlogit; % section("add_pair")
 const size_t limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 ${prefix}store_head(drow, 1,
         sums->${prefix}rows + ((size_t)l * limit + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-${attends.once}sums->${prefix}row_sums[l * ${PREFIX}HEADS * limit + task] = row_sum;
+${attends.if_first_lane}sums->${prefix}row_sums[l * ${PREFIX}HEADS * limit + task] = row_sum;
 ((size_t)l * count + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH % section("place_of_row")
 row_sum += dlogit; % section("add_stored")
 sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] = row_sum; % section("store_numbers")
