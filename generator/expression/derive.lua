@@ -31,7 +31,7 @@ for name, row in next, functions.rows do
   rules[name], has_zero_gradients[name] = row.gradient, not row.gradient
 end
 
--- Makes a function that returns whether a gradient that reaches a node also reaches a wanted leaf below it.
+-- Makes a function that returns whether the gradient of a node has a part that reaches a wanted leaf below the node.
 local function make_predicate(is_wanted)
   local results = {}
   local function leads_to_leaf(node)

@@ -69,8 +69,8 @@ end
 local function compute_node(node, input, values)
   if node.op == "number" or node.op == "truth" then
     return node.value
-  elseif node.row then
-    return node.row[1] * input.query + node.row[2] * input.key + node.row[3]
+  elseif node.linear_form then
+    return node.linear_form[1] * input.query + node.linear_form[2] * input.key + node.linear_form[3]
   elseif special[node.op] then
     return special[node.op](node, input, values)
   elseif not node[1] then

@@ -5,18 +5,18 @@
 --   value      computes the function on plain numbers; NaN or infinite for invalid arguments
 --   expected   words for the valid arguments
 --   low, high  the bounds of the values of a function that ascends
---   above      the lower bound of the argument, which is not allowed itself
---   from       the lower bound of the argument, which is allowed
---   bounded    true: the function does not ascend, and only the bounds low and high are known
+--   above      a lower bound: the argument must be larger
+--   from       a lower bound: the argument must be equal or larger
+--   is_bounded   true: the function does not ascend; its values are between `low` and `high`
 --   simplify   simplify(b, x, y), for functions without `low`: the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
 --   gradient   gradient(b, node, d, wants) returns the gradients of the arguments from d, the gradient of the node;
 --              wants(argument): whether this argument's gradient is needed. Without this field, all gradients are 0. If
 --              the two sides of a point have different slopes, max and min use the slope of their first argument, and
 --              abs the slope of the right side
---   commutes   true: the order of the arguments does not matter
---   cheap      true: the loop over pairs may compute the function; values of other functions are stored in tables if
---              they need no logit
+--   is_commutative   true: the order of the arguments does not matter
+--   is_cheap   true: the loop over pairs may compute the function; values of other functions are stored in tables
+--              unless they need the logit
 --   word       the name of the function's value in generated code
 --   vector     the name of the function of vectors in kernels, by default NAME_of
 --   scalar     the name of the function of numbers in kernels, by default NAME_real
@@ -28,7 +28,7 @@ local text = require("expression.text")
 local M = {}
 
 local HUGE = math.huge
-local TINY = 1e-30 -- keeps the logarithm in the gradient of pow finite at base 0, where its factor is 0
+local TINY = 1e-30 -- keeps the logarithm in the gradient of pow finite at base 0; the gradient has the factor 0 there
 local LIMIT_HINT = "max limits it; both branches of select are computed"
 
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
@@ -124,7 +124,8 @@ local function simplify_floor(b, x)
   local function floor(v)
     return math.abs(v) == HUGE and v or math.floor(v) + 0.0
   end
-  return b:make("floor", { x }, nil, { type = "integer", low = floor(x.low), high = floor(x.high), sure = x.sure })
+  return b:make("floor", { x }, nil,
+    { type = "integer", low = floor(x.low), high = floor(x.high), is_sure = x.is_sure })
 end
 
 local function simplify_mod(b, x, n)
@@ -162,8 +163,8 @@ local function simplify_pow(b, x, y)
     return b:apply("exp", b:apply("mul", math.log(x.value), y))
   end
   local is_integer_power = M.is_number(y) and y.value == math.floor(y.value)
-  if not b.trusted and (M.is_number(x) or x.sure and (x.low < 0 and not is_integer_power or x.low <= 0 and y.low < 0
-    and x.high >= 0)) then
+  local may_be_invalid = x.low < 0 and not is_integer_power or x.low <= 0 and y.low < 0 and x.high >= 0
+  if not b.is_trusted and (M.is_number(x) or x.is_sure and may_be_invalid) then
     return M.refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
       "a base above 0", LIMIT_HINT)
   end
@@ -185,13 +186,13 @@ local function derive_pow(b, node, d, wants)
 end
 
 M.rows = {
-  abs = { arguments = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
+  abs = { arguments = 1, value = math.abs, simplify = simplify_abs, is_cheap = true, word = "size",
     gradient = function(b, node, d) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", d), d) end },
-  min = { arguments = false, value = math.min, simplify = make_extreme("min"), commutes = true, cheap = true,
+  min = { arguments = false, value = math.min, simplify = make_extreme("min"), is_commutative = true, is_cheap = true,
     word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient("min") },
-  max = { arguments = false, value = math.max, simplify = make_extreme("max"), commutes = true, cheap = true,
+  max = { arguments = false, value = math.max, simplify = make_extreme("max"), is_commutative = true, is_cheap = true,
     word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient("max") },
-  floor = { arguments = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
+  floor = { arguments = 1, value = math.floor, simplify = simplify_floor, is_cheap = true, word = "whole" },
   mod = { arguments = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
     expected = "a positive second argument", word = "remainder", torch = "remainder",
     gradient = function(_, _, d) return d end },
@@ -215,9 +216,9 @@ M.rows = {
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
       return b:apply("mul", b:apply("mul", d, 2 / math.sqrt(math.pi)), density)
     end },
-  sin = { arguments = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
+  sin = { arguments = 1, value = math.sin, low = -1, high = 1, is_bounded = true, word = "sine",
     gradient = function(b, node, d) return b:apply("mul", d, b:apply("cos", node[1])) end },
-  cos = { arguments = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
+  cos = { arguments = 1, value = math.cos, low = -1, high = 1, is_bounded = true, word = "cosine",
     gradient = function(b, node, d) return b:apply("neg", b:apply("mul", d, b:apply("sin", node[1]))) end },
   pow = { arguments = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
     gradient = derive_pow },
@@ -232,7 +233,7 @@ local function find_domain_problem(name, row, x)
   local bound = ("a number %s %g"):format(row.from and "from" or "above", limit)
   if M.is_number(x) and is_outside(x.value) or is_outside(x.high) then
     return { what = ("%s of %s"):format(name, text.format_briefly(x)), expected = bound }
-  elseif x.sure and is_outside(x.low) then
+  elseif x.is_sure and is_outside(x.low) then
     return { what = ("the argument of %s can be %s: %s"):format(name, text.format_number(x.low),
       text.format_briefly(x)), expected = bound, hint = LIMIT_HINT }
   end
@@ -241,12 +242,12 @@ end
 -- Makes `simplify` of a function of one real from the function's row.
 local function make_elementary(name, row)
   return function(b, x)
-    local problem = (row.above or row.from) and not b.trusted and find_domain_problem(name, row, x)
+    local problem = (row.above or row.from) and not b.is_trusted and find_domain_problem(name, row, x)
     if problem then
       return nil, problem
     elseif M.is_number(x) then
       return b:number(row.value(x.value))
-    elseif row.bounded then
+    elseif row.is_bounded then
       return b:make_result(name, { x }, not KEEPS_INTEGERS, row.low, row.high)
     end
     local low, high = row.value(x.low), row.value(x.high)

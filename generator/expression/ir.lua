@@ -1,17 +1,18 @@
 -- The formulas of scores as graphs of nodes, with types and ranges, which a builder simplifies while it makes them.
 --
 -- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
--- invalid. A node is { op, id, type, low, high, sure, [1], [2], ... } with its arguments as items, and never changes;
--- equal nodes are one node. Invariant: ids ascend in the order in which nodes are made, so every order that derives
--- from ids is equal in all runs. Fields of a node, of which only some kinds of nodes have `row` and the fields below:
+-- invalid. A node is { op, id, type, low, high, is_sure, [1], [2], ... }, whose items [1], [2], ... are its arguments.
+-- A node never changes, and equal nodes are one node. Invariant: ids ascend in the order in which nodes are made, so
+-- every order that derives from ids is equal in all runs. Fields of a node; only some kinds of nodes have the fields
+-- from linear_form on:
 --
 --   op          the name of the operation, such as "add", or of the kind of a leaf, such as "symbol" or "number"
 --   id          a number that no other node of the builder has
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
---   sure        whether the range follows from positions and constants alone, not from learned numbers or logits
---   row         { q, k, c } of a number q * query_index + k * key_index + c, in which the indices are the places of the
---               query and the key in their sequences; nil for other nodes
+--   is_sure     whether the range follows from positions and constants alone, not from learned numbers or logits
+--   linear_form   { q, k, c }, if the value is q * query_index + k * key_index + c; nil for other nodes. The indices
+--               are those of the query and the key in their sequences
 --   value       the value of a number or truth
 --   name        the name of a symbol, or of a node `gathered`
 --   shown       the text of a symbol in a spec, if the text is not x.<name>
@@ -21,10 +22,10 @@
 --   depth       the number of sums around the sum of an index node
 --   count       the number of values of an index node
 --   table       the table of a load (lower.lua)
---   letters     the dependencies of a node `gathered`, a sum over heads (nests.lua, make_gathering)
+--   letters     the dependencies of a node `gathered`, a sum over heads (nests.lua, make_gathering), each as its letter
 --   is_separate   whether generated code computes the node in a statement of its own, before it adds anything to it
 --
--- A builder with the field `trusted` no longer checks whether arguments can leave a function's domain, since its
+-- A builder with the field `is_trusted` no longer checks whether arguments can leave a function's domain, since its
 -- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.
 --
 -- ir.new(context) makes a builder. context: heads, layers, cross (whether queries attend to another sequence),
@@ -40,10 +41,10 @@ local walk = require("expression.walk")
 local M = {}
 
 M.MAX_LENGTH = 300000 -- tokens of the longest sequence: three times the longest task length
-M.NODES = 4096     -- nodes of a builder that is not trusted; traced.lua has a lower limit between operations
-M.DERIVED = 16384  -- nodes of a trusted builder: a formula and its gradients
-M.WRITTEN = 16384  -- operations and leaves of a formula's text
-M.EXACT = 2 ^ 23   -- integers below this, and their quotients that are integers, are exact in float32
+M.MAX_NODES = 4096 -- nodes of a builder that is not trusted; traced.lua has a lower limit between operations
+M.MAX_DERIVED_NODES = 16384 -- nodes of a trusted builder: a formula and its gradients
+M.MAX_WRITTEN_SIZE = 16384 -- operations and leaves of a formula's text
+M.EXACT_LIMIT = 2 ^ 23 -- integers below this, and their quotients that are integers, are exact in float32
 
 local HUGE = math.huge
 
@@ -58,7 +59,7 @@ local refuse = functions.refuse
 
 local COMMUTES = { add = true, mul = true, all = true, any = true, equal = true }
 for name, row in next, functions.rows do
-  COMMUTES[name] = row.commutes
+  COMMUTES[name] = row.is_commutative
 end
 
 -- The unique node with this operation, these arguments and this payload, a string that stands for the node's other
@@ -74,11 +75,11 @@ function Builder:make(op, arguments, payload, fields)
   key = table.concat(key, " ")
   if self.nodes[key] then
     return self.nodes[key]
-  elseif self.trusted and self.count >= M.DERIVED then
-    error({ problem = true, what = ("the formula and its gradients have more than %d operations"):format(M.DERIVED),
-      expected = "a smaller formula" })
-  elseif not self.trusted and self.count >= M.NODES then
-    return refuse(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
+  elseif self.is_trusted and self.count >= M.MAX_DERIVED_NODES then
+    error({ problem = true, expected = "a smaller formula",
+      what = ("the formula and its gradients have more than %d operations"):format(M.MAX_DERIVED_NODES) })
+  elseif not self.is_trusted and self.count >= M.MAX_NODES then
+    return refuse(("the formula has more than %d operations"):format(M.MAX_NODES), "a smaller one")
   end
   self.count = self.count + 1
   self.nodes[key] = lists.update(table.move(arguments, 1, #arguments, 1, { op = op, id = self.count }), fields)
@@ -87,31 +88,32 @@ end
 
 -- A node whose value is a number. keeps_integers: whether the type is integer if all arguments are integers; in all
 -- other cases the type is real. low, high: the range, in which a NaN stands for an unknown bound.
-function Builder:make_result(op, arguments, keeps_integers, low, high, row)
+function Builder:make_result(op, arguments, keeps_integers, low, high, linear_form)
   local is_sure, are_integers = true, true
   for _, argument in ipairs(arguments) do
-    is_sure = is_sure and argument.sure or false
+    is_sure = is_sure and argument.is_sure or false
     are_integers = are_integers and argument.type == "integer"
   end
   return self:make(op, arguments, nil, { type = keeps_integers and are_integers and "integer" or "real",
-    low = low == low and low or -HUGE, high = high == high and high or HUGE, sure = is_sure, row = row })
+    low = low == low and low or -HUGE, high = high == high and high or HUGE, is_sure = is_sure,
+    linear_form = linear_form })
 end
 
 function Builder:number(value)
   value = value == 0 and 0.0 or value + 0.0 -- avoids a negative zero
-  local is_integer = value == math.floor(value) and math.abs(value) < M.EXACT
+  local is_integer = value == math.floor(value) and math.abs(value) < M.EXACT_LIMIT
   return self:make("number", {}, ("%a"):format(value), { value = value, type = is_integer and "integer" or "real",
-    low = value, high = value, sure = true, row = is_integer and { 0, 0, value } or nil })
+    low = value, high = value, is_sure = true, linear_form = is_integer and { 0, 0, value } or nil })
 end
 
 function Builder:truth(value)
-  return self:make("truth", {}, tostring(value), { value = value, type = "truth", sure = true })
+  return self:make("truth", {}, tostring(value), { value = value, type = "truth", is_sure = true })
 end
 
--- A symbol that is an integer. row, shown: fields of the node.
-local function make_integer(b, name, low, high, row, shown)
+-- A symbol that is an integer. linear_form, shown: fields of the node.
+local function make_integer(b, name, low, high, linear_form, shown)
   return b:make("symbol", {}, name,
-    { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
+    { name = name, type = "integer", low = low, high = high, is_sure = true, linear_form = linear_form, shown = shown })
 end
 
 local LAST = M.MAX_LENGTH - 1
@@ -184,8 +186,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- Describes a node that cannot be a part of a term of a token; nil for other nodes. written: names of symbols by node,
--- as a spec writes them, or nil.
+-- Words for a node that no term of a token may contain, since the node does not belong to one token; nil for other
+-- nodes. written: node -> the name of the symbol as a spec writes it; or nil.
 function M.describe_unsummable(node, written)
   local p, name = node.parameter, written and written[node]
   return name and name ~= "head" and "x." .. name
@@ -195,8 +197,8 @@ function M.describe_unsummable(node, written)
     or p and p.learned and node.op ~= "value" and "x." .. p.name or nil
 end
 
--- The difference of two running sums of a term over the tokens: the sum up to and with the query, minus the sum up to
--- and with the key. written: see describe_unsummable.
+-- The difference of two running sums of a term over the tokens: the sum up to the query (included), minus the sum up to
+-- the key (included). written: see describe_unsummable.
 function Builder:sum_between(term, written)
   local has_value, unsummable_text = false, nil
   walk(term, function(node)
@@ -260,7 +262,7 @@ function Builder:sum(count, body)
   local depth = self.depth or 0
   self.depth = depth + 1
   local index = self:make("index", {}, depth .. " " .. count, { depth = depth, count = count, type = "integer",
-    low = 0, high = count - 1, sure = true })
+    low = 0, high = count - 1, is_sure = true })
   local term, message = body(index)
   self.depth = depth
   if not term then
@@ -293,7 +295,7 @@ function Builder:sum_over(index, term)
     return self:apply("mul", term, index.count)
   end
   return self:make("sum", { term }, index.depth .. " " .. index.count, { index = index, type = term.type,
-    low = index.count * term.low, high = index.count * term.high, sure = term.sure })
+    low = index.count * term.low, high = index.count * term.high, is_sure = term.is_sure })
 end
 
 -- Whether a formula has a leaf; the index of a sum inside the formula does not count.

@@ -26,9 +26,9 @@ M.RUNNING_SETS = { s = "r", d = "dr" }
 local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- C text of the index of the current entry in a table of the class table_class, for a loop nest over this class or over
--- pairs (nest_class); nil for tables of the classes pair and uniform.
-function M.find_place(table_class, nest_class)
+-- C text of the index of the current entry in a table of the class table_class; nil for tables of the classes pair and
+-- uniform. nest_class: the class over whose entries the loop nest runs, equal to table_class, or a loop over pairs.
+function M.write_entry_index(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end
 

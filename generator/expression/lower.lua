@@ -10,7 +10,7 @@
 --   key        the index of the key
 --   distance   the difference of the indices, key - query
 --   sum        the sum of the indices, key + query
---   pair       both indices, in another way
+--   pair       both indices, and not only their difference or only their sum
 --
 -- Input: a builder (ir.lua), the root of a formula, and { draws_per_layer }: whether each layer samples positions.
 -- Output:
@@ -42,7 +42,7 @@ local M = {}
 local MAX_OPERANDS = 64 -- operands of a sum or product; further operands that are used more than once stay whole
 local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- a set of operations
 for name, row in next, functions.rows do
-  IS_EXPENSIVE[name] = not row.cheap
+  IS_EXPENSIVE[name] = not row.is_cheap
 end
 -- The loop over pairs combines loads of two classes by at most this number of operations; longer combinations get a
 -- table of pairs.
@@ -229,8 +229,9 @@ function tabulate(state, node)
 end
 
 -- Adds the terms of a sum or the factors of a product to the list `out`, { { node, is_inverse } ... }; is_inverse:
--- whether the node is subtracted, or divides. Inner sums or products that are used more than once are taken apart only
--- while the list is short: without this limit, s = s * s, repeated twenty times, would give a million factors.
+-- whether the sum subtracts the term, or the product divides by the factor. Inner sums or products that occur more than
+-- once are taken apart only while the list is short: without this limit, s = s * s, repeated twenty times, would give a
+-- million factors.
 local function collect_operands(state, node, kind, is_inverse, out)
   local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
   if #out >= MAX_OPERANDS and state.uses[node] > 1 then
@@ -331,9 +332,9 @@ local function load_running(state, list, name, value, ...)
   end))
 end
 
--- The difference of the running sums up to the query and up to the key. The sums of near tokens are close numbers,
--- whose difference has almost no rounding error; so generated code computes the difference before it adds other
--- numbers.
+-- The difference of the running sums up to the query and up to the key. If the two tokens are near, their sums are
+-- close numbers, whose difference has almost no rounding error; so generated code computes the difference before it
+-- adds other numbers.
 local function lower_sum_between(state, node)
   local up_to_query, up_to_key = load_running(state, state.sums, "sums", node[1], "query", "key")
   return state.builder:make("sub", { up_to_query, up_to_key }, "apart",
@@ -390,7 +391,7 @@ function lower(state, node)
 end
 
 function M.lower(builder, root, options)
-  builder.trusted = true -- the formula has been checked as a whole
+  builder.is_trusted = true -- the formula has been checked as a whole
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, dependencies = {}, loads = {},
     tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},

@@ -15,11 +15,12 @@
 -- Output: a nest, nil if there is nothing to compute. It has the lists of statements by level (emit.lua) and these
 -- fields:
 --   class            the class of the tables
---   sums             gradients of parameters, summed over the entries: { name, member, extent }
+--   sums             gradients of parameters that are summed over the entries: { name, member, extent }, the name of
+--                    the variable, text of the gradient to which it is added at the end, text of the number of elements
 --   gathered         gradients summed over the heads (make_gathering)
 --   parts, scatters  lists that nests_cuda.lua makes and describes
---   block            whether the statements need their own scope in C
---   words            the set of the words in the texts of the statements
+--   has_scope        whether the statements need their own scope in C
+--   words            the set of the words in the texts of the statements: the names that they use
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -59,7 +60,7 @@ local function make_nest(build, class, contents)
     contents.parts or {}, contents.scatters or {}
   nest.words = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts,
     nest.scatters)
-  nest.block = #nest.outer + #nest.sums > 0
+  nest.has_scope = #nest.outer + #nest.sums > 0
   return nest
 end
 
@@ -124,14 +125,14 @@ end
 --   name    the name of the sums in generated code
 --   count   the number of the index's values, or 1
 --   leaf    the node that reads the sums
--- number: the place of the result in nest.gathered.
-local function make_gathering(build, class, inner, number)
+-- list_index: the index of the result in nest.gathered.
+local function make_gathering(build, class, inner, list_index)
   local index = lower.find_index(lower.find_dependencies(build.state, inner))
   local letters = "a" -- dependencies: a letter for "after the loop over heads", and the letters of the class
   for letter in next, build.target.make_environment(build, class).lanes do
     letters = letters .. letter
   end
-  local name = number == 1 and "from_heads" or "from_heads_" .. number
+  local name = list_index == 1 and "from_heads" or "from_heads_" .. list_index
   local leaf = build.builder:make("gathered", { index }, name .. " " .. inner.id,
     { name = name, type = "real", low = -math.huge, high = math.huge, letters = letters })
   return { inner = inner, index = index, name = name, count = index and index.count or 1, leaf = leaf }

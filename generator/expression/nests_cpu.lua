@@ -73,7 +73,7 @@ end
 -- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
   set = t.running and leaves.RUNNING_SETS[set] or set
-  local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
+  local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.write_entry_index(t.class, class)
   local head = t.per_head and (t.head_row or "h") .. " * " .. M.write_stride(set, t) .. " + " or ""
   return ("%s->%s + %s%s%s"):format(set, t.running and "sums" or t.name, head, place,
     t.class == "distance" and class == "row" and " - LANES + 1" or "")
@@ -94,7 +94,7 @@ end
 function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
     build.cross and CROSS_SYMBOLS[class] or {}
-  out.flat, out.under_keys = class == "score" or class == "row" or class == "token", class == "pair"
+  out.has_one_level, out.is_under_keys = class == "score" or class == "row" or class == "token", class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)

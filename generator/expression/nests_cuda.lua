@@ -14,7 +14,8 @@
 --
 -- Nests have two more lists:
 --
---   parts      { name, per_head, array, place }: each pair computes the sum `name` and stores it at `place` in `array`
+--   parts      { name, per_head, array, index_text }: each pair computes the sum `name` and stores it in `array` at the
+--              index index_text
 --   scatters   { member, heads, size, index, index_stride, value, count }, one for each use of a parameter at an index
 --              that differs from entry to entry. index and value are the names of two arrays with an index and a value
 --              for each entry; the owners of the elements of `member`, the parameter, read them
@@ -80,19 +81,21 @@ local function write_count(build, class)
   return (build.cross and CROSS_COUNT or COUNT)[class]
 end
 
-local function write_place(t, class, set)
-  return leaves.find_place(t.class, class) or class == "pair" and "e" or ("(size_t)j * %s->tokens + i"):format(set)
+local function write_entry_index(t, class, set)
+  return leaves.write_entry_index(t.class, class) or class == "pair" and "e"
+    or ("(size_t)j * %s->tokens + i"):format(set)
 end
 
 -- The text of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 local function write_element(build, set, t, class)
   if t.running then
-    return ("%s[%s * T + %s]"):format(leaves.RUNNING_SETS[set], t.head_row or "h", leaves.find_place(t.class, class))
+    return ("%s[%s * T + %s]"):format(leaves.RUNNING_SETS[set], t.head_row or "h",
+      leaves.write_entry_index(t.class, class))
   elseif t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
   end
   local head = t.per_head and "h * " .. M.write_stride(build, t.class, set) .. " + " or ""
-  return ("%s->%s[%s%s]"):format(set, t.name, head, write_place(t, class, set))
+  return ("%s->%s[%s%s]"):format(set, t.name, head, write_entry_index(t, class, set))
 end
 
 -- The text of the gradient of a running sum up to a query or a key. class: "query" or "key".
@@ -108,7 +111,7 @@ local function write_gradient(build, t, class)
   end
   local gathered_text, propagated_text
   if build.gathered[t] then
-    local offset = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
+    local offset = t.class == "uniform" and "" or " + " .. write_entry_index(t, class, "d")
     gathered_text = t.per_head and write_element(build, "d", t, class)
       or ("sum_heads(d->%s%s, %s)"):format(t.name, offset, M.write_stride(build, t.class, "d"))
   end
@@ -124,7 +127,7 @@ end
 
 function M.make_environment(build, class)
   local out = leaves.make_environment(build, LANES[class])
-  out.scalar, out.flat = true, class == "score" or class == "token"
+  out.is_scalar, out.has_one_level = true, class == "score" or class == "token"
   function out.integer(name)
     local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or COMMON_INTEGERS[name]
     return text and (name == "distance" and build.prefix or "") .. text, PRECEDENCES[text] or NAME_PRECEDENCE
@@ -146,7 +149,7 @@ function M.make_environment(build, class)
 end
 
 function M.make_filling(build, t, class)
-  return { kind = "assign", target = write_element(build, "s", t, class), wide = true }
+  return { kind = "assign", target = write_element(build, "s", t, class), may_be_wide = true }
 end
 
 -- Adds an array that end_score needs, and returns its text. count: text of the number of elements, in terms of T and S.
@@ -175,7 +178,7 @@ function M.complete_effect(build, nest, t, class, effect)
   elseif not partial_sum then
     local count = write_heads(build, write_count(build, "pair"), t.per_head)
     partial_sum = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
-      place = t.per_head and "h * s->pairs + e" or "e" }
+      index_text = t.per_head and "h * s->pairs + e" or "e" }
     build.parts[t] = partial_sum
     table.insert(nest.parts, partial_sum)
   end
@@ -190,7 +193,7 @@ function M.finish(build, nest)
     local effect, t = sum.effects[1], sum.table
     if #sum.effects == 1 and #effect.loops == 0
       and (t.per_head or not lower.find_dependencies(build.state, effect.node).h) then
-      effect.kind, effect.target, effect.wide = "assign", ("%s[%s]"):format(sum.array, sum.place), true
+      effect.kind, effect.target, effect.may_be_wide = "assign", ("%s[%s]"):format(sum.array, sum.index_text), true
     else
       sum.name, sum.per_head = "to_" .. t.name, t.per_head
       parts_with_sums[#parts_with_sums + 1] = sum
@@ -203,9 +206,9 @@ function M.finish(build, nest)
   nest.parts = parts_with_sums
 end
 
--- The text of the place in a list that has a number for every entry, every iteration of the loops around the entry, and
--- with per_head for every head.
-local function write_list_place(build, class, loops, per_head)
+-- The text of an index in a list that has a number for every entry, every iteration of the loops around the entry, and
+-- if per_head for every head.
+local function write_list_index(build, class, loops, per_head)
   local text = per_head and "h" or ""
   local function enter_loop(count, index_text)
     text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "")
@@ -215,7 +218,7 @@ local function write_list_place(build, class, loops, per_head)
     enter_loop(index.count, syntax.name_index(index))
   end
   enter_loop(M.write_stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
-    or leaves.find_place(class, class) or "e")
+    or leaves.write_entry_index(class, class) or "e")
   return text
 end
 
@@ -236,10 +239,11 @@ function M.scatter(build, nest, class, effect, p)
     size = p.size, index = indices, index_stride = indices_per_head and is_per_head and length or "0", value = values,
     count = values_per_head and not is_per_head and build.heads .. " * " .. length or length })
   return {
-    { kind = "assign", node = effect.index_node, integer = true, per_head = indices_per_head, loops = loops,
-      wide = true, target = ("%s[%s]"):format(indices, write_list_place(build, class, loops, indices_per_head)) },
-    { kind = "assign", node = effect.node, per_head = values_per_head, loops = loops, wide = true,
-      target = ("%s[%s]"):format(values, write_list_place(build, class, loops, values_per_head)) },
+    { kind = "assign", node = effect.index_node, is_index = true, per_head = indices_per_head, loops = loops,
+      may_be_wide = true,
+      target = ("%s[%s]"):format(indices, write_list_index(build, class, loops, indices_per_head)) },
+    { kind = "assign", node = effect.node, per_head = values_per_head, loops = loops, may_be_wide = true,
+      target = ("%s[%s]"):format(values, write_list_index(build, class, loops, values_per_head)) },
   }
 end
 

@@ -31,16 +31,16 @@ end
 
 local STRINGS = debug.getmetatable("") -- the methods of strings
 
-M.is_ours = false -- whether the spec has called a function of the generator that is still running
+M.is_in_generator = false -- whether the spec has called a function of the generator that is still running
 
--- Calls f with or without methods of strings, then restores the former state; an error ends the whole run of the spec.
--- is_ours: whether f is a function of the generator, not of the spec.
+-- Calls f, with methods of strings if f is a function of the generator (is_ours), without them if it is a function of
+-- the spec; then restores the former state. An error ends the whole run of the spec.
 local function call_as(is_ours, f, ...)
-  local was_ours, strings = M.is_ours, debug.getmetatable("")
-  M.is_ours = is_ours
+  local was_in_generator, strings = M.is_in_generator, debug.getmetatable("")
+  M.is_in_generator = is_ours
   debug.setmetatable("", is_ours and STRINGS or nil)
   local result = f(...)
-  M.is_ours = was_ours
+  M.is_in_generator = was_in_generator
   debug.setmetatable("", strings)
   return result
 end

@@ -6,8 +6,8 @@
 -- signs move outwards, combinations of the indices of query and key become their difference or sum, and ranges decide
 -- comparisons if they can.
 --
--- A row { q, k, c } stands for the number q * query_index + k * key_index + c; a node with this value has it in
--- node.row.
+-- A linear form { q, k, c } stands for the number q * query_index + k * key_index + c; a node with this value has the
+-- form in node.linear_form.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -26,8 +26,9 @@ local function multiply(x, y)
 end
 
 local function negate_number(b, x)
-  local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
-  return b:make_result("neg", { x }, KEEPS_INTEGERS, -x.high, -x.low, row)
+  local form = x.linear_form
+  local linear_form = form and { -form[1], -form[2], -form[3] }
+  return b:make_result("neg", { x }, KEEPS_INTEGERS, -x.high, -x.low, linear_form)
 end
 
 local function find_product_range(x, y)
@@ -36,10 +37,10 @@ local function find_product_range(x, y)
   return math.min(table.unpack(products)), math.max(table.unpack(products))
 end
 
--- The node of a row that is a constant, or a constant plus a multiple of the difference or sum of the indices; nil for
--- other rows.
-local function simplify_row(b, row)
-  local q, k, c = row[1], row[2], row[3]
+-- The node of a linear form that is a constant, or a constant plus a multiple of the difference or sum of the indices;
+-- nil for other forms.
+local function simplify_linear_form(b, linear_form)
+  local q, k, c = linear_form[1], linear_form[2], linear_form[3]
   local symbol = q == -k and "offset" or q == k and "total"
   if q == 0 and k == 0 then
     return b:number(c)
@@ -48,25 +49,25 @@ local function simplify_row(b, row)
   end
   local node = b:symbol(symbol)
   if k ~= 1 then
-    local row_without_constant = { q, k, 0 }
+    local form_without_constant = { q, k, 0 }
     node = k == -1 and negate_number(b, node) or b:make_result("mul", { b:number(k), node }, KEEPS_INTEGERS,
-      math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), row_without_constant)
+      math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), form_without_constant)
   end
   if c == 0 then
     return node
   end
-  return b:make_result("add", { node, b:number(c) }, KEEPS_INTEGERS, node.low + c, node.high + c, row)
+  return b:make_result("add", { node, b:number(c) }, KEEPS_INTEGERS, node.low + c, node.high + c, linear_form)
 end
 
--- The row of x + sign * y; nil if a node has no row.
-local function combine_rows(x, y, sign)
-  return x.row and y.row
-    and { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] } or nil
+-- The linear form of x + sign * y; nil if x or y has none.
+local function combine_linear_forms(x, y, sign)
+  local a, b = x.linear_form, y.linear_form
+  return a and b and { a[1] + sign * b[1], a[2] + sign * b[2], a[3] + sign * b[3] } or nil
 end
 
--- Whether both nodes have rows, and neither is a constant.
-local function have_rows(x, y)
-  return x.row and y.row and not (is_number(x) or is_number(y))
+-- Whether both nodes have linear forms, and neither is a constant.
+local function have_linear_forms(x, y)
+  return x.linear_form and y.linear_form and not (is_number(x) or is_number(y))
 end
 
 -- Whether the reciprocal of a constant is exact.
@@ -113,9 +114,9 @@ function M.add(b, x, y)
   elseif x == y then
     return M.mul(b, b:number(2), x)
   end
-  local row = combine_rows(x, y, 1)
-  return have_rows(x, y) and simplify_row(b, row)
-    or b:make_result("add", { x, y }, KEEPS_INTEGERS, x.low + y.low, x.high + y.high, row)
+  local linear_form = combine_linear_forms(x, y, 1)
+  return have_linear_forms(x, y) and simplify_linear_form(b, linear_form)
+    or b:make_result("add", { x, y }, KEEPS_INTEGERS, x.low + y.low, x.high + y.high, linear_form)
 end
 
 function M.sub(b, x, y)
@@ -134,9 +135,9 @@ function M.sub(b, x, y)
   elseif is_number(y) and y.value < 0 then
     return M.add(b, x, b:number(-y.value))
   end
-  local row = combine_rows(x, y, -1)
-  return have_rows(x, y) and simplify_row(b, row)
-    or b:make_result("sub", { x, y }, KEEPS_INTEGERS, x.low - y.high, x.high - y.low, row)
+  local linear_form = combine_linear_forms(x, y, -1)
+  return have_linear_forms(x, y) and simplify_linear_form(b, linear_form)
+    or b:make_result("sub", { x, y }, KEEPS_INTEGERS, x.low - y.high, x.high - y.low, linear_form)
 end
 
 -- A product, in which a factor and its reciprocal cancel: (a / b) b is a, and a (1 / b) is a / b.
@@ -163,16 +164,17 @@ function M.mul(b, x, y)
   elseif y.op == "div" and (y[2] == x or is_number(y[1], 1)) then
     return y[2] == x and y[1] or M.div(b, x, y[2])
   end
-  local row = is_number(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
+  local form = y.linear_form
+  local linear_form = is_number(x) and form and { x.value * form[1], x.value * form[2], x.value * form[3] }
   local low, high = find_product_range(x, y)
   low = x == y and low < 0 and 0 or low
-  return b:make_result("mul", { x, y }, KEEPS_INTEGERS, low, high, row or nil)
+  return b:make_result("mul", { x, y }, KEEPS_INTEGERS, low, high, linear_form or nil)
 end
 
 function M.div(b, x, y)
   if is_number(y, 0) then
     return refuse("division by the constant zero", "a divisor that is not zero")
-  elseif y.sure and y.low <= 0 and y.high >= 0 and not is_number(y) and not b.trusted then
+  elseif y.is_sure and y.low <= 0 and y.high >= 0 and not is_number(y) and not b.is_trusted then
     return refuse("the divisor can be 0: " .. text.format_briefly(y), "a divisor that is never 0",
       "max(1, ...) or adding a constant makes it larger than 0; both branches of select are computed")
   elseif is_number(x) and is_number(y) then
@@ -200,12 +202,13 @@ end
 local function make_truth(b, op, ...)
   local is_sure = true
   for _, argument in ipairs({ ... }) do
-    is_sure = is_sure and argument.sure or false
+    is_sure = is_sure and argument.is_sure or false
   end
-  return b:make(op, { ... }, nil, { type = "truth", sure = is_sure })
+  return b:make(op, { ... }, nil, { type = "truth", is_sure = is_sure })
 end
 
--- Comparisons of two numbers: whether it is certain that the comparison holds, and whether it is impossible.
+-- Comparison -> a function that returns whether the ranges of two numbers make the comparison certainly true, and
+-- whether they make it certainly false.
 local COMPARISONS = {
   less = function(x, y) return x.high < y.low, x.low >= y.high or x == y end,
   less_equal = function(x, y) return x.high <= y.low or x == y, x.low > y.high end,
@@ -258,10 +261,10 @@ function M.select(b, condition, x, y)
   local is_integer = x.type == "integer" and y.type == "integer"
   return b:make("select", { condition, x, y }, nil, { type = is_integer and "integer" or "real",
     low = math.min(x.low, y.low), high = math.max(x.high, y.high),
-    sure = condition.sure and x.sure and y.sure or false })
+    is_sure = condition.is_sure and x.is_sure and y.is_sure or false })
 end
 
--- The number of ascending edges that are at most the value.
+-- The bucket of a value: the number of edges that are at most the value; edges ascend.
 function M.bucket(b, x, edges)
   if #edges > 1024 then
     return refuse("the edges of bucket are not a list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
@@ -276,7 +279,7 @@ function M.bucket(b, x, edges)
     return b:number(low)
   end
   return b:make("bucket", { x }, table.concat(lists.map(edges, text.format_number), " "), { type = "integer",
-    low = low + 0.0, high = high + 0.0, sure = x.sure, edges = edges })
+    low = low + 0.0, high = high + 0.0, is_sure = x.is_sure, edges = edges })
 end
 
 return M

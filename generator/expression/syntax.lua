@@ -8,7 +8,7 @@
 local functions = require("expression.functions")
 local lists = require("base.lists")
 local lower = require("expression.lower")
-local leaf_texts = require("expression.leaves")
+local leaves = require("expression.leaves")
 
 local M = {}
 
@@ -27,7 +27,7 @@ function M:varies(node)
 end
 
 function M:is_vector(node)
-  return not self.environment.scalar and self:varies(node)
+  return not self.environment.is_scalar and self:varies(node)
 end
 
 function M.name_index(index)
@@ -44,7 +44,7 @@ end
 
 M.print_vector, M.print_mask = make_conversion("broadcast"), make_conversion("make_mask")
 
--- An integer as an index in C, and its precedence.
+-- The text of an integer node as an index in C, and the text's precedence.
 function M:print_integer(node, level)
   if node.op == "number" then
     return ("%d"):format(node.value), node.value < 0 and 13 or 14
@@ -60,8 +60,8 @@ function M:print_integer(node, level)
   elseif (node.op == "add" or node.op == "sub") and not self:find_name(node) and not self.forced[node] then
     local operator = BINARY[node.op]
     local left = self:print_integer(node[1], level)
-    local right, binding = self:print_integer(node[2], level)
-    right = node.op == "sub" and binding <= operator[2] and "(" .. right .. ")" or right
+    local right, right_precedence = self:print_integer(node[2], level)
+    right = node.op == "sub" and right_precedence <= operator[2] and "(" .. right .. ")" or right
     return left .. operator[1] .. right, operator[2]
   end
   return "(int)" .. self:print(node, 13, level), 13
@@ -69,7 +69,7 @@ end
 
 function M:print_lookup(node, level)
   local p = node.parameter
-  local per_head = leaf_texts.has_head(p)
+  local per_head = leaves.has_head(p)
   local member = self.environment.parameter(p)
   if self:is_vector(node[1]) then
     local address = per_head and ("%s + h * %d"):format(member, p.size) or member
@@ -116,7 +116,8 @@ function M:print_bucket(node, level)
   return ("%s(%s, %d, %s)"):format(name, self:print(node[1], 0, level), #node.edges, edges)
 end
 
-local leaves = {
+-- Operation -> the method that prints a node of this operation.
+local printers = {
   lookup = M.print_lookup, select = M.print_select, bucket = M.print_bucket,
   number = function(self, node) return self.environment.literal(node.value), node.value < 0 and 13 or 14 end,
   truth = function(_, node) return node.value and "true" or "false" end,
@@ -126,9 +127,9 @@ local leaves = {
   index = function(_, node) return "(real)" .. M.name_index(node), 13 end,
   value = function(self, node) return self.environment.value(node.parameter) end,
   parameter = function(self, node)
-    return self.environment.parameter(node.parameter) .. (leaf_texts.has_head(node.parameter) and "[h]" or "[0]")
+    return self.environment.parameter(node.parameter) .. (leaves.has_head(node.parameter) and "[h]" or "[0]")
   end,
-  -- The sum over the heads: a number, or one number per index.
+  -- A sum over the heads: one variable, or an array with a number for each value of an index.
   gathered = function(self, node, level)
     return node[1] and ("%s[%s]"):format(node.name, (self:print_integer(node[1], level))) or node.name
   end,
@@ -152,7 +153,7 @@ function M:print_whole(node, level)
   elseif functions.rows[node.op] then
     return self:print_call(node, level), 14
   end
-  local text, precedence = leaves[node.op](self, node, level)
+  local text, precedence = printers[node.op](self, node, level)
   return text, precedence or 14
 end
 

@@ -1,9 +1,9 @@
 -- Writes the formula of a score as text in the syntax of a spec, for messages, the command `plan`, and digests.
 --
--- Input: a node. Output: one line; equal formulas have equal lines. A large part that is used more than once is named
--- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index and are repeated at each
--- use, so a text can be very long; M.count_written returns the size of the text without making it. Sizes are numbers of
--- operations and leaves.
+-- Input: a node. Output: one line; equal formulas have equal lines. A large part that occurs more than once is named
+-- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index; they are written each time
+-- that they occur, so a text can be very long. M.count_written returns the size of the text without making it. Sizes
+-- are numbers of operations and leaves.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
@@ -14,7 +14,7 @@ local M = {}
 local SUM, PRODUCT, SIGN, PRIMARY = 4, 5, 6, 9
 local BINARY = { add = { " + ", SUM }, sub = { " - ", SUM }, mul = { " * ", PRODUCT }, div = { " / ", PRODUCT } }
 local MAX_MESSAGE_SIZE = 40 -- operations of the largest formula that a message shows
-local MAX_REPEATED_SIZE = 6 -- operations of the largest part that is repeated at each use
+local MAX_REPEATED_SIZE = 6 -- operations of the largest part that is written each time that it occurs
 
 -- A number in at most 9 digits if they are exact, else in 17 digits; integers below 2^53 with all digits.
 function M.format_number(value)
@@ -56,9 +56,10 @@ end
 
 local print_node
 
--- The texts of leaves, by operation. A symbol with the field `shown` has this text in a spec. A table with the field
--- `running` holds a number for each token; its class tells which token of a pair is meant.
-local leaves = {
+-- Functions, by operation, that return the text of a node. A symbol with the field `shown` has this text in a spec. A
+-- table with the field `running` has a number for each token; its class is "query" or "key", the token of a pair whose
+-- number is read.
+local printers = {
   number = function(node) return M.format_number(node.value) end,
   truth = function(node) return tostring(node.value) end,
   symbol = function(node) return node.shown or "x." .. node.name end,
@@ -70,7 +71,7 @@ local leaves = {
 }
 
 -- A lookup in a parameter; the index counts from 0 in the node, and from the parameter's first index in a spec.
-function leaves.lookup(node, names)
+function printers.lookup(node, names)
   local first, index = node.parameter.first or 0, node[1]
   local shift = index.op == "add" and index[2].value or index.op == "sub" and index[2].value and -index[2].value or 0
   local text = first ~= 0 and shift == -first and print_node(index[1], names, 0)
@@ -78,11 +79,11 @@ function leaves.lookup(node, names)
   return ("lookup(x.%s, %s)"):format(node.parameter.name, text)
 end
 
-function leaves.sum(node, names)
+function printers.sum(node, names)
   return ("sum(%d, %s: %s)"):format(node.index.count, name_index(node.index), print_node(node[1], names, 0))
 end
 
-function leaves.bucket(node, names)
+function printers.bucket(node, names)
   local edges = table.concat(lists.map(node.edges, M.format_number), ", ")
   return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
@@ -100,9 +101,9 @@ function print_node(node, names, min_precedence)
   elseif node.op == "neg" then
     precedence = SIGN
     text = "-" .. print_node(node[1], names, SIGN + 1)
-  elseif leaves[node.op] then
+  elseif printers[node.op] then
     precedence = node.op == "number" and node.value < 0 and SIGN or PRIMARY
-    text = leaves[node.op](node, names)
+    text = printers[node.op](node, names)
   else
     precedence = PRIMARY
     local parts = lists.map(node, function(argument) return print_node(argument, names, 0) end)

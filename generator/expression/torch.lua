@@ -13,7 +13,7 @@
 local functions = require("expression.functions")
 local ir = require("expression.ir")
 local lists = require("base.lists")
-local leaf_texts = require("expression.leaves")
+local leaves = require("expression.leaves")
 local text = require("expression.text")
 local walk = require("expression.walk")
 
@@ -46,9 +46,9 @@ local MAX_REPEATED_SIZE = 2   -- operations and leaves of the largest part that 
 local Printer = {}
 Printer.__index = Printer
 
--- The text of a parameter: its place in a dictionary.
+-- The text that reads a parameter from its dictionary.
 function Printer:name_parameter(p)
-  local kind = not p.learned and "constant" or leaf_texts.has_layer(p) and "own" or "shared"
+  local kind = not p.learned and "constant" or leaves.has_layer(p) and "own" or "shared"
   self.uses[kind] = true
   return ("%s[%q]"):format(kind == "constant" and "constants" or kind, p.name)
 end
@@ -71,7 +71,7 @@ end
 
 function printers.parameter(self, node)
   local store = self:name_parameter(node.parameter)
-  return store .. (leaf_texts.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
+  return store .. (leaves.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
 -- The values of a sum's index, as a tensor along a dimension before all others. An earlier line of the body makes this
@@ -89,7 +89,7 @@ end
 function printers.lookup(self, node)
   local store, index = self:name_parameter(node.parameter), node[1]
   local index_text = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
-  if leaf_texts.has_head(node.parameter) then
+  if leaves.has_head(node.parameter) then
     self.uses.head = true
     return ("%s[head, %s]"):format(store, index_text), PRIMARY
   end

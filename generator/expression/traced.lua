@@ -28,7 +28,7 @@ M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }
 
 local MAX_TERMS = 1024 -- terms of a sum
-local MAX_NODES = 2048 -- nodes of a formula in a spec; a single operation may exceed it, up to ir.NODES
+local MAX_NODES = 2048 -- nodes of a formula in a spec; a single operation may exceed it, up to ir.MAX_NODES
 
 -- Refuses a wrong number of arguments. expected: the right number; false: 2 or more.
 local function check_count(word, count, expected)
@@ -38,7 +38,7 @@ local function check_count(word, count, expected)
   end
 end
 
--- The result of the builder, a node or nil and a problem, as a tracing object.
+-- The result of the builder (a node, or nil and a problem) as a tracing object; a problem is raised.
 local function wrap_result(word, node, problem)
   if not node then
     refuse(word, problem.what, problem.expected, problem.hint)
@@ -224,21 +224,21 @@ end
 local OPERATORS = { __add = { "+", "add" }, __sub = { "-", "sub" }, __mul = { "*", "mul" }, __div = { "/", "div" },
   __pow = { "^", "pow" }, __mod = { "%", "mod" } }
 
-local COMPARED = "a traced value is compared"
-local NEGATE = "arithmetic; negate(a) is the opposite of a truth value"
+local COMPARED_MESSAGE = "a traced value is compared"
+local NEGATE_HINT = "arithmetic; negate(a) is the opposite of a truth value"
 
 -- Name of a refused operator's metamethod -> the operator's symbol, the text that is expected instead, and the message,
 -- by default "`symbol` of a traced value".
 local FORBIDDEN = {
-  __lt = { "<", "less(a, b)", COMPARED },
-  __le = { "<=", "less_equal(a, b)", COMPARED },
-  __eq = { "==", "equal(a, b)", COMPARED },
+  __lt = { "<", "less(a, b)", COMPARED_MESSAGE },
+  __le = { "<=", "less_equal(a, b)", COMPARED_MESSAGE },
+  __eq = { "==", "equal(a, b)", COMPARED_MESSAGE },
   __concat = { "..", "arithmetic", "`..` joins texts, and a score is a number" },
   __len = { "#", "x.query_length or x.key_length for the length of a sequence" },
   __band = { "&", "arithmetic; all(a, b) joins truth values" },
   __bor = { "|", "arithmetic; any(a, b) joins truth values" },
-  __bxor = { "~", NEGATE },
-  __bnot = { "~", NEGATE },
+  __bxor = { "~", NEGATE_HINT },
+  __bnot = { "~", NEGATE_HINT },
   __shl = { "<<", "a * 2" },
   __shr = { ">>", "floor(a / 2)" },
 }

@@ -1,4 +1,5 @@
--- Visits a node and all nodes below it, each node once and before the nodes below it.
+-- Visits a node and all nodes below it (its arguments, their arguments, and so on). Each node is visited once, before
+-- the nodes below it.
 --
 -- Input: the root of a formula; visit(node), which returns whether to skip the nodes below this node.
 

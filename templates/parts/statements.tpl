@@ -15,7 +15,7 @@ ${s.indent}store(${s.target}, ${s.value});
 % elseif s.kind == "add" then
 ${s.indent}${s.target} += ${s.value};
 % elseif s.kind == "add_element" then
-${s.indent}${s.target}[${s.place}] += ${s.value};
+${s.indent}${s.target}[${s.full_index}] += ${s.value};
 % elseif s.kind == "add_lanes" then
 ${s.indent}${s.target} += sum_lanes(${s.value});
 % elseif s.kind == "add_at" then

@@ -289,7 +289,7 @@ function TestGraphs.test_long_chains_become_python_in_linear_time()
 end
 
 function TestGraphs.test_gradients_have_a_limit_too()
-  local plan, problem = support.replace_fields({ { ir, "DERIVED", 300 } }, function()
+  local plan, problem = support.replace_fields({ { ir, "MAX_DERIVED_NODES", 300 } }, function()
     return plan_score("local s = x.score for i = 1, 20 do s = s * tanh(s) * x.a end return s")
   end)
   lu.assertNil(plan)

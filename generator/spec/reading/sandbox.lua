@@ -152,7 +152,8 @@ local function make_limiter(budget, limits)
   budget.instructions = budget.instructions - step
   return function()
     local used_memory = collectgarbage("count") - base_memory
-    local may_join = step == 1 and used_memory > 0 and not objects.is_ours -- our code joins none of the text's strings
+    -- Functions of the generator join no strings of the text that runs here.
+    local may_join = step == 1 and used_memory > 0 and not objects.is_in_generator
     budget.instructions = budget.instructions - step - (may_join and used_memory // KIB_PER_INSTRUCTION or 0)
     if budget.instructions < 0 then
       error({ problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
@@ -173,7 +174,7 @@ local function resume(f, argument, hook, mask, step)
   debug.sethook(co, hook, mask, step)
   local string_metatable = debug.getmetatable("")
   debug.setmetatable("", nil)
-  objects.is_ours = false
+  objects.is_in_generator = false
   local ok, value = coroutine.resume(co, argument)
   debug.setmetatable("", string_metatable)
   return ok, value, co

@@ -167,8 +167,8 @@ local function trace(state, entry, entry_parameters)
   elseif kind == "number" or not ir.depends_on(node, state.builder:symbol("score")) then
     return fail("the score does not use x.score", RETURN_TEXT,
       "x.score is the logit of the pair; without it, attention would not depend on the tokens")
-  elseif ir.count_written(node) > ir.WRITTEN then
-    return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
+  elseif ir.count_written(node) > ir.MAX_WRITTEN_SIZE then
+    return fail(("the formula has more than %d operations, written out"):format(ir.MAX_WRITTEN_SIZE), "a smaller one",
       "a part inside a sum counts at every use")
   end
   local value_name = find_bare_value(node)

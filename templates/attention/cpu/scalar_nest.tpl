@@ -1,4 +1,4 @@
-% if nest.block then
+% if nest.has_scope then
 {
     vector ${sum.name}[${sum.extent}] = {{0}}; % for _, sum in ipairs(nest.sums)
     % include("attention/cpu/scalar_loops.tpl", { nest = nest })

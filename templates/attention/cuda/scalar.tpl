@@ -55,7 +55,7 @@ INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_t
 % end
     if (first < ${sum.extent}) ${sum.array}[first] = 0; % for _, sum in ipairs(scalar.cuda.uniform_work)
 % for _, nest in ipairs(scalar.cuda.gradient_nests) do
-% if nest.block and scalar.cuda.gradient_nests[2] then
+% if nest.has_scope and scalar.cuda.gradient_nests[2] then
     {
         % include("attention/cuda/scalar_back.tpl", { nest = nest })
     }

@@ -20,8 +20,8 @@ for (size_t e = first; e < s->pairs; e += stride) { % else
     % include("parts/scalar_heads.tpl")
     % include("parts/statements.tpl", { list = nest.after })
 % for _, part in ipairs(nest.parts) do
-    for (int h = 0; h < ${PREFIX}HEADS; h++) ${part.array}[${part.place}] = ${part.name}[h]; % if part.per_head
-    ${part.array}[${part.place}] = ${part.name}; % else
+    for (int h = 0; h < ${PREFIX}HEADS; h++) ${part.array}[${part.index_text}] = ${part.name}[h]; % if part.per_head
+    ${part.array}[${part.index_text}] = ${part.name}; % else
 % end
 }
 % elseif nest.on_one_thread then
