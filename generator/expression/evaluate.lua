@@ -20,7 +20,7 @@ local truths = {
 
 local compute
 
--- Functions, by operation, for nodes whose value is not a function of the values of all their arguments.
+-- Functions, by operation, for nodes whose value is not computed from the values of all their arguments.
 local special = {}
 
 function special.sum(node, input, values)

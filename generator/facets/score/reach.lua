@@ -58,7 +58,8 @@ end
 local function visit_pairs(index_node, visit)
   local depends_on_distance_alone, only_reached = true, false
   visit_nodes(index_node, only_reached, function(node)
-    depends_on_distance_alone = depends_on_distance_alone and (not node.linear_form or node.linear_form[1] == -node.linear_form[2])
+    local form = node.linear_form
+    depends_on_distance_alone = depends_on_distance_alone and (not form or form[1] == -form[2])
   end)
   for i = 0, depends_on_distance_alone and 0 or TOKENS - 1 do
     for j = depends_on_distance_alone and -FARTHEST or 0, depends_on_distance_alone and FARTHEST or TOKENS - 1 do
