@@ -130,7 +130,7 @@ static void test_cases_cover_every_stored_network(void **state) {
 static question make_stored_question(const lh_vectors_case *stored) {
     return (question){.batch = stored->batch,
                       .distances = stored->sampled_distances,
-                      .mask = lh_parity_all_count,
+                      .mask = lh_parity_full_mask,
                       .logits = stored->logits,
                       .loss = stored->loss / stored->batch.loss_scale};
 }
@@ -168,7 +168,7 @@ static void check_pair(model *m) {
         lh_pairs_case stored;
         lh_pairs_read_case(m->file, m->reference->network, length[i], &stored);
         question q = {.batch = stored.batch,
-                      .mask = lh_parity_all_count,
+                      .mask = lh_parity_full_mask,
                       .logits = stored.logits,
                       .loss = stored.loss / stored.batch.loss_scale};
         lh_device_check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});

@@ -7,7 +7,7 @@ local safetensors = require("base.safetensors")
 local trace_sites = require("lab.study.read.trace_sites")
 
 local first, second = assert(safetensors.open(arg[1])), assert(safetensors.open(arg[2]))
-local name, other_trace, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
+local first_name, second_name, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
 
 local function compute_entropy(row, from, keys)
   local sum = 0
@@ -29,8 +29,8 @@ local function sum_layer(site)
     mixed[i] = (a[i] + b[i]) / 2
   end
   for from = 1, #a, keys do
-    sums.divergence = sums.divergence + compute_entropy(mixed, from,
-      keys) - (compute_entropy(a, from, keys) + compute_entropy(b, from, keys)) / 2
+    local mean_entropy = (compute_entropy(a, from, keys) + compute_entropy(b, from, keys)) / 2
+    sums.divergence = sums.divergence + compute_entropy(mixed, from, keys) - mean_entropy
   end
   return sums
 end
@@ -49,7 +49,7 @@ local line_count = 0
 for line in io.lines(arg[3]) do
   local a, b, step_read, layer, pairs_, cosine, divergence =
     line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
-  if step_read == step and (a == name and b == other_trace or a == other_trace and b == name) then
+  if step_read == step and (a == first_name and b == second_name or a == second_name and b == first_name) then
     local expected = expected_lines[layer]
     assert(pairs_ == "1" and math.abs(cosine - expected[1]) < 1e-6 and math.abs(divergence - expected[2]) < 1e-6,
       ("%s\n  expected: %.9g and %.9g"):format(line, expected[1], expected[2]))

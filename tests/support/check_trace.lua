@@ -188,7 +188,7 @@ function commands.inputs(path)
   end
 end
 
--- Numbers, from 0, of the examples whose answers equal the decoder's targets.
+-- The numbers, from 0, of the examples whose answers equal the decoder's targets, and the number of all examples.
 local function list_exact_examples(file, answers)
   local target, length = read_stream(file, "target")
   local list, number = {}, 0
@@ -206,8 +206,8 @@ end
 
 function commands.exact(path, averaged, answers)
   local examples, mean = read(path), read(averaged)
-  local exact, number = list_exact_examples(examples, answers)
-  assert(mean.meta.exact == ("%d/%d"):format(#exact, number), "exact " .. mean.meta.exact)
+  local exact, example_count = list_exact_examples(examples, answers)
+  assert(mean.meta.exact == ("%d/%d"):format(#exact, example_count), "exact " .. mean.meta.exact)
   for _, name in ipairs(mean.names) do
     local all_examples, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
     for i = 1, #means do

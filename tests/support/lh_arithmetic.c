@@ -6,7 +6,8 @@
 
 #include "lh_test.h"
 
-static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
+static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axis_values,
+                          lh_error *error) {
     lh_full_collection *s = (lh_full_collection *)c;
     if (s->count == s->capacity) {
         s->capacity = 2 * s->capacity + 1024;
@@ -14,13 +15,12 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
         assert_non_null(s->item);
     }
     lh_kept_example *k = &s->item[s->count++];
-    *k = (lh_kept_example){set,
-                           {0},
-                           item->input_length,
-                           item->output_length,
-                           item->greatest_position,
-                           {axes[0], axes[1], axes[2], LH_NO_VALUE}};
-    if (s->frame_axis > 0) k->axes[FRAME] = axes[s->frame_axis];
+    *k = (lh_kept_example){.set = set,
+                           .input_length = item->input_length,
+                           .output_length = item->output_length,
+                           .greatest_position = item->greatest_position,
+                           .axes = {axis_values[0], axis_values[1], axis_values[2], LH_NO_VALUE}};
+    if (s->frame_axis > 0) k->axes[FRAME] = axis_values[s->frame_axis];
     assert_in_range(item->words, 1, 16);
     memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);
     return LH_OK;
@@ -28,19 +28,19 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
 
 static bool is_grouped_by(const lh_collection *c, int axis) {
     const lh_full_collection *s = (const lh_full_collection *)c;
-    return axis == DIGITS || (axis > 0 && axis == s->frame_axis) || (axis == CARRY && s->by_carry);
+    return axis == DIGITS || (axis > 0 && axis == s->frame_axis) || (axis == CARRY && s->requests_carries);
 }
 
 static bool is_requested(const lh_collection *c, int axis, int value) {
     const lh_full_collection *s = (const lh_full_collection *)c;
     if (axis > 0 && axis == s->frame_axis) return value == s->frame[0] || value == s->frame[1];
-    return axis == DIGITS ? value >= s->min_digits && value <= s->max_digits : s->by_carry;
+    return axis == DIGITS ? value >= s->min_digits && value <= s->max_digits : s->requests_carries;
 }
 
 static void progress(lh_collection *c, double share) { assert_true(share >= 0 && share <= 1); }
 
-lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool by_carry) {
-    lh_full_collection s = {.by_carry = by_carry, .min_digits = 1, .max_digits = max_digits};
+lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool requests_carries) {
+    lh_full_collection s = {.requests_carries = requests_carries, .min_digits = 1, .max_digits = max_digits};
     s.c = (lh_collection){.seed = seed,
                           .options = options,
                           .add_item = add_item,
@@ -70,7 +70,12 @@ lh_text lh_write_example(const lh_full_collection *s, const uint16_t *word, int 
     uint8_t mask[MOST_TOKENS];
     memset(mask, 1, sizeof mask);
     input[inputs] = target[outputs] = 0xffff;
-    lh_example example = {inputs, outputs, input, target, mask, s->c.options};
+    lh_example example = {.input_length = inputs,
+                          .output_length = outputs,
+                          .input = input,
+                          .target = target,
+                          .mask = mask,
+                          .options = s->c.options};
     s->c.expand(s->c.seed, word, &example);
     assert_true(input[inputs] == 0xffff && target[outputs] == 0xffff);
     for (int i = 0; i < outputs; i++) assert_int_equal(mask[i], 1);
@@ -108,13 +113,13 @@ int lh_count_digits(int base, uint64_t n) {
     return count;
 }
 
-int lh_find_chain_by_definition(int base, bool product, uint64_t x, uint64_t y, int digits) {
+int lh_find_chain_by_definition(int base, bool is_product, uint64_t x, uint64_t y, int digits) {
     uint64_t low = 1, b = (uint64_t)base;
     int length = 0, max_length = 0;
     for (int i = 0; i < digits; i++, low *= b) {
-        uint64_t in = product ? x % low * y / low : (x % low + y % low) / low;
-        uint64_t digit_sum = product ? x / low % b * y : x / low % b + y / low % b;
-        bool passes = (digit_sum + in) / b > digit_sum / b;
+        uint64_t carry = is_product ? x % low * y / low : (x % low + y % low) / low; /* from the lower places */
+        uint64_t digit_sum = is_product ? x / low % b * y : x / low % b + y / low % b;
+        bool passes = (digit_sum + carry) / b > digit_sum / b;
         length = passes ? length + 1 : digit_sum >= b ? 1 : 0;
         if (length > max_length) max_length = length;
     }

@@ -13,7 +13,7 @@ enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
-/* An example in a collection: the words from which its task expands it, its lengths, its values on the axes. */
+/* An example in a collection: the words from which its task expands it, its lengths, and its values on the axes. */
 typedef struct lh_kept_example {
     lh_set set;
     uint16_t word[16];
@@ -24,7 +24,7 @@ typedef struct lh_kept_example {
 /* A collection that keeps every example of a task. */
 typedef struct lh_full_collection {
     lh_collection c;
-    bool by_carry;              /* also requests numbers for each length of chain of carries */
+    bool requests_carries;      /* also requests numbers for each length of chain of carries */
     int min_digits, max_digits; /* digit counts of the requested numbers */
     int frame_axis;             /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];               /* requested frames */
@@ -34,7 +34,7 @@ typedef struct lh_full_collection {
 
 /* Makes an empty collection that requests 1 to `max_digits` digits; lh_collect_all calls the task; the caller frees
  * `item`. */
-lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool by_carry);
+lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool requests_carries);
 void lh_collect_all(lh_full_collection *s, lh_task_collect *task);
 
 /* The symbol of each token. */
@@ -58,8 +58,9 @@ uint64_t lh_read_reversed(const char *target, int base);
 
 int lh_count_digits(int base, uint64_t n);
 
-/* Returns the length of the longest chain of carries in the lowest `digits` places of x + y or x * y, by definition: a
- * place makes a carry by itself, or because of the incoming carry. */
-int lh_find_chain_by_definition(int base, bool product, uint64_t x, uint64_t y, int digits);
+/* Returns the length of the longest chain of carries in the lowest `digits` places of x + y, or of x * y if is_product,
+ * by definition: a chain begins at a place that makes a carry by itself, and goes on at places whose carry the incoming
+ * carry makes or enlarges. */
+int lh_find_chain_by_definition(int base, bool is_product, uint64_t x, uint64_t y, int digits);
 
 #endif

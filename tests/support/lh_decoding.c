@@ -108,9 +108,9 @@ static void close_decoder(decoder *d) {
     free(d->expected);
 }
 
-/* Decodes `count` tokens at a time and compares the logits with the logits of the pass. ends: after each call the first
- * sequence ends, and the last sequence takes its place. Tokens of later calls are 0 until their call. */
-static void check_decoding(decoder *d, int count, bool ends) {
+/* Decodes `count` tokens at a time and compares the logits with the logits of the pass. ends_early: after each call the
+ * first sequence ends, and the last sequence takes its place. Tokens of later calls are 0 until their call. */
+static void check_decoding(decoder *d, int count, bool ends_early) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *reordered = calloc((size_t)(SEQUENCES * d->length), sizeof *reordered);
     char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->row);
@@ -130,14 +130,15 @@ static void check_decoding(decoder *d, int count, bool ends) {
                            d->expected + (size_t)(sequence_in_row[s] * d->labels + t - first) * d->row, d->row) != 0)
                     fail_msg("%s, %s: logits of token %d of sequence %d differ, %d at a time", d->spec->id,
                              d->program->level, t, sequence_in_row[s], count);
-        if (!ends || block.sequences == 1) continue;
+        if (!ends_early || block.sequences == 1) continue;
         sequence_in_row[0] = sequence_in_row[--block.sequences];
         d->program->decode_move(&d->step, 0, block.sequences, d->memory);
         memcpy(reordered, reordered + block.sequences * d->length, (size_t)d->length * sizeof *reordered);
     }
     lh_sums sums = {0};
-    if (!ends) d->program->score_block(&d->step, &block, &sums);
-    if (!ends && memcmp(&sums, &d->sums, sizeof sums) != 0) fail_msg("%s: sums of the logits differ", d->spec->id);
+    if (!ends_early) d->program->score_block(&d->step, &block, &sums);
+    if (!ends_early && memcmp(&sums, &d->sums, sizeof sums) != 0)
+        fail_msg("%s: sums of the logits differ", d->spec->id);
     free(reordered);
     free(logits);
 }

@@ -4,8 +4,9 @@
 #include "longhand/rng.h"
 #include "lh_test.h"
 
-static const double DIFFERENCE = 2e-7; /* truncation 1e-10, rounding 1e-16 / 1e-5, times about a hundred terms of an
-                                        * objective */
+/* Tolerance for a difference quotient: truncation 1e-10, rounding 1e-16 / 1e-5, times about a hundred terms of an
+ * objective. */
+static const double QUOTIENT_TOLERANCE = 2e-7;
 
 void lh_test_fill_values(uint64_t seed, int count, double *x) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
@@ -27,6 +28,6 @@ void lh_test_check_gradient(double (*objective)(void *), void *context, int coun
         x[i] = original - step;
         double numeric = (upper - objective(context)) / (2 * step);
         x[i] = original;
-        lh_assert_close(&analytic[i], &numeric, 1, DIFFERENCE, DIFFERENCE);
+        lh_assert_close(&analytic[i], &numeric, 1, QUOTIENT_TOLERANCE, QUOTIENT_TOLERANCE);
     }
 }

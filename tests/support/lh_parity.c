@@ -14,7 +14,7 @@ static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53 in pl
 
 const lh_parity_tolerance lh_parity_random_tolerance = {1e-11, 1e-11, 1e-11};
 
-const uint8_t lh_parity_all_count[256] = {[0 ... 255] = 1};
+const uint8_t lh_parity_full_mask[256] = {[0 ... 255] = 1};
 
 const lh_parity_tolerance *lh_parity_get_tolerance(int real_bytes) { return real_bytes == 8 ? &FLOAT64 : &FLOAT32; }
 
@@ -58,7 +58,7 @@ static const lh_tensor *require_tensor(const lh_spec *spec, const char *name) {
 
 bool lh_parity_learns_slopes(const lh_spec *spec) { return find_tensor(spec, "score.slope") != NULL; }
 
-/* Element number `index` of a tensor within the vector of parameters. */
+/* The index, in the vector of parameters, of a tensor's element number `index`. */
 static size_t compute_offset(const lh_tensor *tensor, int columns, int index) {
     return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
 }
@@ -106,8 +106,8 @@ lh_parity_case lh_parity_make_random_case(const lh_spec *spec) {
     return (lh_parity_case){is_scored ? "alibi" : "none", spec};
 }
 
-/* Sets the offset to one limit: no key matches; matches far below, near or above the least divisor; or the first key
- * always matches. */
+/* At these offsets, in their order: no key matches; the sum of the weights is far below, near or above the least
+ * divisor; the first key always matches. */
 void lh_parity_set_limit(lh_ref_model *model, int limit) {
     static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
     int found = 0;
@@ -134,13 +134,13 @@ void lh_parity_load_gradients(const lh_st_file *file, lh_ref_model *model) {
     }
 }
 
-/* A vector of gradients, and marks of the elements that were compared. */
+/* A vector of gradients that is compared tensor by tensor. */
 typedef struct gradient_check {
     const void *gradient;
     int real_bytes;
-    double tolerance,
-        min_scale; /* errors are relative to a tensor's largest element, or to min_scale if it is larger */
-    char *covered;
+    double tolerance; /* relative to a tensor's largest element, or to min_scale if it is larger */
+    double min_scale;
+    char *covered; /* whether an element of the vector has been compared */
 } gradient_check;
 
 static void check_tensor(const gradient_check *c, const lh_tensor *tensor, int columns, int count,
@@ -165,8 +165,10 @@ void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *
         max_gradient = fmax(max_gradient,
                             lh_parity_find_largest((size_t)(expected->rows * expected->columns), expected->gradient));
     }
-    gradient_check c = {gradient, real_bytes, tolerance, max_gradient / 100,
-                        lh_parity_reserve((size_t)spec->parameter_storage)};
+    gradient_check c = {.gradient = gradient,
+                        .real_bytes = real_bytes,
+                        .tolerance = tolerance,
+                        .covered = lh_parity_reserve((size_t)spec->parameter_storage)};
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *expected = &model->tensors[i];
         c.min_scale = expected->rows * expected->columns == 1 ? max_gradient / 30 : max_gradient / 100;
@@ -187,7 +189,7 @@ void lh_parity_check_values(int real_bytes, const void *values, const double *ex
 
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask) {
-    lh_parity_counts out = {0, 0, 0, 0, 0};
+    lh_parity_counts out = {0};
     int classes = spec->classes;
     for (int b = 0; b < batch->sequences; b++) {
         int errors = 0, is_counted = spec->task->loss == LH_LOSS_UNMASKED;

@@ -53,7 +53,7 @@ lh_parity_case lh_parity_make_random_case(const lh_spec *spec);
 /* Writes the model's weights to the spec's vector of parameters. */
 void lh_parity_write_parameters(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
 
-/* Sets geometric attention's offset in all layers to extreme value number `limit`, from 0. */
+/* Sets geometric attention's offset in all layers to extreme value number `limit`; limits are numbered from 0. */
 enum { LH_PARITY_LIMITS = 5 };
 void lh_parity_set_limit(lh_ref_model *model, int limit);
 
@@ -125,6 +125,6 @@ double lh_parity_run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_
                           double *logits, int classes);
 
 /* The mask of a batch whose labels all count. */
-extern const uint8_t lh_parity_all_count[256];
+extern const uint8_t lh_parity_full_mask[256];
 
 #endif

@@ -72,10 +72,11 @@ lh_run_result lh_run_expect(const lh_spec *spec, const char *directory, int code
 }
 
 void lh_assert_same_file(const char *directory, const char *a, const char *b) {
-    size_t x, y;
-    char *first = lh_test_read(lh_test_path(directory, a), &x), *second = lh_test_read(lh_test_path(directory, b), &y);
-    assert_int_equal(x, y);
-    assert_memory_equal(first, second, x);
+    size_t first_bytes, second_bytes;
+    char *first = lh_test_read(lh_test_path(directory, a), &first_bytes);
+    char *second = lh_test_read(lh_test_path(directory, b), &second_bytes);
+    assert_int_equal(first_bytes, second_bytes);
+    assert_memory_equal(first, second, first_bytes);
     free(first);
     free(second);
 }
@@ -87,18 +88,19 @@ static void drop_times(json_t *line) {
 
 void lh_assert_same_lines(const char *directory, const char *a, const char *b) {
     size_t bytes;
-    char *first = lh_test_read(lh_test_path(directory, a), &bytes), *x = first;
-    char *second = lh_test_read(lh_test_path(directory, b), &bytes), *y = second;
-    while (x && y) {
-        json_t *p = json_loads(strsep(&x, "\n"), 0, NULL), *q = json_loads(strsep(&y, "\n"), 0, NULL);
-        drop_times(p);
-        drop_times(q);
-        assert_int_equal(!p, !q);
-        assert_true(!p || json_equal(p, q));
-        json_decref(p);
-        json_decref(q);
+    char *first = lh_test_read(lh_test_path(directory, a), &bytes), *first_rest = first;
+    char *second = lh_test_read(lh_test_path(directory, b), &bytes), *second_rest = second;
+    while (first_rest && second_rest) {
+        json_t *x = json_loads(strsep(&first_rest, "\n"), 0, NULL);
+        json_t *y = json_loads(strsep(&second_rest, "\n"), 0, NULL);
+        drop_times(x);
+        drop_times(y);
+        assert_int_equal(!x, !y);
+        assert_true(!x || json_equal(x, y));
+        json_decref(x);
+        json_decref(y);
     }
-    assert_true(!x && !y);
+    assert_true(!first_rest && !second_rest);
     free(first);
     free(second);
 }

@@ -19,7 +19,12 @@ void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t in
     result->outputs = task->outputs(n);
     memset(result->mask, 1, sizeof result->mask);
     result->input[result->inputs] = result->target[result->outputs] = GUARD;
-    lh_example example = {result->inputs, result->outputs, result->input, result->target, result->mask, task->options};
+    lh_example example = {.input_length = result->inputs,
+                          .output_length = result->outputs,
+                          .input = result->input,
+                          .target = result->target,
+                          .mask = result->mask,
+                          .options = task->options};
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     task->sample(&rng, n, &example);
     assert_int_equal(result->input[result->inputs], GUARD);
@@ -60,10 +65,10 @@ void lh_check_worked_example(const lh_task_case *task, const char *input, const 
     assert_int_equal(example.outputs, task->outputs(example.n));
     assert_true(task->rule(&example));
     for (int i = 0; i < example.outputs; i++) {
-        uint16_t right = example.target[i];
-        example.target[i] = (uint16_t)((right + 1) % task->classes);
+        uint16_t right_token = example.target[i];
+        example.target[i] = (uint16_t)((right_token + 1) % task->classes);
         assert_false(task->rule(&example));
-        example.target[i] = right;
+        example.target[i] = right_token;
     }
     example.counted--;
     assert_false(task->rule(&example));
@@ -134,9 +139,8 @@ lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int firs
 }
 
 void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error) {
-    const char *example_range = getenv("LH_TASK_EXAMPLES");
-    lh_score actual =
-        lh_score_guess(task, guess, 41, 500, example_range ? 1 : step, example_range ? atoi(example_range) : EXAMPLES);
+    const char *examples = getenv("LH_TASK_EXAMPLES");
+    lh_score actual = lh_score_guess(task, guess, 41, 500, examples ? 1 : step, examples ? atoi(examples) : EXAMPLES);
     if (fabs(actual.mean - expected) > 4 * actual.error + own_error)
         fail_msg("score %.3f with standard error %.3f, expected %.2f", actual.mean, actual.error, expected);
 }

@@ -60,10 +60,11 @@ int lh_guess_1(const lh_task_case *task, const lh_drawn_example *example);
 int lh_guess_most_frequent(const lh_task_case *task,
                            const lh_drawn_example *example); /* the most frequent of the first `classes` symbols */
 
-/* The mean over lengths of the pooled accuracy, in percent, and its standard error. */
+/* The mean over lengths of the accuracy over a length's examples, in percent, and its standard error. */
 typedef struct lh_score {
     double mean, error;
 } lh_score;
+/* Computes the score of a guess at every `step`th length from `first` to `last`. */
 lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
 
 /* Checks the score over lengths 41..500, at every `step`th, against a published or derived number: within four

@@ -26,7 +26,7 @@ void lh_test_assert_close_float(const float *actual, const float *expected, size
 /* Fails unless the call returns LH_OK; reports the error's text. */
 #define lh_assert_ok(call, error) lh_test_assert_ok((call), (error), __FILE__, __LINE__)
 
-/* Fails unless the call returns the given status and the error's text contains part. */
+/* Fails unless the call returns the given status and the error's text contains expected_text. */
 #define lh_assert_error(call, status, error, expected_text) \
     lh_test_assert_error((call), (status), (error), (expected_text), __FILE__, __LINE__)
 

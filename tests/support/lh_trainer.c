@@ -43,9 +43,9 @@ void lh_trainer_close(lh_trainer *t) {
 
 void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences, void *logits) {
     int block_limit = t->program->block_sequences(t->step.shape.length);
-    bool train = t->step.mode == LH_MODE_TRAIN;
+    bool is_training = t->step.mode == LH_MODE_TRAIN;
     if (max_sequences > block_limit) max_sequences = block_limit;
-    if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
+    if (is_training && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
     for (int first = 0; first < batch->sequences; first += max_sequences) {
         int labels = first * batch->labels, count = batch->sequences - first;
         lh_cpu_block block = {.sequences = count < max_sequences ? count : max_sequences,
@@ -57,7 +57,7 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
                               .mask = mask + labels,
                               .place = batch->place ? batch->place + labels : NULL,
                               .loss_scale = batch->loss_scale};
-        if (train) {
+        if (is_training) {
             t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
         } else {
             lh_sums sequence_sums[LH_PARITY_SEQUENCES];
@@ -68,13 +68,14 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
                 t->uncertainty += sequence_sums[s].uncertainty;
         }
     }
-    if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
+    if (is_training && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
 }
 
 lh_draw lh_trainer_make_draw(lh_mode mode) {
     lh_key key = lh_key_of_seed(11);
-    return mode == LH_MODE_TRAIN ? (lh_draw){key, 77, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
-                                 : (lh_draw){key, 77, LH_PARITY_DRAW, LH_DOMAIN_EVAL, 0};
+    if (mode == LH_MODE_TRAIN)
+        return (lh_draw){.key = key, .step = 77, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
+    return (lh_draw){.key = key, .step = 77, .example = LH_PARITY_DRAW, .domain = LH_DOMAIN_EVAL};
 }
 
 lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch,

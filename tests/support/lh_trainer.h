@@ -13,10 +13,10 @@ typedef struct lh_trainer {
     void *parameters, *tables, *workspace, *gradient;
     const int32_t *positions; /* [sequences][tokens] positions that depend on tokens; NULL: there are none */
     lh_sums sums;
-    double uncertainty; /* evaluation: that of single sequences, summed */
+    double uncertainty; /* evaluation: the sum of the blocks' sequence_sums; sums.uncertainty: of all labels at once */
 } lh_trainer;
 
-/* Opens a trainer, which lh_trainer_close frees. drawn: distances, if the encoding samples them. */
+/* Opens a trainer, which lh_trainer_close frees. distances: sampled distances, if the encoding samples them. */
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
                            const lh_ref_batch *batch, const int32_t *distances, lh_mode mode);
 void lh_trainer_close(lh_trainer *t);

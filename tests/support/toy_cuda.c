@@ -28,7 +28,7 @@ static size_t shared_bytes(const lh_shape *max_shape) { return (size_t)max_shape
         for (int i = 0; i < max_lengths[0] + max_lengths[1]; i++) \
             t[1 + i] = i < max_lengths[0] ? (real)0.5 : (real)0.25; \
     } \
-    static size_t partial_bytes_##real(const lh_shape *max_lengths) { return TOY_STORAGE * sizeof(real); } \
+    static size_t partial_bytes_##real(const lh_shape *max_shape) { return TOY_STORAGE * sizeof(real); } \
     static size_t workspace_bytes_##real(const lh_shape *shape, lh_mode mode) { \
         return (size_t)shape->sequences * TOY_WIDTH * sizeof(real); \
     }

@@ -7,7 +7,8 @@
 
 #include "base/safetensors.h"
 
-const lh_run_facts toy_facts = {"x86-64-v3", "gcc 12.2.0", 10, UINT64_MAX, 3e-4, ""};
+const lh_run_facts toy_facts = {
+    .level = "x86-64-v3", .compiler = "gcc 12.2.0", .step = 10, .seed = UINT64_MAX, .learning_rate = 3e-4};
 
 static bool covers(const lh_tensor *tensor, int64_t index) {
     int64_t rows = tensor->rank == 2 ? tensor->shape[0] : 1, columns = tensor->shape[tensor->rank - 1];
@@ -25,7 +26,7 @@ static bool is_covered(int64_t index, bool is_learned) {
 toy_state *toy_make_state(void) {
     toy_state *v = calloc(1, sizeof *v);
     assert_non_null(v);
-    v->state = (lh_state){4, v->values[0], {v->values[1], v->values[2]}};
+    v->state = (lh_state){.real_bytes = 4, .parameters = v->values[0], .optimizer = {v->values[1], v->values[2]}};
     return v;
 }
 

@@ -26,7 +26,7 @@ static int64_t add_steps(lh_alarm *alarm, int count, int64_t step, lh_step_metri
     return 0;
 }
 
-static void test_alarm_healthy_run_silent(void **state) {
+static void test_alarm_is_silent_in_a_healthy_run(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     for (int i = 1; i <= 2000; i++) {
@@ -35,7 +35,7 @@ static void test_alarm_healthy_run_silent(void **state) {
     }
 }
 
-static void test_alarm_gradient_1000_times_the_usual_after_100_steps_reported(void **state) {
+static void test_alarm_reports_a_gradient_1000_times_the_usual_after_100_steps(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(add_steps(&alarm, 99, 1, make_step(1, 0.5)), 0);
@@ -51,7 +51,7 @@ static void test_alarm_gradient_1000_times_the_usual_after_100_steps_reported(vo
 }
 
 /* A fitted model has tiny gradients: a gradient norm below the clipping norm is not an alarm. */
-static void test_alarm_gradient_below_the_clipping_norm_silent(void **state) {
+static void test_alarm_is_silent_at_a_gradient_below_the_clipping_norm(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     assert_int_equal(add_steps(&alarm, 200, 1, make_step(0.1, 1e-6)), 0);
@@ -59,7 +59,7 @@ static void test_alarm_gradient_below_the_clipping_norm_silent(void **state) {
     assert_int_equal(add_steps(&alarm, 1, 202, make_step(0.1, 1.0)), 202);
 }
 
-static void test_alarm_update_above_half_of_the_parameters_reported(void **state) {
+static void test_alarm_reports_an_update_above_half_of_the_parameters(void **state) {
     lh_alarm alarm;
     lh_step_metrics metrics = make_step(1, 0.5);
     lh_alarm_open(&alarm, &lh_toy_spec);
@@ -70,7 +70,7 @@ static void test_alarm_update_above_half_of_the_parameters_reported(void **state
     assert_int_equal(alarm.kind, LH_ALARM_UPDATE);
 }
 
-static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **state) {
+static void test_alarm_reports_a_loss_above_twice_guessing_for_200_steps(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     double high_loss = 2.0 * log(5.0) + 0.01;
@@ -109,11 +109,11 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alarm_healthy_run_silent),
-        cmocka_unit_test(test_alarm_gradient_1000_times_the_usual_after_100_steps_reported),
-        cmocka_unit_test(test_alarm_gradient_below_the_clipping_norm_silent),
-        cmocka_unit_test(test_alarm_update_above_half_of_the_parameters_reported),
-        cmocka_unit_test(test_alarm_loss_above_twice_guessing_for_200_steps_reported),
+        cmocka_unit_test(test_alarm_is_silent_in_a_healthy_run),
+        cmocka_unit_test(test_alarm_reports_a_gradient_1000_times_the_usual_after_100_steps),
+        cmocka_unit_test(test_alarm_is_silent_at_a_gradient_below_the_clipping_norm),
+        cmocka_unit_test(test_alarm_reports_an_update_above_half_of_the_parameters),
+        cmocka_unit_test(test_alarm_reports_a_loss_above_twice_guessing_for_200_steps),
         cmocka_unit_test(test_alarm_message_names_tensors_and_checkpoint),
     };
     return cmocka_run_group_tests_name("alarm", tests, NULL, NULL);

@@ -16,7 +16,7 @@ typedef struct worked_example {
     const char *input, *target;
 } worked_example;
 
-static void test_worked_examples_of_the_paper(void **state) {
+static void test_worked_examples_are_those_of_the_paper(void **state) {
     static const worked_example cases[] = {
         {lh_task_successor, {10, 6, 64, 8}, 1999, 0, "$001999&", "000200&"},
         {lh_task_addition, {10, 4, 0, 0, 64, 8}, 123, 748, "$0123+0748&", "1780&"},
@@ -57,24 +57,26 @@ static bool is_training_pair(const lh_full_collection *s, const uint64_t *pair, 
     return false;
 }
 
-static void check_all(const lh_full_collection *s, bool product, int base, int width, int places) {
+/* Checks all examples of sums or products and their values on the axes. width: digits of the first operand's frame, and
+ * of a sum's second; places: digits of a target. */
+static void check_all(const lh_full_collection *s, bool is_product, int base, int width, int places) {
     uint64_t *pair = calloc((size_t)s->count, sizeof *pair);
     int checked_count = 0;
     for (int i = 0; i < s->count; i++) {
         const lh_kept_example *k = &s->item[i];
         lh_text text = lh_write_kept_example(s, k);
-        int second = product ? 1 : width;
+        int second_width = is_product ? 1 : width;
         uint64_t x = lh_read_digits(text.input, 1, 1 + width, base);
-        uint64_t y = lh_read_digits(text.input, 2 + width, 2 + width + second, base);
-        assert_int_equal(text.input[1 + width], product ? '*' : '+');
+        uint64_t y = lh_read_digits(text.input, 2 + width, 2 + width + second_width, base);
+        assert_int_equal(text.input[1 + width], is_product ? '*' : '+');
         assert_int_equal(strlen(text.target), places + 1);
-        assert_int_equal(lh_read_reversed(text.target, base), product ? x * y : x + y);
+        assert_int_equal(lh_read_reversed(text.target, base), is_product ? x * y : x + y);
         pair[i] = join_pair(x, y);
-        int digits = lh_count_digits(base, !product && y > x ? y : x);
+        int digits = lh_count_digits(base, !is_product && y > x ? y : x);
         assert_int_equal(k->axes[DIGITS], digits);
-        if (k->set == LH_SET_TEST && !product) assert_int_equal(lh_count_digits(base, x < y ? x : y), digits);
+        if (k->set == LH_SET_TEST && !is_product) assert_int_equal(lh_count_digits(base, x < y ? x : y), digits);
         bool has_chain = k->axes[CARRY] != LH_NO_VALUE;
-        if (has_chain) assert_int_equal(k->axes[CARRY], lh_find_chain_by_definition(base, product, x, y, digits));
+        if (has_chain) assert_int_equal(k->axes[CARRY], lh_find_chain_by_definition(base, is_product, x, y, digits));
         if (k->set != LH_SET_TEST) assert_true(has_chain);
         if (k->set == LH_SET_TRAIN) assert_int_equal(k->axes[TRAINED], LH_NO_VALUE);
         else if (digits < 4 && checked_count++ < 3000)
@@ -84,8 +86,9 @@ static void check_all(const lh_full_collection *s, bool product, int base, int w
     free(pair);
 }
 
-/* Each pair of digits and chain has equally many examples, in addition to the uniform examples. */
-static void check_counts(const lh_full_collection *s, int max_digits, int per_digits) {
+/* Each pair of digits and chain has equally many examples, in addition to the uniform examples, of which each number of
+ * digits has at most max_uniform. */
+static void check_counts(const lh_full_collection *s, int max_digits, int max_uniform) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)
         if (s->item[i].set == LH_SET_TEST) {
@@ -94,7 +97,7 @@ static void check_counts(const lh_full_collection *s, int max_digits, int per_di
             else cell[axes[DIGITS]][axes[CARRY]]++;
         }
     for (int digits = 1; digits <= max_digits; digits++) {
-        assert_in_range(uniform[digits], 1, per_digits);
+        assert_in_range(uniform[digits], 1, max_uniform);
         for (int chain = 0; chain <= digits; chain++) assert_int_equal(cell[digits][chain], 500);
     }
     assert_int_equal(s->c.exclusive_axes[LH_SET_TEST], 1u << CARRY);
@@ -149,28 +152,28 @@ static void test_successor_has_chains_of_trailing_digits(void **state) {
 
 static void test_permutation_is_split_seven_to_one(void **state) {
     const int options[] = {16, 0, 4096, 8};
-    uint8_t count[4096] = {0};
-    int sets[LH_SETS] = {0};
-    uint16_t first[2];
+    uint8_t set_of_number[4096]; /* 1 + the set that has the number; 0: none yet */
+    int set_count[LH_SETS];
+    uint16_t first[2]; /* by seed: the first training number */
     for (uint64_t seed = 0; seed < 2; seed++) {
         lh_full_collection s = lh_make_full_collection(options, seed, 14, false); /* up to 14 digits, no chains */
-        memset(count, 0, sizeof count);
-        memset(sets, 0, sizeof sets);
+        memset(set_of_number, 0, sizeof set_of_number);
+        memset(set_count, 0, sizeof set_count);
         lh_collect_all(&s, lh_task_parity);
         for (int i = 0; i < s.count; i++) {
             uint64_t n = lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 17, 2);
-            sets[s.item[i].set]++;
+            set_count[s.item[i].set]++;
             if (s.item[i].set == LH_SET_TEST) {
-                assert_int_equal(s.item[i].axes[1], n < 4096 && count[n] == 1 + LH_SET_TRAIN);
+                assert_int_equal(s.item[i].axes[1], n < 4096 && set_of_number[n] == 1 + LH_SET_TRAIN);
                 continue;
             }
             assert_in_range(n, 0, 4095);
-            assert_int_equal(count[n], 0);
-            count[n] = (uint8_t)(1 + s.item[i].set);
+            assert_int_equal(set_of_number[n], 0);
+            set_of_number[n] = (uint8_t)(1 + s.item[i].set);
         }
-        assert_int_equal(sets[LH_SET_TRAIN], 3584);
-        assert_int_equal(sets[LH_SET_VALIDATION], 512);
-        assert_int_equal(sets[LH_SET_TEST], (1 << 14) - 1); /* all numbers of 1 to 14 bits */
+        assert_int_equal(set_count[LH_SET_TRAIN], 3584);
+        assert_int_equal(set_count[LH_SET_VALIDATION], 512);
+        assert_int_equal(set_count[LH_SET_TEST], (1 << 14) - 1); /* all numbers of 1 to 14 bits */
         first[seed] = s.item[0].word[1];
         free(s.item);
     }
@@ -180,7 +183,7 @@ static void test_permutation_is_split_seven_to_one(void **state) {
 /* Operands of validation pairs and of training pairs come from different parts of the permuted numbers. */
 static void test_pairs_stay_within_their_part(void **state) {
     const int options[] = {10, 8, 0, 0, 4096, 4};
-    uint8_t sets[4096] = {0};
+    uint8_t sets[4096] = {0};                                             /* by number: bits of the sets that use it */
     lh_full_collection s = lh_make_full_collection(options, 1, 1, false); /* seed 1, one digit */
     lh_collect_all(&s, lh_task_addition);
     int counts[LH_SETS] = {0};
@@ -228,18 +231,18 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
 
 static void test_tested_digits_are_those_of_the_paper(void **state) {
     const int options[] = {10, 61, 64, 8};
-    int counts[8] = {0}, digit_counts[100] = {0};
+    int counts[8] = {0}, number_counts[100] = {0};
     lh_full_collection s = lh_make_full_collection(options, 3, 6, false); /* seed 3, up to 6 digits */
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST) {
             counts[s.item[i].axes[DIGITS]]++;
             if (s.item[i].axes[DIGITS] <= 2)
-                digit_counts[lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 62, 10)]++;
+                number_counts[lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 62, 10)]++;
         }
     const int expected[8] = {0, 9, 90, 900, 9000, 10000, 10000, 0};
     assert_memory_equal(counts, expected, sizeof expected);
-    for (int n = 1; n < 100; n++) assert_int_equal(digit_counts[n], 1);
+    for (int n = 1; n < 100; n++) assert_int_equal(number_counts[n], 1);
     free(s.item);
 }
 
@@ -283,7 +286,7 @@ static void test_numbers_fill_the_widest_frame(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_worked_examples_of_the_paper),
+        cmocka_unit_test(test_worked_examples_are_those_of_the_paper),
         cmocka_unit_test(test_sums_and_products_are_right),
         cmocka_unit_test(test_successor_has_chains_of_trailing_digits),
         cmocka_unit_test(test_permutation_is_split_seven_to_one),

@@ -5,24 +5,24 @@
 #include "lh_arithmetic.h"
 #include "lh_test.h"
 
-/* Converts an input and a target to another frame, by removing or adding zeros. */
-static lh_text write_in_frame(const lh_text *unframed, int from, int width) {
+/* Converts an input and a target from a frame of old_width places to another, by removing or adding zeros. */
+static lh_text write_in_frame(const lh_text *text, int old_width, int width) {
     lh_text out;
-    const char sign = unframed->input[1 + from];
-    int digits = width < from ? width : from;
+    const char sign = text->input[1 + old_width];
+    int digits = width < old_width ? width : old_width;
     char *cursor = out.input;
     *cursor++ = '$';
     for (int operand = 0; operand < (sign == '+' ? 2 : 1); operand++) {
         if (operand > 0) *cursor++ = '+';
         for (int i = 0; i < width; i++)
-            *cursor++ = i < width - digits ? '0' : unframed->input[1 + operand * (from + 1) + from - width + i];
+            *cursor++ = i < width - digits ? '0' : text->input[1 + operand * (old_width + 1) + old_width - width + i];
     }
     if (sign == '*') { /* a product's single digit has no frame */
-        memcpy(cursor, unframed->input + 1 + from, 2);
+        memcpy(cursor, text->input + 1 + old_width, 2);
         cursor += 2;
     }
     memcpy(cursor, "&", 2);
-    for (int i = 0; i < width; i++) out.target[i] = i < from ? unframed->target[i] : '0';
+    for (int i = 0; i < width; i++) out.target[i] = i < old_width ? text->target[i] : '0';
     memcpy(out.target + width, "&", 2);
     return out;
 }
@@ -43,8 +43,8 @@ static void check_frames(lh_full_collection *s, lh_task_collect *task, int own_w
             if (width < k->axes[DIGITS] + 1) continue;
             while (s->item[count + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
             const lh_kept_example *framed = &s->item[count + cursor[f]++];
-            lh_text unframed = lh_write_kept_example(s, k), actual = lh_write_kept_example(s, framed),
-                    expected = write_in_frame(&unframed, own_width, width);
+            lh_text in_training_frame = lh_write_kept_example(s, k), actual = lh_write_kept_example(s, framed),
+                    expected = write_in_frame(&in_training_frame, own_width, width);
             assert_string_equal(actual.input, expected.input);
             assert_string_equal(actual.target, expected.target);
             assert_int_equal(framed->axes[DIGITS], k->axes[DIGITS]);
@@ -120,7 +120,7 @@ static void test_frames_have_chains_of_their_own(void **state) {
     free(s.item);
 }
 
-static void test_narrow_frame_is_refused(void **state) {
+static void test_frames_that_are_too_narrow_or_too_wide_are_refused(void **state) {
     const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, too_wide[] = {10, 200, 64, 8};
     lh_error error;
     lh_full_collection s = lh_make_full_collection(options, 0, 1, false); /* seed 0, one digit */
@@ -139,7 +139,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_hold_the_same_numbers),
         cmocka_unit_test(test_frames_have_chains_of_their_own),
-        cmocka_unit_test(test_narrow_frame_is_refused),
+        cmocka_unit_test(test_frames_that_are_too_narrow_or_too_wide_are_refused),
     };
     return cmocka_run_group_tests_name("arithmetic frames", tests, NULL, NULL);
 }

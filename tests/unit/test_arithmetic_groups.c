@@ -38,9 +38,11 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
  * groups of their own, and groups beyond the training numbers are marked. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
-    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}}; /* values 1 to 3 */
-    /* digits: values 1 to 3; carry: all values */
-    const lh_by two_axes = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
+    const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 3, .step = 1}}}};
+
+    const lh_by two_axes = {
+        .count = 2,
+        .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 3, .step = 1}}, {.axis = CARRY, .all = true}}};
     fixture f;
     lh_corpus c;
     make_spec(&f, options, digits);
@@ -88,12 +90,12 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
 static void test_groups_have_carries_in_frames(void **state) {
     static const int32_t wide[] = {12};
     const int options[] = {10, 9, 64, 8};
-    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}}; /* values 1 to 3 */
+    const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 3, .step = 1}}}};
     lh_by by = digits;
     by.axes[1].axis = CARRY;
     by.axes[1].all = true;
     by.axes[2].axis = FRAME;
-    by.axes[2].values = (lh_lengths){wide, 1, 0, 0, 0};
+    by.axes[2].values = (lh_lengths){.list = wide, .count = 1};
     fixture f;
     lh_corpus c;
     lh_error error;
@@ -126,7 +128,9 @@ static void test_groups_have_carries_in_frames(void **state) {
  * The order of the training split does not depend on the number of its shape, so it does not change. */
 static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     const int options[] = {10, 9, 64, 8};
-    const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};
+    const lh_by by = {.count = 2,
+                      .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 2, .step = 1}},
+                               {.axis = FRAME, .values = {.first = 4, .last = 6, .step = 1}}}};
     fixture f;
     lh_corpus c;
     int shapes = 0;

@@ -5,7 +5,7 @@
 #include "lh_arithmetic.h"
 #include "lh_test.h"
 
-enum { TASKS = LH_NO_VALUE }; /* a value of lh_literal.frame: the task's own frame */
+enum { TASK_FRAME = LH_NO_VALUE }; /* a value of lh_literal.frame: the task's own frame */
 lh_task_solve lh_solve_successor, lh_solve_addition, lh_solve_multiplication, lh_solve_parity;
 
 static lh_status solve(lh_task_solve *task, const int *options, const char *text, int frame, lh_text *out,
@@ -16,7 +16,8 @@ static lh_status solve(lh_task_solve *task, const int *options, const char *text
     uint8_t mask[LH_MAX_PLACES + 1];
     for (size_t i = 0; i < strlen(text); i++)
         token[i] = (uint16_t)(strchr(lh_arithmetic_symbols, text[i]) - lh_arithmetic_symbols);
-    lh_literal literal = {token, (int)strlen(text), names, options, frame};
+    lh_literal literal = {
+        .token = token, .count = (int)strlen(text), .symbol = names, .options = options, .frame = frame};
     lh_example example = {.options = options};
     lh_status status = task(&literal, &example, error);
     if (status != LH_OK) return status;
@@ -35,18 +36,18 @@ static void test_literals_are_padded_and_solved(void **state) {
         int options[8], frame;
         const char *text, *input, *target;
     } cases[] = {
-        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "1999", "$001999&", "000200&"},
-        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "$001999&", "$001999&", "000200&"},
-        {lh_solve_successor, {10, 6, 64, 8}, TASKS, "0000000001999", "$001999&", "000200&"}, /* leading zeros */
+        {lh_solve_successor, {10, 6, 64, 8}, TASK_FRAME, "1999", "$001999&", "000200&"},
+        {lh_solve_successor, {10, 6, 64, 8}, TASK_FRAME, "$001999&", "$001999&", "000200&"},
+        {lh_solve_successor, {10, 6, 64, 8}, TASK_FRAME, "0000000001999", "$001999&", "000200&"}, /* leading zeros */
         {lh_solve_successor, {10, 6, 64, 8}, 0, "001999", "$01999&", "00020&"},
         {lh_solve_successor, {10, 6, 64, 8}, 9, "0", "$000000000&", "100000000&"},
-        {lh_solve_successor, {36, 4, 64, 8}, TASKS, "ZZ", "$00ZZ&", "0010&"},
-        {lh_solve_addition, {10, 4, 0, 0, 64, 8}, TASKS, "123+48", "$0123+0048&", "1710&"},
-        {lh_solve_addition, {10, 4, 1, 0, 64, 8}, TASKS, "123+748", "$+00172438&", "1780&"},
+        {lh_solve_successor, {36, 4, 64, 8}, TASK_FRAME, "ZZ", "$00ZZ&", "0010&"},
+        {lh_solve_addition, {10, 4, 0, 0, 64, 8}, TASK_FRAME, "123+48", "$0123+0048&", "1710&"},
+        {lh_solve_addition, {10, 4, 1, 0, 64, 8}, TASK_FRAME, "123+748", "$+00172438&", "1780&"},
         {lh_solve_addition, {10, 61, 0, 0, 64, 8}, 0, "9+0010", "$009+010&", "910&"},
-        {lh_solve_multiplication, {10, 4, 2, 0, 0, 64, 8}, TASKS, "99*9", "$0099*9&", "198000&"},
-        {lh_solve_multiplication, {10, 4, 0, 1, 0, 64, 8}, TASKS, "123*06", "$*06162636&", "8370&"},
-        {lh_solve_parity, {8, 0, 64, 8}, TASKS, "101101", "$00101101&", "11011000&"},
+        {lh_solve_multiplication, {10, 4, 2, 0, 0, 64, 8}, TASK_FRAME, "99*9", "$0099*9&", "198000&"},
+        {lh_solve_multiplication, {10, 4, 0, 1, 0, 64, 8}, TASK_FRAME, "123*06", "$*06162636&", "8370&"},
+        {lh_solve_parity, {8, 0, 64, 8}, TASK_FRAME, "101101", "$00101101&", "11011000&"},
         {lh_solve_parity, {8, 1, 64, 8}, 0, "101101", "$101101&", "0&"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -59,19 +60,19 @@ static void test_literals_are_padded_and_solved(void **state) {
 }
 
 static void test_literals_fill_the_widest_frame(void **state) {
-    enum { DIGITS_THERE = LH_MAX_PLACES - 1 };
+    enum { MAX_DIGITS = LH_MAX_PLACES - 1 };
     static const int options[] = {10, 6, 64, 8};
-    static uint16_t token[DIGITS_THERE], input[LH_MAX_PLACES + 2], target[LH_MAX_PLACES + 1];
+    static uint16_t token[MAX_DIGITS], input[LH_MAX_PLACES + 2], target[LH_MAX_PLACES + 1];
     const int frames[] = {0, LH_MAX_PLACES};
-    for (int i = 0; i < DIGITS_THERE; i++) token[i] = 9;
+    for (int i = 0; i < MAX_DIGITS; i++) token[i] = 9;
     for (int i = 0; i < 2; i++) {
         lh_error error;
-        lh_literal literal = {token, DIGITS_THERE, NULL, options, frames[i]};
+        lh_literal literal = {.token = token, .count = MAX_DIGITS, .options = options, .frame = frames[i]};
         lh_example example = {.options = options, .input = input, .target = target};
         lh_assert_ok(lh_solve_successor(&literal, &example, &error), &error);
         assert_int_equal(example.input_length, LH_MAX_PLACES + 2);
         assert_int_equal(example.output_length, LH_MAX_PLACES + 1);
-        assert_true(input[1] == 0 && input[2] == 9 && target[DIGITS_THERE - 1] == 0 && target[DIGITS_THERE] == 1);
+        assert_true(input[1] == 0 && input[2] == 9 && target[MAX_DIGITS - 1] == 0 && target[MAX_DIGITS] == 1);
     }
 }
 
@@ -91,24 +92,24 @@ static void test_invalid_literals_are_refused(void **state) {
         {lh_solve_addition, add, 1000000, "1+2", "addition: a frame of 1000000 places\n  expected: 0 to 4096"},
         {lh_solve_successor, next, 0, NULL,
          "a number of 4096 digits, which needs a frame of 4097 places\n  expected: at most 4096"},
-        {lh_solve_successor, next, TASKS, NULL, "which needs a frame of 4097 places\n  expected: at most 4096"},
-        {lh_solve_parity, bits, TASKS, NULL,
+        {lh_solve_successor, next, TASK_FRAME, NULL, "which needs a frame of 4097 places\n  expected: at most 4096"},
+        {lh_solve_parity, bits, TASK_FRAME, NULL,
          "a frame of 8 places holds at most 8\n  expected: a frame of at least 4096"},
-        {lh_solve_successor, next, TASKS, "12+3", "successor: symbol 3 is '+'\n  expected: a number in base 10"},
-        {lh_solve_successor, next, TASKS, "$&", "successor: a number is missing"},
-        {lh_solve_successor, next, TASKS, "$12&4", "successor: symbol 4 is '&'"},
-        {lh_solve_successor, next, TASKS, "1999999",
+        {lh_solve_successor, next, TASK_FRAME, "12+3", "successor: symbol 3 is '+'\n  expected: a number in base 10"},
+        {lh_solve_successor, next, TASK_FRAME, "$&", "successor: a number is missing"},
+        {lh_solve_successor, next, TASK_FRAME, "$12&4", "successor: symbol 4 is '&'"},
+        {lh_solve_successor, next, TASK_FRAME, "1999999",
          "a number of 7 digits, but a frame of 6 places holds at most 5\n"
          "  expected: a frame of at least 8"},
         {lh_solve_successor, next, 4, "1999", "a frame of 4 places holds at most 3\n  expected: a frame of at least 5"},
-        {lh_solve_addition, add, TASKS, "12", "addition: a number is missing\n  expected: two numbers with +"},
-        {lh_solve_addition, add, TASKS, "12+", "addition: a number is missing"},
-        {lh_solve_addition, add, TASKS, "12*3", "addition: symbol 3 is '*'"},
-        {lh_solve_addition, add, TASKS, "1+2+3", "addition: symbol 4 is '+'"},
-        {lh_solve_addition, add, TASKS, "1+A", "addition: symbol 3 is 'A'"},
-        {lh_solve_multiplication, times, TASKS, "12*34",
+        {lh_solve_addition, add, TASK_FRAME, "12", "addition: a number is missing\n  expected: two numbers with +"},
+        {lh_solve_addition, add, TASK_FRAME, "12+", "addition: a number is missing"},
+        {lh_solve_addition, add, TASK_FRAME, "12*3", "addition: symbol 3 is '*'"},
+        {lh_solve_addition, add, TASK_FRAME, "1+2+3", "addition: symbol 4 is '+'"},
+        {lh_solve_addition, add, TASK_FRAME, "1+A", "addition: symbol 3 is 'A'"},
+        {lh_solve_multiplication, times, TASK_FRAME, "12*34",
          "multiplication: symbol 5 is '4'\n  expected: a number, *, and"},
-        {lh_solve_parity, bits, TASKS, "102", "parity: symbol 3 is '2'\n  expected: a number in base 2"},
+        {lh_solve_parity, bits, TASK_FRAME, "102", "parity: symbol 3 is '2'\n  expected: a number in base 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_error error;

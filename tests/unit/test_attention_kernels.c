@@ -20,8 +20,8 @@ enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 INLINE void check_columns(const int D) {
     real *rows = make_random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
     real *back = make_random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE),
-         *old_dx = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
-    memcpy(old_dx, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+         *old_back = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
+    memcpy(old_back, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
     for (int first = 0; first < COLUMN_ROWS; first += LANES) {
         vector column[64];
         load_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, rows, 2, column);
@@ -30,11 +30,11 @@ INLINE void check_columns(const int D) {
         store_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, column, back);
     }
     for (int i = 0; i < COLUMN_ROWS * COLUMN_STRIDE; i++)
-        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : old_dx[i]));
-    free_all(rows, back, old_dx);
+        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : old_back[i]));
+    free_all(rows, back, old_back);
 }
 
-static void test_columns_any_head_width_exact(void **state) {
+static void test_columns_of_any_head_width_are_exact(void **state) {
     check_columns(4);
     check_columns(8);
     check_columns(12);
@@ -60,7 +60,7 @@ INLINE void check_pair(const int D) {
     }
 }
 
-static void test_pairs_of_rows_exact(void **state) {
+static void test_pairs_of_rows_are_exact(void **state) {
     check_pair(1);
     check_pair(LANES / 2);
     if (LANES > 4) check_pair(3);
@@ -124,7 +124,7 @@ INLINE void check_tiles(const int D, const int H) {
     }
 }
 
-static void test_tiles_of_keys_and_values_exact(void **state) {
+static void test_tiles_of_keys_and_values_are_exact(void **state) {
     check_tiles(8, 1);
     check_tiles(32, 2);
     check_tiles(12, 2);
@@ -132,7 +132,7 @@ static void test_tiles_of_keys_and_values_exact(void **state) {
     if (LANES >= 8) check_tiles(8, 8);
 }
 
-static void test_products_with_rows_any_head_width_exact(void **state) {
+static void test_products_with_rows_of_any_head_width_are_exact(void **state) {
     check_products_with_rows(1);
     check_products_with_rows(4);
     check_products_with_rows(8);
@@ -220,7 +220,7 @@ static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, u
     free(keep);
 }
 
-static void test_dropout_keep_any_count_and_counter_match_reference(void **state) {
+static void test_dropout_keep_of_any_count_and_counter_matches_reference(void **state) {
     for (int count = 1; count <= 200; count += 13) check_dropout_keep(1, 2, 3, lh_site(3, 1, 0), count, 0.1);
     check_dropout_keep(0xffffffffffffffffULL, 0xffffffffu, 0xfffffffeu, 0xffffffffu, 100, 0.5);
     check_dropout_keep(0x0123456789abcdefULL, 0x80000000u, 0x7fffffff, lh_site(3, 6, 1), 5000, 0.9);
@@ -324,7 +324,7 @@ INLINE void check_unit_vectors(const int D) {
     free_all(v, dunit, unit, dv, previous_dv);
 }
 
-static void test_unit_vectors_any_head_width_match_plain_loops(void **state) {
+static void test_unit_vectors_of_any_head_width_match_plain_loops(void **state) {
     check_unit_vectors(4);
     check_unit_vectors(12);
     check_unit_vectors(36);
@@ -333,7 +333,7 @@ static void test_unit_vectors_any_head_width_match_plain_loops(void **state) {
 /* ---- log_sigmoid_of of functions.h ---- */
 
 /* Errors of exp and of log1p add up. Far below 0 the result is the argument. */
-static void test_log_sigmoid_any_argument_is_close(void **state) {
+static void test_log_sigmoid_of_any_argument_is_close(void **state) {
     for (int i = -4000; i <= 4000; i++) {
         real x = (real)(0.02 * i);
         long double expected = fminl(x, 0) - log1pl(expl(-fabsl(x)));
@@ -345,18 +345,18 @@ static void test_log_sigmoid_any_argument_is_close(void **state) {
 }
 
 static const struct CMUnitTest TESTS[] = {
-    cmocka_unit_test(test_columns_any_head_width_exact),
-    cmocka_unit_test(test_pairs_of_rows_exact),
-    cmocka_unit_test(test_tiles_of_keys_and_values_exact),
-    cmocka_unit_test(test_products_with_rows_any_head_width_exact),
+    cmocka_unit_test(test_columns_of_any_head_width_are_exact),
+    cmocka_unit_test(test_pairs_of_rows_are_exact),
+    cmocka_unit_test(test_tiles_of_keys_and_values_are_exact),
+    cmocka_unit_test(test_products_with_rows_of_any_head_width_are_exact),
     cmocka_unit_test(test_rotated_queries_have_products_of_differences),
-    cmocka_unit_test(test_dropout_keep_any_count_and_counter_match_reference),
+    cmocka_unit_test(test_dropout_keep_of_any_count_and_counter_matches_reference),
     cmocka_unit_test(test_dropout_keep_at_any_element_matches_reference),
     cmocka_unit_test(test_keep_columns_converts_rows_to_lanes),
     cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
     cmocka_unit_test(test_rotate_row_rotates_and_rotates_back),
-    cmocka_unit_test(test_unit_vectors_any_head_width_match_plain_loops),
-    cmocka_unit_test(test_log_sigmoid_any_argument_is_close),
+    cmocka_unit_test(test_unit_vectors_of_any_head_width_match_plain_loops),
+    cmocka_unit_test(test_log_sigmoid_of_any_argument_is_close),
 };
 
 int main(void) {

@@ -10,7 +10,8 @@
 static const int32_t list[] = {6, 50, 10};
 
 static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
-    lh_lengths range = {NULL, 0, 1, 40, 1}, strided = {NULL, 0, 41, 500, 20}, listed = {list, 3, 0, 0, 0};
+    lh_lengths range = {.first = 1, .last = 40, .step = 1}, strided = {.first = 41, .last = 500, .step = 20},
+               listed = {.list = list, .count = 3};
     assert_int_equal(lh_lengths_count(&range), 40);
     assert_int_equal(lh_lengths_get(&range, 39), 40);
     assert_int_equal(lh_lengths_count(&strided), 23);
@@ -22,7 +23,7 @@ static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
 }
 
 static void test_lengths_of_an_empty_range_are_none(void **state) {
-    lh_lengths empty = {NULL, 0, 5, 4, 1}; /* no length */
+    lh_lengths empty = {.first = 5, .last = 4, .step = 1}; /* no length */
     assert_int_equal(lh_lengths_count(&empty), 0);
     assert_int_equal(lh_lengths_find_longest(&empty), 0);
 }
@@ -48,19 +49,20 @@ static void test_train_length_has_the_documented_counter(void **state) {
 static void test_mixed_lengths_are_uniform_and_independent(void **state) {
     enum { BATCH = 50, STEPS = 2000, LENGTHS = 6 };
     static int length[STEPS][BATCH];
-    long count[LENGTHS] = {0}, next[LENGTHS * LENGTHS] = {0}, later[LENGTHS * LENGTHS] = {0};
+    long count[LENGTHS] = {0};
+    long in_batch[LENGTHS * LENGTHS] = {0}, in_steps[LENGTHS * LENGTHS] = {0}; /* counts of pairs of lengths */
     for (int step = 0; step < STEPS; step++)
         for (int i = 0; i < BATCH; i++) {
             int n = length[step][i] =
                 lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), (uint32_t)step, (uint32_t)i) - 1;
             assert_in_range(n, 0, LENGTHS - 1);
             count[n]++;
-            if (i > 0) next[length[step][i - 1] * LENGTHS + n]++;
-            if (step > 0) later[length[step - 1][i] * LENGTHS + n]++;
+            if (i > 0) in_batch[length[step][i - 1] * LENGTHS + n]++;
+            if (step > 0) in_steps[length[step - 1][i] * LENGTHS + n]++;
         }
-    assert_true(lh_test_compute_chi_square(count, LENGTHS) < 20.52);           /* 99.9% point, 5 degrees of freedom */
-    assert_true(lh_test_compute_chi_square(next, LENGTHS * LENGTHS) < 66.62);  /* 99.9% point, 35 */
-    assert_true(lh_test_compute_chi_square(later, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
+    assert_true(lh_test_compute_chi_square(count, LENGTHS) < 20.52); /* 99.9% point, 5 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(in_batch, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
+    assert_true(lh_test_compute_chi_square(in_steps, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
 }
 
 /* Lengths are uniform over the lengths of a curriculum's stage and, after the last stage, over all lengths. */
@@ -122,7 +124,7 @@ static void test_trained_sequences_are_those_of_the_batches(void **state) {
     }
 }
 
-static void test_shape_at_lengths_of_streams(void **state) {
+static void test_shape_has_the_lengths_of_the_streams(void **state) {
     lh_shape shape = lh_make_shape(&lh_toy_spec, 7, 3);
     assert_int_equal(shape.sequences, 3);
     assert_int_equal(shape.length[0], 14);
@@ -130,9 +132,9 @@ static void test_shape_at_lengths_of_streams(void **state) {
     assert_int_equal(shape.labels, 7);
 }
 
-static lh_source make_source(uint32_t step, uint32_t distinct) {
-    lh_source source = {lh_key_of_seed(4), step, LH_DOMAIN_DATA, distinct, NULL, NULL};
-    return source;
+static lh_source make_source(uint32_t step, uint32_t distinct_examples) {
+    return (lh_source){
+        .key = lh_key_of_seed(4), .step = step, .domain = LH_DOMAIN_DATA, .distinct_examples = distinct_examples};
 }
 
 static lh_batch open_batch(int longest_n, int sequences) {
@@ -152,7 +154,7 @@ static void test_fill_rows_are_samples_of_their_counters(void **state) {
     for (uint32_t row = 0; row < ROWS; row++) {
         uint16_t input[N], target[N];
         uint8_t mask[N];
-        lh_example example = {N, N, input, target, mask, NULL};
+        lh_example example = {.input_length = N, .output_length = N, .input = input, .target = target, .mask = mask};
         lh_rng rng = lh_rng_at(source.key, 9, FIRST + row, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
         lh_toy_spec.task->sample(&rng, N, &example);
         assert_memory_equal(batch.tokens[0] + row * 2 * N, input, sizeof input);
@@ -182,7 +184,7 @@ static void test_fill_samplers_see_the_options(void **state) {
         spec.task = &task;
         lh_batch batch;
         lh_error error;
-        lh_lengths lengths = {NULL, 0, 1, 4, 1}; /* lengths 1 to 4 */
+        lh_lengths lengths = {.first = 1, .last = 4, .step = 1};
         lh_source source = make_source(2, 0);
         lh_assert_ok(lh_try_lengths(&task, &lengths, source.key, &error), &error);
         lh_assert_ok(lh_batch_open(&batch, &spec, 4, 3, &error), &error);
@@ -256,7 +258,7 @@ static void test_open_fits_the_largest_example_of_any_formula(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest batch[] = {
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lengths_of_ranges_and_lists_are_enumerated),
         cmocka_unit_test(test_lengths_of_an_empty_range_are_none),
         cmocka_unit_test(test_train_lengths_are_uniform),
@@ -265,7 +267,7 @@ int main(void) {
         cmocka_unit_test(test_curriculum_limits_the_lengths_of_its_stages),
         cmocka_unit_test(test_parts_of_a_mixed_batch_are_its_sorted_lengths),
         cmocka_unit_test(test_trained_sequences_are_those_of_the_batches),
-        cmocka_unit_test(test_shape_at_lengths_of_streams),
+        cmocka_unit_test(test_shape_has_the_lengths_of_the_streams),
         cmocka_unit_test(test_fill_rows_are_samples_of_their_counters),
         cmocka_unit_test(test_fill_samplers_see_the_options),
         cmocka_unit_test(test_fill_in_parts_equals_whole),
@@ -273,5 +275,5 @@ int main(void) {
         cmocka_unit_test(test_fill_gives_other_examples_in_another_domain_or_step),
         cmocka_unit_test(test_open_fits_the_largest_example_of_any_formula),
     };
-    return cmocka_run_group_tests(batch, NULL, NULL);
+    return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
 }
 
 /* Exponentials are a separate part in a fine profile; in a coarse one they belong to attention. */
-static void test_timings_exponentials_only_in_fine_profile(void **state) {
+static void test_timings_of_exponentials_are_separate_in_a_fine_profile_alone(void **state) {
     double ticks[LH_PARTS];
     measure_ticks(1, sleep_in_exponentials, ticks);
     assert_true(ticks[LH_PART_EXPONENTIALS] == 0 && ticks[LH_PART_ATTENTION] > 0);
@@ -73,7 +73,7 @@ static void sleep_then_meet(void *argument, int index, int count) {
 }
 
 /* Thread 1 waits as long as thread 0 sleeps. */
-static void test_timings_barrier_is_waiting(void **state) {
+static void test_timings_count_a_barrier_as_waiting(void **state) {
     double ticks[LH_PARTS];
     measure_ticks(2, sleep_then_meet, ticks);
     assert_true(ticks[LH_PART_WAITING] > 0.5 * ticks[LH_PART_REST]);
@@ -94,13 +94,18 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
     lh_bench_result result;
     lh_spec spec = lh_toy_make_spec(list);
     lh_target target = {.spec = spec, .cpu = program};
-    lh_bench_request request = {&target, LH_MODE_TRAIN, 3, threads, replicas, 0.5, 0};
+    lh_bench_request request = {.target = &target,
+                                .mode = LH_MODE_TRAIN,
+                                .length = 3,
+                                .threads = threads,
+                                .replicas = replicas,
+                                .seconds = 0.5};
     lh_assert_ok(lh_bench(&request, &result, &error), &error);
     return result;
 }
 
 /* The slow first shard delays a step: of two threads one waits for it; a single thread never waits. */
-static void test_bench_slow_shard_is_waiting(void **state) {
+static void test_bench_counts_waiting_for_a_slow_shard(void **state) {
     lh_cpu_program slow = toy_float;
     slow.train_block = train_slow_first_block;
     lh_bench_result two_threads = bench_toy(&slow, 2, 0), one_thread = bench_toy(&slow, 1, 0);
@@ -114,7 +119,7 @@ static double count_skipped_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 /* Operations that the code of a level leaves out are not counted as executed; nominal operations are not changed. */
-static void test_bench_skipped_work_is_not_executed(void **state) {
+static void test_bench_counts_no_skipped_work_as_executed(void **state) {
     lh_cpu_program skips = toy_float;
     skips.skipped_flops = count_skipped_flops;
     lh_bench_result full = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
@@ -143,25 +148,26 @@ static void train_block_and_meet(const lh_cpu_step *step, const lh_cpu_block *bl
 
 /* Replicas do not wait for each other, and the rate counts the steps of all replicas. A step only sleeps, so the number
  * of processors does not matter. */
-static void test_bench_replicas_side_by_side(void **state) {
+static void test_bench_runs_replicas_side_by_side(void **state) {
     lh_cpu_program slow = toy_float, meeting = toy_float;
     slow.train_block = train_slow_first_block;
     meeting.train_block = train_block_and_meet;
-    lh_bench_result one_thread = bench_toy(&slow, 4, 1), two_threads = bench_toy(&meeting, 4, 2);
-    assert_int_equal(one_thread.threads, 1);
-    assert_int_equal(two_threads.threads, 2);
-    assert_int_equal(two_threads.replicas, 2);
+    lh_bench_result one_replica = bench_toy(&slow, 4, 1), two_replicas = bench_toy(&meeting, 4, 2);
+    assert_int_equal(one_replica.threads, 1);
+    assert_int_equal(two_replicas.threads, 2);
+    assert_int_equal(two_replicas.replicas, 2);
     assert_true(atomic_load(&have_met));
-    assert_true(two_threads.steps_per_second > one_thread.steps_per_second);
+    assert_true(two_replicas.steps_per_second > one_replica.steps_per_second);
 }
 
 /* Three replicas on two threads, four steps: the same bits as single engines with equal seeds. */
-static void test_replicas_same_bits(void **state) {
+static void test_replicas_have_the_bits_of_single_engines(void **state) {
     lh_error error;
     lh_replica_set set;
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
-    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
+    lh_bench_request request = {
+        .target = &target, .mode = LH_MODE_TRAIN, .length = 5, .threads = 2, .replicas = 3, .seconds = 1.0};
     lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);
     assert_int_equal(set.workers, 2);
     lh_assert_ok(lh_replica_set_step(&set, 4, &error), &error);
@@ -186,12 +192,13 @@ static void test_replicas_same_bits(void **state) {
 }
 
 /* A failure of any replica is reported. */
-static void test_replica_failure_reported(void **state) {
+static void test_failure_of_a_replica_is_reported(void **state) {
     lh_error error;
     lh_replica_set set;
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_target target = {.spec = spec, .cpu = &toy_float};
-    lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
+    lh_bench_request request = {
+        .target = &target, .mode = LH_MODE_TRAIN, .length = 5, .threads = 2, .replicas = 3, .seconds = 1.0};
     lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);
     lh_state diverged;
     lh_assert_ok(lh_state_open(&diverged, set.replicas[2].engine, false, &error), &error);
@@ -206,13 +213,13 @@ static void test_replica_failure_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timings_nested_parts_are_separate),
-        cmocka_unit_test(test_timings_exponentials_only_in_fine_profile),
-        cmocka_unit_test(test_timings_barrier_is_waiting),
-        cmocka_unit_test(test_bench_slow_shard_is_waiting),
-        cmocka_unit_test(test_bench_replicas_side_by_side),
-        cmocka_unit_test(test_replicas_same_bits),
-        cmocka_unit_test(test_replica_failure_reported),
-        cmocka_unit_test(test_bench_skipped_work_is_not_executed),
+        cmocka_unit_test(test_timings_of_exponentials_are_separate_in_a_fine_profile_alone),
+        cmocka_unit_test(test_timings_count_a_barrier_as_waiting),
+        cmocka_unit_test(test_bench_counts_waiting_for_a_slow_shard),
+        cmocka_unit_test(test_bench_runs_replicas_side_by_side),
+        cmocka_unit_test(test_replicas_have_the_bits_of_single_engines),
+        cmocka_unit_test(test_failure_of_a_replica_is_reported),
+        cmocka_unit_test(test_bench_counts_no_skipped_work_as_executed),
     };
     return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

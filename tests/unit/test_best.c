@@ -42,7 +42,7 @@ static void test_best_score_is_the_mean_at_training_lengths(void **state) {
     assert_true(fabs(best.score - 0.3125) < 1e-15);
 }
 
-static void test_best_of_equal_scores(void **state) {
+static void test_best_of_equal_scores_is_the_last_or_the_earliest(void **state) {
     (void)state;
     lh_best best = {0};
     toy.train.best = "accuracy";
@@ -77,7 +77,7 @@ static void test_best_loss_is_the_lowest(void **state) {
 static void keep_best(void) {
     toy.train.best = "loss";
     toy.eval.during_every = 4;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 8, 1}; /* lengths 5 to 8 */
+    toy.eval.during_lengths = (lh_lengths){.first = 5, .last = 8, .step = 1};
 }
 
 #define FAST "toy/0123456789abcdef/lr0.9-seed0"
@@ -144,7 +144,7 @@ static void test_patience_ends_a_run_and_more_steps_go_on(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_best_score_is_the_mean_at_training_lengths),
-        RUN_TEST(test_best_of_equal_scores),
+        RUN_TEST(test_best_of_equal_scores_is_the_last_or_the_earliest),
         RUN_TEST(test_best_loss_is_the_lowest),
         RUN_TEST(test_best_checkpoint_equals_the_checkpoint_of_its_step),
         RUN_TEST(test_patience_ends_a_run_and_more_steps_go_on),

@@ -9,7 +9,7 @@
 
 /* ---- the file ---- */
 
-static void test_write_file_holds_dense_tensors(void **state) {
+static void test_file_has_dense_tensors(void **state) {
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(*state, "c.safetensors");
@@ -34,7 +34,7 @@ static void test_write_file_holds_dense_tensors(void **state) {
     free(v);
 }
 
-static void test_write_same_state_same_bytes(void **state) {
+static void test_writing_a_state_twice_gives_the_same_bytes(void **state) {
     lh_error error;
     size_t bytes[2];
     toy_state *v = toy_make_filled_state(0);
@@ -53,7 +53,7 @@ static void test_write_same_state_same_bytes(void **state) {
 
 /* ---- parameters alone ---- */
 
-static void test_read_parameters_both_types_read(void **state) {
+static void test_parameters_are_read_in_both_precisions(void **state) {
     lh_error error;
     int64_t step;
     toy_state *v = toy_make_filled_state(0);
@@ -65,7 +65,7 @@ static void test_read_parameters_both_types_read(void **state) {
     assert_int_equal(step, 10);
     for (int i = 0; i < TOY_STORAGE; i++) assert_true(doubles[i] == (double)v->values[0][i]);
     doubles[0] += 1e-12;
-    lh_state state_of_doubles = {8, doubles, {NULL, NULL}};
+    lh_state state_of_doubles = {.real_bytes = 8, .parameters = doubles};
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &state_of_doubles, &toy_facts, &error), &error);
     lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, read_doubles, &step, &error), &error);
     assert_memory_equal(read_doubles, doubles, sizeof doubles);
@@ -120,7 +120,7 @@ static void check_parameters_refused(const char *path, const lh_spec *spec, cons
 }
 
 /* A file with "format" but no checksum is a broken checkpoint; without "format" it is a file of parameters. */
-static void test_read_parameters_checkpoint_without_checksum_refused(void **state) {
+static void test_checkpoint_without_checksum_is_refused(void **state) {
     const char *path = lh_test_path(*state, "p");
     float zeros[TOY_STORAGE] = {0};
     lh_st_file *file;
@@ -141,7 +141,7 @@ static void test_read_parameters_checkpoint_without_checksum_refused(void **stat
     lh_st_free(file);
 }
 
-static void test_read_parameters_other_model_refused(void **state) {
+static void test_parameters_of_another_model_are_refused(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "p");
     toy_write_parameters(path, TOY_KEY, -1, NULL);
@@ -158,7 +158,7 @@ static void test_read_parameters_other_model_refused(void **state) {
     free(v);
 }
 
-static void test_read_parameters_no_checkpoint_refused(void **state) {
+static void test_other_files_than_checkpoints_are_refused(void **state) {
     const char *path = lh_test_path(*state, "p");
     check_parameters_refused(path, &lh_toy_spec, "cannot open");
     lh_test_write(path, "{}", 2);
@@ -166,15 +166,15 @@ static void test_read_parameters_no_checkpoint_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest checkpoint[] = {
-        lh_test_in_directory(test_write_file_holds_dense_tensors),
-        lh_test_in_directory(test_write_same_state_same_bytes),
-        lh_test_in_directory(test_read_parameters_both_types_read),
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_file_has_dense_tensors),
+        lh_test_in_directory(test_writing_a_state_twice_gives_the_same_bytes),
+        lh_test_in_directory(test_parameters_are_read_in_both_precisions),
         lh_test_in_directory(test_parameters_of_another_optimiser_are_read),
         lh_test_in_directory(test_parameters_without_metadata_are_read),
-        lh_test_in_directory(test_read_parameters_checkpoint_without_checksum_refused),
-        lh_test_in_directory(test_read_parameters_other_model_refused),
-        lh_test_in_directory(test_read_parameters_no_checkpoint_refused),
+        lh_test_in_directory(test_checkpoint_without_checksum_is_refused),
+        lh_test_in_directory(test_parameters_of_another_model_are_refused),
+        lh_test_in_directory(test_other_files_than_checkpoints_are_refused),
     };
-    return cmocka_run_group_tests(checkpoint, NULL, NULL);
+    return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
 }

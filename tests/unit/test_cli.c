@@ -258,7 +258,7 @@ static void test_predict_names_wrong_distances(void **state) {
     check_wrong_lines(state, checkpoint, cases, sizeof cases / sizeof *cases);
 }
 
-static void test_predict_text_answers_in_symbols(void **state) {
+static void test_predict_answers_text_in_symbols(void **state) {
     char command[256];
     const char *checkpoint = train_toy(state);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 3012", checkpoint);
@@ -417,7 +417,7 @@ int main(void) {
         RUN_TEST(test_predict_names_wrong_lines),
         RUN_TEST(test_predict_names_wrong_positions),
         RUN_TEST(test_predict_names_wrong_distances),
-        RUN_TEST(test_predict_text_answers_in_symbols),
+        RUN_TEST(test_predict_answers_text_in_symbols),
         RUN_TEST(test_predict_prints_passes_by_the_length),
         RUN_TEST(test_eval_refuses_files_that_are_no_checkpoints),
         RUN_TEST(test_eval_refuses_lengths_beyond_the_limit),

@@ -32,7 +32,7 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     }
     uint16_t input[3], target[2];
     uint8_t mask[2];
-    lh_example example = {3, 1, input, target, mask, NULL};
+    lh_example example = {.input_length = 3, .output_length = 1, .input = input, .target = target, .mask = mask};
     const int first[3] = {1, 0, 2}, targets[3] = {3, 2, 4};
     for (int i = 0; i < 3; i++) {
         lh_dataset_copy(&f.corpus.train, 2, i, &example);
@@ -40,7 +40,8 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
         assert_int_equal(target[0], targets[i]);
         assert_int_equal(mask[0], 1);
     }
-    example = (lh_example){1, 2, input, target, mask, NULL};
+    example.input_length = 1;
+    example.output_length = 2;
     lh_dataset_copy(&f.corpus.train, 1, 0, &example);
     assert_int_equal(mask[0] * 2 + mask[1], 2);
     assert_int_equal(f.corpus.train.masked, 1);
@@ -65,7 +66,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     assert_int_equal(f.corpus.length_count, 2);
     assert_int_equal(lh_dataset_count_examples(&f.corpus.train, 2), 0); /* (2, 1) */
     assert_int_equal(lh_dataset_count_examples(&f.corpus.eval, 2), 1);
-    lh_lengths middle_lengths = {NULL, 0, 2, 9, 1}; /* lengths 2 to 9 */
+    lh_lengths middle_lengths = {.first = 2, .last = 9, .step = 1};
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &middle_lengths).count, 1);
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &middle_lengths).list[0], 2);
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.train, &middle_lengths).list[0], 3);
@@ -75,13 +76,13 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     f.spec.train.epochs = 7;
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     assert_int_equal(f.spec.train.steps, 7 * 3); /* batches of 8: one batch of each shape */
-    int64_t logged = f.spec.train.log_every, steps_kept[] = {0, 4};
+    int64_t log_every = f.spec.train.log_every, steps_kept[] = {0, 4};
     f.spec.train.by_epochs = true;
     f.spec.train.keep_steps = steps_kept;
     f.spec.eval.during_every = 2;
     for (int repetition = 0; repetition < 2; repetition++) { /* a bound spec counts steps */
         lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
-        assert_int_equal(f.spec.train.log_every, 3 * logged);
+        assert_int_equal(f.spec.train.log_every, 3 * log_every);
         assert_int_equal(f.spec.eval.during_every, 6);
         assert_int_equal(lh_get_kept_step(&f.spec.train, 0), 0);
         assert_int_equal(lh_get_kept_step(&f.spec.train, 1), 12);
@@ -119,7 +120,7 @@ static void test_corpus_masks_labels_that_are_null(void **state) {
     for (int i = 0; i < 2; i++) {
         uint16_t input[1], target[3];
         uint8_t mask[3];
-        lh_example example = {1, 3, input, target, mask, NULL};
+        lh_example example = {.input_length = 1, .output_length = 3, .input = input, .target = target, .mask = mask};
         lh_dataset_copy(&f.corpus.train, 1, i, &example);
         assert_memory_equal(mask, expected[i], sizeof mask);
         assert_int_equal(target[1], i == 0 ? 3 : 0);
@@ -199,8 +200,8 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
         memcpy(text, lines, bytes);
         for (uint32_t changes = 1 + lh_rng_below(&rng, 4); changes > 0; changes--) {
             size_t index = lh_rng_below(&rng, (uint32_t)bytes);
-            bool any = lh_rng_below(&rng, 8) == 0;
-            text[index] = any ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
+            bool is_any_byte = lh_rng_below(&rng, 8) == 0;
+            text[index] = is_any_byte ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
         }
         const char *path = lh_test_path(*state, "mutated.jsonl");
         lh_test_write(path, text, lh_rng_below(&rng, 4) == 0 ? lh_rng_below(&rng, (uint32_t)bytes) : bytes);
@@ -243,14 +244,14 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     lh_assert_ok(lh_epoch_open(&e, &f.corpus, BATCH, &error), &error);
     assert_int_equal(e.batches, BATCHES);
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
-        int pick_count[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
+        int pick_count[SHAPES + 1][COUNT] = {{0}}, short_batches = 0;
         for (uint32_t b = 0; b < BATCHES; b++) {
             const lh_epoch_batch *batch = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
             assert_in_range(batch->sequences, 1, BATCH);
-            shorts += batch->sequences < BATCH;
+            short_batches += batch->sequences < BATCH;
             for (int i = 0; i < batch->sequences; i++) pick_count[batch->n][e.shape_indices[batch->first + i]]++;
         }
-        assert_int_equal(shorts, SHAPES); /* 4 + 4 + 3 */
+        assert_int_equal(short_batches, SHAPES); /* 4 + 4 + 3 */
         for (int n = 1; n <= SHAPES; n++)
             for (int i = 0; i < COUNT; i++) assert_int_equal(pick_count[n][i], 1);
     }
@@ -272,7 +273,7 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     lh_epoch forward, jumping;
     lh_error error;
     uint64_t expected[STEPS];
-    int same_turn = 0, same_seed = 0;
+    int equal_in_next_epoch = 0, equal_by_another_seed = 0;
     toy_open_files(&f, write_many(*state, 6, 11), NULL);
     lh_assert_ok(lh_epoch_open(&forward, &f.corpus, 4, &error), &error);
     lh_assert_ok(lh_epoch_open(&jumping, &f.corpus, 4, &error), &error);
@@ -282,11 +283,11 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
         assert_true(digest_step(&jumping, 5, step) == expected[step]);
     }
     for (uint32_t step = 0; step < 18; step++) {
-        same_turn += expected[step] == expected[step + 18];
+        equal_in_next_epoch += expected[step] == expected[step + 18];
         jumping.index = -1; /* forgets the order by seed 5 */
-        same_seed += digest_step(&jumping, 6, step) == expected[step];
+        equal_by_another_seed += digest_step(&jumping, 6, step) == expected[step];
     }
-    assert_true(same_turn < 4 && same_seed < 4); /* epochs and seeds have different orders */
+    assert_true(equal_in_next_epoch < 4 && equal_by_another_seed < 4); /* epochs and seeds have different orders */
     lh_epoch_close(&forward);
     lh_epoch_close(&jumping);
     lh_corpus_close(&f.corpus);
@@ -318,7 +319,7 @@ static void test_batch_copies_the_picked_examples(void **state) {
     toy_open_files(&f, write_many(*state, 4, 11), NULL);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 4, 3, &error), &error);
-    lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, shape_indices, NULL};
+    lh_source source = {.key = lh_key_of_seed(1), .domain = LH_DOMAIN_DATA, .shape_indices = shape_indices};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 0, 3, &error), &error);
     assert_int_equal(batch.shape.length[0], 4);
     for (int i = 0; i < 3; i++) {
@@ -346,8 +347,8 @@ static void test_batch_takes_no_examples_of_another_set(void **state) {
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 3, 1, &error), &error);
     lh_source source = {.domain = LH_DOMAIN_EVAL};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 1, 0, 1, &error), &error);
-    for (int named = 0; named < 2; named++) {
-        source.set = named ? &f.corpus.eval : NULL;
+    for (int is_named = 0; is_named < 2; is_named++) {
+        source.set = is_named ? &f.corpus.eval : NULL;
         lh_assert_error(lh_batch_fill(&batch, &f.spec, &source, 2, 0, 1, &error), LH_ERR_INPUT, &error,
                         "eval.jsonl has no example with an input of 2 tokens and a target of 1");
     }
@@ -357,17 +358,17 @@ static void test_batch_takes_no_examples_of_another_set(void **state) {
 
 /* trained: counts of trained examples, by input length and by the example's number in its shape (by the number modulo 5
  * for inputs of one token). */
-static atomic_int trained[7][25], blocks_wrong;
+static atomic_int trained[7][25], wrong_blocks;
 
 static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                          lh_sums *sums) {
     int tokens = step->shape.length[0], inputs = tokens - step->shape.labels;
-    if (block->loss_scale * step->shape.sequences * step->shape.labels < 0.999999) blocks_wrong++;
-    if ((int)block->first_example + block->sequences > step->shape.sequences) blocks_wrong++;
+    if (block->loss_scale * step->shape.sequences * step->shape.labels < 0.999999) wrong_blocks++;
+    if ((int)block->first_example + block->sequences > step->shape.sequences) wrong_blocks++;
     for (int i = 0; i < block->sequences; i++) {
         const uint16_t *input = block->tokens[0] + i * tokens;
         trained[inputs][input[0] + (inputs > 1 ? 5 * input[1] : 0)]++;
-        if (block->labels[i] != inputs % 5) blocks_wrong++;
+        if (block->labels[i] != inputs % 5) wrong_blocks++;
     }
     sums->positions += block->sequences;
 }
@@ -378,7 +379,7 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
     static lh_step_metrics metrics[BATCHES * EPOCHS];
     toy_files f;
     lh_error error;
-    int shorts = 0;
+    int short_batches = 0;
     lh_cpu_program program = toy_float;
     program.train_block = record_block;
     program.end_shard = NULL;
@@ -393,10 +394,10 @@ static void test_engine_trains_on_every_example_once_in_an_epoch(void **state) {
             for (int i = 0; i < COUNT; i++) expected[i % 5 + (n > 1 ? 5 * (i / 5 % 5) : 0)] += epoch;
             for (int i = 0; i < 25; i++) assert_int_equal(trained[n][i], expected[i]);
         }
-        for (int b = 0; b < BATCHES; b++) shorts += metrics[b].sums.positions == 3;
+        for (int b = 0; b < BATCHES; b++) short_batches += metrics[b].sums.positions == 3;
     }
-    assert_int_equal(blocks_wrong, 0);
-    assert_int_equal(shorts, SHAPES * EPOCHS);
+    assert_int_equal(wrong_blocks, 0);
+    assert_int_equal(short_batches, SHAPES * EPOCHS);
     engine->ops->close(engine);
     lh_corpus_close(&f.corpus);
 }

@@ -33,7 +33,7 @@ static void set_variable(const char *variable, const char *value) { assert_int_e
 
 /* ---- images ---- */
 
-static void test_image_parse_kind_reads_names(void **state) {
+static void test_kind_of_an_image_is_read_from_its_name(void **state) {
     lh_cuda_kind kind;
     assert_true(lh_cuda_parse_kind("sm_90", &kind));
     assert_true(kind.is_machine_code && kind.architecture == 90 && kind.suffix == 0);
@@ -81,7 +81,7 @@ static const lh_cuda_image *make_images(const char *names) {
     return images;
 }
 
-static void test_image_choose_best_that_fits(void **state) {
+static void test_best_image_that_fits_is_chosen(void **state) {
     static const struct {
         const char *images, *toolkit;
         int architecture, driver;
@@ -108,7 +108,7 @@ static void test_image_choose_best_that_fits(void **state) {
     }
 }
 
-static void test_image_choose_none_fits_lists_images_and_device(void **state) {
+static void test_message_lists_images_and_device_if_none_fits(void **state) {
     const lh_cuda_program program = {.images = make_images("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
     const lh_cuda_program empty_program = {.images = NULL};
     const lh_cuda_image *image;
@@ -120,7 +120,7 @@ static void test_image_choose_none_fits_lists_images_and_device(void **state) {
                     "sm_121 (compute capability 12.1); this program has: none\n");
 }
 
-static void test_image_choose_driver_too_old_names_both_versions(void **state) {
+static void test_message_names_both_versions_if_the_driver_is_too_old(void **state) {
     const lh_cuda_program program = {.images = make_images("sm_90 compute_80"), .toolkit = "13.1"};
     const lh_cuda_image *image;
     lh_error error;
@@ -136,7 +136,7 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
 }
 
 /* Machine code needs a driver for its toolkit's major version, the intermediate form for its exact version. */
-static void test_image_least_driver_by_kind(void **state) {
+static void test_oldest_driver_depends_on_the_kind_of_image(void **state) {
     static const struct {
         const char *images, *toolkit;
         int machine, ptx, release[2];
@@ -162,7 +162,7 @@ static void test_image_least_driver_by_kind(void **state) {
     assert_int_equal(lh_cuda_find_oldest_driver(&empty_program, true), 0);
 }
 
-static void test_image_choose_source_if_no_image_fits(void **state) {
+static void test_source_is_chosen_if_no_image_fits(void **state) {
     const lh_cuda_program program = {.images = make_images("sm_90"), .toolkit = "13.0", .source = "text"};
     const lh_cuda_image *image;
     lh_error error;
@@ -209,7 +209,7 @@ static void assert_refused(const char *directory, const lh_cuda_program *program
     lh_cuda_device_close(&device);
 }
 
-static void test_device_ordinal_reads_text(void **state) {
+static void test_ordinal_is_read_from_text(void **state) {
     int ordinal = -1;
     lh_error error;
     lh_assert_ok(lh_cuda_parse_ordinal("cuda", &ordinal, &error), &error);
@@ -225,7 +225,7 @@ static void test_device_ordinal_reads_text(void **state) {
                         "expected cuda, or cuda:N");
 }
 
-static void test_device_open_facts_of_the_device(void **state) {
+static void test_opened_device_has_its_facts(void **state) {
     const lh_cuda_program program = make_program("sm_80 sm_90 compute_75");
     lh_cuda_device device;
     lh_error error;
@@ -255,7 +255,7 @@ static void test_device_open_facts_of_the_device(void **state) {
 }
 
 /* The driver reads the intermediate form up to a 0, which an image lacks. */
-static void test_device_open_intermediate_form_ends_with_0(void **state) {
+static void test_opened_intermediate_form_ends_with_0(void **state) {
     static const char long_text[] = "compute_75followed by what is no part of it";
     lh_cuda_program program = make_program("compute_75");
     const lh_cuda_image images[] = {
@@ -278,7 +278,7 @@ static void *use_in_thread(void *device) {
     return opened->driver->cuMemGetInfo(&free_bytes, &total) == 0 ? device : NULL;
 }
 
-static void test_device_use_in_another_thread_makes_current(void **state) {
+static void test_device_is_made_current_in_another_thread(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
@@ -291,7 +291,7 @@ static void test_device_use_in_another_thread_makes_current(void **state) {
     lh_cuda_device_close(&device);
 }
 
-static void test_device_open_ordinal_beyond_count_refused(void **state) {
+static void test_ordinal_beyond_the_count_is_refused(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     assert_refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
     set_variable("FAKE_CUDA_COUNT", "3");
@@ -299,7 +299,7 @@ static void test_device_open_ordinal_beyond_count_refused(void **state) {
     assert_refused(*state, &program, 3, "the CUDA driver finds 3, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
 }
 
-static void test_device_open_too_small_refused(void **state) {
+static void test_device_that_is_too_small_is_refused(void **state) {
     lh_cuda_program program = make_program("sm_90 compute_75");
     program.block_memory = 101376;
     set_variable("FAKE_CUDA_BLOCK_MEMORY", "65536");
@@ -316,7 +316,7 @@ static void test_device_open_too_small_refused(void **state) {
     assert_refused(*state, &program, 0, "cuda:0 (Fake A) is sm_75, this program in tf32 needs sm_80 or later");
 }
 
-static void test_device_open_no_image_refused(void **state) {
+static void test_device_without_an_image_is_refused(void **state) {
     const lh_cuda_program program = make_program("sm_80");
     assert_refused(*state, &program, 0, "this program has: sm_80");
     set_variable("FAKE_CUDA_ARCHITECTURE", "86");
@@ -324,7 +324,7 @@ static void test_device_open_no_image_refused(void **state) {
     assert_refused(*state, &program, 0, "knows CUDA up to 12.8");
 }
 
-static void test_device_open_shared_memory_never_costs_a_block(void **state) {
+static void test_share_of_shared_memory_never_costs_a_block(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
@@ -335,7 +335,7 @@ static void test_device_open_shared_memory_never_costs_a_block(void **state) {
     lh_cuda_device_close(&device);
 }
 
-static void test_device_open_failing_calls_named(void **state) {
+static void test_failing_calls_are_named(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     set_variable("FAKE_CUDA_RETAIN", "2");
     assert_refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
@@ -349,7 +349,7 @@ static void test_device_open_failing_calls_named(void **state) {
     assert_refused(*state, &program, 0, "in cuFuncSetAttribute");
 }
 
-static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
+static void test_load_failure_has_the_driver_s_log(void **state) {
     const lh_cuda_program program = make_program("compute_75");
     set_variable("FAKE_CUDA_LOAD", "209");
     assert_refused(
@@ -360,7 +360,7 @@ static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
 }
 
 /* Source code is compiled if no image fits the device, here by a replacement whose machine code is its source. */
-static void test_device_open_source_compiled_for_the_device(void **state) {
+static void test_source_is_compiled_for_the_device(void **state) {
     lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
@@ -389,24 +389,24 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_image_parse_kind_reads_names),
+        cmocka_unit_test(test_kind_of_an_image_is_read_from_its_name),
         cmocka_unit_test(test_image_runs_on_the_devices_that_its_version_names),
-        cmocka_unit_test(test_image_choose_best_that_fits),
-        cmocka_unit_test(test_image_choose_none_fits_lists_images_and_device),
-        cmocka_unit_test(test_image_choose_driver_too_old_names_both_versions),
-        cmocka_unit_test(test_image_choose_source_if_no_image_fits),
-        cmocka_unit_test(test_image_least_driver_by_kind),
-        cmocka_unit_test(test_device_ordinal_reads_text),
-        without_variables(test_device_open_facts_of_the_device),
-        without_variables(test_device_open_intermediate_form_ends_with_0),
-        without_variables(test_device_use_in_another_thread_makes_current),
-        without_variables(test_device_open_ordinal_beyond_count_refused),
-        without_variables(test_device_open_too_small_refused),
-        without_variables(test_device_open_no_image_refused),
-        without_variables(test_device_open_shared_memory_never_costs_a_block),
-        without_variables(test_device_open_failing_calls_named),
-        without_variables(test_device_open_load_failure_has_the_driver_s_log),
-        without_variables(test_device_open_source_compiled_for_the_device),
+        cmocka_unit_test(test_best_image_that_fits_is_chosen),
+        cmocka_unit_test(test_message_lists_images_and_device_if_none_fits),
+        cmocka_unit_test(test_message_names_both_versions_if_the_driver_is_too_old),
+        cmocka_unit_test(test_source_is_chosen_if_no_image_fits),
+        cmocka_unit_test(test_oldest_driver_depends_on_the_kind_of_image),
+        cmocka_unit_test(test_ordinal_is_read_from_text),
+        without_variables(test_opened_device_has_its_facts),
+        without_variables(test_opened_intermediate_form_ends_with_0),
+        without_variables(test_device_is_made_current_in_another_thread),
+        without_variables(test_ordinal_beyond_the_count_is_refused),
+        without_variables(test_device_that_is_too_small_is_refused),
+        without_variables(test_device_without_an_image_is_refused),
+        without_variables(test_share_of_shared_memory_never_costs_a_block),
+        without_variables(test_failing_calls_are_named),
+        without_variables(test_load_failure_has_the_driver_s_log),
+        without_variables(test_source_is_compiled_for_the_device),
     };
     return cmocka_run_group_tests_name("cuda_device", tests, make_fake, lh_test_remove_directory);
 }

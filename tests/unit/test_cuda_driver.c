@@ -54,7 +54,7 @@ static lh_status open_driver_in_child(lh_error *error) {
 
 static void set_library(const char *library) { assert_int_equal(setenv(LIBRARY, library, 1), 0); }
 
-static void test_driver_open_no_library_reported(void **state) {
+static void test_missing_library_is_reported(void **state) {
     lh_error error;
     set_library(lh_test_path(*state, "none.so"));
     lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "no CUDA driver on this machine");
@@ -63,18 +63,18 @@ static void test_driver_open_no_library_reported(void **state) {
 }
 
 /* Without the variable the driver's own name is used. An installed driver is found. */
-static void test_driver_open_default_name_is_the_system_s(void **state) {
+static void test_default_name_is_the_system_s(void **state) {
     static const char words[] = "libcuda.so.1: cannot open";
     lh_error error;
-    bool installed = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
-    for (int empty = 0; empty < 2; empty++) {
-        if (empty) set_library("");
-        if (installed) assert_true(open_driver_in_child(&error) == LH_OK || !strstr(error.text, words));
+    bool is_installed = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != NULL;
+    for (int is_empty = 0; is_empty < 2; is_empty++) {
+        if (is_empty) set_library("");
+        if (is_installed) assert_true(open_driver_in_child(&error) == LH_OK || !strstr(error.text, words));
         else lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, words);
     }
 }
 
-static void test_driver_open_function_missing_named(void **state) {
+static void test_missing_function_is_named(void **state) {
     lh_error error;
     set_library(lh_test_path(*state, "old.so"));
     lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error,
@@ -84,7 +84,7 @@ static void test_driver_open_function_missing_named(void **state) {
     lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "libm.so.6 has no function cuInit");
 }
 
-static void test_driver_open_stub_recognised(void **state) {
+static void test_stub_is_recognised(void **state) {
     lh_error error;
     set_library(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "34", 1);
@@ -94,7 +94,7 @@ static void test_driver_open_stub_recognised(void **state) {
 }
 
 /* The toolkit's stub, if there is a toolkit, has all functions under the searched names, and is refused. */
-static void test_driver_open_stub_of_the_toolkit_recognised(void **state) {
+static void test_stub_of_the_toolkit_is_recognised(void **state) {
     static const char stub[] = "/usr/local/cuda/lib64/stubs/libcuda.so";
     lh_error error;
     if (!lh_test_exists(stub)) skip();
@@ -102,7 +102,7 @@ static void test_driver_open_stub_of_the_toolkit_recognised(void **state) {
     lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "stub library");
 }
 
-static void test_driver_open_no_device_reported(void **state) {
+static void test_missing_device_is_reported(void **state) {
     lh_error error;
     set_library(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "100", 1);
@@ -114,7 +114,7 @@ static void test_driver_open_no_device_reported(void **state) {
                     "(CUDA_VISIBLE_DEVICES=\"-1\" may hide them)");
 }
 
-static void test_driver_open_failure_has_the_driver_s_message(void **state) {
+static void test_failure_has_the_driver_s_message(void **state) {
     lh_error error;
     set_library(lh_test_path(*state, "fake.so"));
     setenv("FAKE_CUDA_INIT", "2", 1);
@@ -124,7 +124,7 @@ static void test_driver_open_failure_has_the_driver_s_message(void **state) {
     lh_assert_error(open_driver_in_child(&error), LH_ERR_ENVIRONMENT, &error, "(803)");
 }
 
-static void test_driver_open_good_opens(void **state) {
+static void test_usable_driver_is_opened(void **state) {
     lh_error error;
     set_library(lh_test_path(*state, "fake.so"));
     lh_assert_ok(open_driver_in_child(&error), &error);
@@ -137,7 +137,7 @@ static void *open_in_thread(void *out) {
 }
 
 /* A failure is not remembered; a success is, for any later value of the variable and any number of threads at once. */
-static void test_driver_open_many_threads_one_start(void **state) {
+static void test_many_threads_start_the_driver_once(void **state) {
     enum { THREADS = 8 };
     const lh_cuda_driver *drivers[THREADS] = {NULL}, *driver;
     pthread_t threads[THREADS];
@@ -162,7 +162,7 @@ static void test_driver_open_many_threads_one_start(void **state) {
     assert_int_equal(*(int *)dlsym(library, "fake_inits"), 1);
 }
 
-static void test_driver_check_names_call_and_error(void **state) {
+static void test_check_names_the_call_and_the_error(void **state) {
     const lh_cuda_driver *driver;
     lh_error error = {"untouched"};
     set_library(lh_test_path(*state, "fake.so"));
@@ -179,16 +179,16 @@ static void test_driver_check_names_call_and_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        without_variables(test_driver_open_no_library_reported),
-        without_variables(test_driver_open_default_name_is_the_system_s),
-        without_variables(test_driver_open_function_missing_named),
-        without_variables(test_driver_open_stub_recognised),
-        without_variables(test_driver_open_stub_of_the_toolkit_recognised),
-        without_variables(test_driver_open_no_device_reported),
-        without_variables(test_driver_open_failure_has_the_driver_s_message),
-        without_variables(test_driver_open_good_opens),
-        without_variables(test_driver_open_many_threads_one_start),
-        without_variables(test_driver_check_names_call_and_error),
+        without_variables(test_missing_library_is_reported),
+        without_variables(test_default_name_is_the_system_s),
+        without_variables(test_missing_function_is_named),
+        without_variables(test_stub_is_recognised),
+        without_variables(test_stub_of_the_toolkit_is_recognised),
+        without_variables(test_missing_device_is_reported),
+        without_variables(test_failure_has_the_driver_s_message),
+        without_variables(test_usable_driver_is_opened),
+        without_variables(test_many_threads_start_the_driver_once),
+        without_variables(test_check_names_the_call_and_the_error),
     };
     return cmocka_run_group_tests_name("cuda_driver", tests, make_fakes, lh_test_remove_directory);
 }

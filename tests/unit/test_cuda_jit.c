@@ -87,7 +87,7 @@ static bool compile_and_check(const char *source, lh_error *error, char *cache_f
 
 /* ---- the search for NVRTC ---- */
 
-static void test_nvrtc_open_none_lists_searched_folders(void **state) {
+static void test_message_lists_searched_folders_if_there_is_no_nvrtc(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     char line[600];
@@ -100,7 +100,7 @@ static void test_nvrtc_open_none_lists_searched_folders(void **state) {
     assert_non_null(strstr(error.text, "LONGHAND_CUDA_ROOT"));
 }
 
-static void test_nvrtc_open_first_of_several(void **state) {
+static void test_first_of_several_nvrtc_is_opened(void **state) {
     static const struct {
         const char *root, *home, *path, *name;
     } cases[] = {
@@ -127,7 +127,7 @@ static void test_nvrtc_open_first_of_several(void **state) {
 }
 
 /* Machine code of a later toolkit than the driver's does not run: an earlier NVRTC is used, if there is one. */
-static void test_nvrtc_open_too_new_for_the_driver_skipped(void **state) {
+static void test_nvrtc_too_new_for_the_driver_is_skipped(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "both"));
@@ -143,7 +143,7 @@ static void test_nvrtc_open_too_new_for_the_driver_skipped(void **state) {
     assert_int_equal(unlink(second_name), 0);
 }
 
-static void test_nvrtc_open_best_target_for_the_device(void **state) {
+static void test_nvrtc_has_the_best_target_for_the_device(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     lh_assert_ok(lh_nvrtc_open(87, 13000, &nvrtc, &error), &error);
@@ -156,7 +156,7 @@ static void test_nvrtc_open_best_target_for_the_device(void **state) {
     lh_assert_error(lh_nvrtc_open(120, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error, "does not know sm_120");
 }
 
-static void test_nvrtc_open_useless_library_reported(void **state) {
+static void test_useless_library_is_reported(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "old"));
@@ -172,7 +172,7 @@ static void test_nvrtc_open_useless_library_reported(void **state) {
 
 /* ---- compilation and cache ---- */
 
-static void test_jit_compile_cached_for_the_next_start(void **state) {
+static void test_code_is_cached_for_the_next_start(void **state) {
     lh_error error;
     assert_false(compile_and_check("source", &error, NULL));
     assert_true(compile_and_check("source", &error, NULL));
@@ -182,7 +182,7 @@ static void test_jit_compile_cached_for_the_next_start(void **state) {
 }
 
 /* A cache file's name has the caller's digest; its header has a digest of the source, which decides. */
-static void test_jit_compile_other_source_with_equal_digest_recompiled(void **state) {
+static void test_other_source_with_an_equal_digest_is_compiled(void **state) {
     lh_error error;
     assert_false(compile_and_check("source", &error, NULL));
     assert_false(compile_and_check("another source", &error, NULL));
@@ -192,7 +192,7 @@ static void test_jit_compile_other_source_with_equal_digest_recompiled(void **st
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
 }
 
-static void test_jit_compile_other_device_or_compiler_cached_separately(void **state) {
+static void test_code_of_another_device_or_compiler_is_cached_separately(void **state) {
     lh_cuda_code code;
     lh_error error;
     assert_false(compile_and_check("source", &error, NULL));
@@ -205,7 +205,7 @@ static void test_jit_compile_other_device_or_compiler_cached_separately(void **s
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 3);
 }
 
-static void test_jit_compile_error_has_the_log(void **state) {
+static void test_error_of_the_compiler_has_its_log(void **state) {
     lh_cuda_code code;
     lh_error error;
     lh_assert_error(lh_cuda_compile("a mistake", DIGEST, 90, 13000, &code, &error), LH_ERR_INPUT, &error,
@@ -219,7 +219,7 @@ static void test_jit_compile_error_has_the_log(void **state) {
 }
 
 /* A cached file that is truncated anywhere, or has any bit changed, is compiled again and replaced. */
-static void test_jit_compile_damaged_file_replaced(void **state) {
+static void test_damaged_file_is_replaced(void **state) {
     lh_error error;
     size_t bytes;
     char file[600];
@@ -244,7 +244,7 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
     free(valid_code);
 }
 
-static void test_jit_compile_cache_folder_follows_variables(void **state) {
+static void test_cache_folder_follows_variables(void **state) {
     lh_error error;
     char cache_failure[512], *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     set_variable("LONGHAND_CACHE", "");
@@ -277,7 +277,7 @@ static int compile_twice(void *unused, const char *directory) {
 }
 
 /* Machine code that cannot be cached is compiled at every start, and the reason is reported. */
-static void test_jit_compile_without_cache_compiles_each_time(void **state) {
+static void test_code_that_cannot_be_cached_is_compiled_each_time(void **state) {
     char cache_failure[512];
     lh_error error;
     const char *directory = lh_test_path(*state, "disk");
@@ -325,7 +325,7 @@ static void wait_for_children(const pid_t *children, int count) {
 
 /* Processes start at once; all compile the same sources, one after another, with the same cache file, which some
  * truncate: each process always gets the right code, and one file is left. */
-static void test_jit_compile_many_processes_at_once(void **state) {
+static void test_many_processes_compile_at_once(void **state) {
     enum { PROCESSES = 24, ROUNDS = 5 };
     pid_t children[PROCESSES];
     lh_error error;
@@ -377,7 +377,7 @@ static char *write_device_text(const char *body) {
     return text;
 }
 
-static void test_jit_compile_real_machine_code_of_each_class(void **state) {
+static void test_real_nvrtc_compiles_for_each_class(void **state) {
     use_real_nvrtc();
     static const int architectures[] = {75, 80, 90};
     char *text = write_device_text("x = sqrtf(x) / fmaf(x, x, 1.0f);");
@@ -402,7 +402,7 @@ static void test_jit_compile_real_machine_code_of_each_class(void **state) {
     free(text);
 }
 
-static void test_jit_compile_real_error_has_line_and_text(void **state) {
+static void test_real_error_has_line_and_text(void **state) {
     use_real_nvrtc();
     char *text = write_device_text("x = nowhere;");
     lh_cuda_code code;
@@ -413,7 +413,7 @@ static void test_jit_compile_real_error_has_line_and_text(void **state) {
     free(text);
 }
 
-static void test_jit_compile_real_many_processes_at_once(void **state) {
+static void test_many_processes_use_the_real_nvrtc_at_once(void **state) {
     use_real_nvrtc();
     enum { PROCESSES = 20 };
     pid_t children[PROCESSES];
@@ -435,22 +435,22 @@ static void test_jit_compile_real_many_processes_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        with_empty_cache(test_nvrtc_open_none_lists_searched_folders),
-        with_empty_cache(test_nvrtc_open_first_of_several),
-        with_empty_cache(test_nvrtc_open_too_new_for_the_driver_skipped),
-        with_empty_cache(test_nvrtc_open_best_target_for_the_device),
-        with_empty_cache(test_nvrtc_open_useless_library_reported),
-        with_empty_cache(test_jit_compile_cached_for_the_next_start),
-        with_empty_cache(test_jit_compile_other_source_with_equal_digest_recompiled),
-        with_empty_cache(test_jit_compile_other_device_or_compiler_cached_separately),
-        with_empty_cache(test_jit_compile_error_has_the_log),
-        with_empty_cache(test_jit_compile_damaged_file_replaced),
-        with_empty_cache(test_jit_compile_cache_folder_follows_variables),
-        with_empty_cache(test_jit_compile_without_cache_compiles_each_time),
-        with_empty_cache(test_jit_compile_many_processes_at_once),
-        with_empty_cache(test_jit_compile_real_machine_code_of_each_class),
-        with_empty_cache(test_jit_compile_real_error_has_line_and_text),
-        with_empty_cache(test_jit_compile_real_many_processes_at_once),
+        with_empty_cache(test_message_lists_searched_folders_if_there_is_no_nvrtc),
+        with_empty_cache(test_first_of_several_nvrtc_is_opened),
+        with_empty_cache(test_nvrtc_too_new_for_the_driver_is_skipped),
+        with_empty_cache(test_nvrtc_has_the_best_target_for_the_device),
+        with_empty_cache(test_useless_library_is_reported),
+        with_empty_cache(test_code_is_cached_for_the_next_start),
+        with_empty_cache(test_other_source_with_an_equal_digest_is_compiled),
+        with_empty_cache(test_code_of_another_device_or_compiler_is_cached_separately),
+        with_empty_cache(test_error_of_the_compiler_has_its_log),
+        with_empty_cache(test_damaged_file_is_replaced),
+        with_empty_cache(test_cache_folder_follows_variables),
+        with_empty_cache(test_code_that_cannot_be_cached_is_compiled_each_time),
+        with_empty_cache(test_many_processes_compile_at_once),
+        with_empty_cache(test_real_nvrtc_compiles_for_each_class),
+        with_empty_cache(test_real_error_has_line_and_text),
+        with_empty_cache(test_many_processes_use_the_real_nvrtc_at_once),
     };
     return cmocka_run_group_tests_name("cuda_jit", tests, make_fakes, remove_fakes);
 }

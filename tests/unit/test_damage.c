@@ -15,8 +15,8 @@
 /* A folder with a checkpoint of step 20, which tests damage, and an earlier checkpoint of step 10. */
 typedef struct checkpoints {
     const char *directory, *current, *previous;
-    char *text;           /* original bytes of current */
-    size_t bytes, header; /* header: offset of the data */
+    char *text;                /* original bytes of current */
+    size_t bytes, data_offset; /* data_offset: where the data begin, after the header */
     toy_state *previous_state;
 } checkpoints;
 
@@ -32,8 +32,8 @@ static checkpoints make_checkpoints(const char *directory) {
     p.current = strdup(lh_test_path(directory, "checkpoint.safetensors"));
     p.previous = strdup(lh_test_path(directory, "checkpoint.previous.safetensors"));
     p.text = lh_test_read(p.current, &p.bytes);
-    p.header = 8 + (unsigned char)p.text[0] + 256u * (unsigned char)p.text[1];
-    assert_true(p.header > 1000 && p.header < p.bytes);
+    p.data_offset = 8 + (unsigned char)p.text[0] + 256u * (unsigned char)p.text[1];
+    assert_true(p.data_offset > 1000 && p.data_offset < p.bytes);
     return p;
 }
 
@@ -76,21 +76,21 @@ static void check_refused(const checkpoints *p, toy_state *actual) {
     assert_true(actual->values[0][0] == 0);
 }
 
-static void test_resume_truncated_header_falls_back(void **state) {
+static void test_truncated_header_falls_back(void **state) {
     checkpoints p = make_checkpoints(*state);
-    for (size_t length = p.header + 4; length-- > 0;) {
+    for (size_t length = p.data_offset + 4; length-- > 0;) {
         assert_int_equal(truncate(p.current, (off_t)length), 0);
         check_falls_back(&p);
     }
     free_checkpoints(&p);
 }
 
-static void test_resume_truncated_without_previous_refused(void **state) {
+static void test_truncated_checkpoint_without_previous_is_refused(void **state) {
     checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
     unlink(p.previous);
     for (size_t length = p.bytes; length-- > 0;) {
-        if (length > p.header + 16 && length % 61 != 0) continue; /* skips most bytes of the data */
+        if (length > p.data_offset + 16 && length % 61 != 0) continue; /* skips most bytes of the data */
         assert_int_equal(truncate(p.current, (off_t)length), 0);
         check_refused(&p, actual);
     }
@@ -104,12 +104,12 @@ static void write_byte(int file, size_t offset, int byte) {
     assert_int_equal(pwrite(file, &value, 1, (off_t)offset), 1);
 }
 
-static void test_resume_any_header_bit_flipped_refused(void **state) {
+static void test_flip_of_any_bit_of_the_header_is_refused(void **state) {
     checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
     unlink(p.previous);
     int file = open(p.current, O_RDWR);
-    for (size_t offset = 0; offset < p.header; offset++) {
+    for (size_t offset = 0; offset < p.data_offset; offset++) {
         for (int bit = 0; bit < 8; bit++) {
             write_byte(file, offset, p.text[offset] ^ 1 << bit);
             check_refused(&p, actual);
@@ -134,11 +134,11 @@ static void check_parameters_refused(const checkpoints *p, toy_state *actual) {
 
 /* Flips one bit of every byte of the header and of every third byte of the data, also in parts that a reader of
  * parameters ignores. */
-static void test_parameters_bits_flipped_refused(void **state) {
+static void test_parameters_with_a_flipped_bit_are_refused(void **state) {
     checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
     int file = open(p.current, O_RDWR);
-    for (size_t offset = 0; offset < p.bytes; offset += offset < p.header ? 1 : 3) {
+    for (size_t offset = 0; offset < p.bytes; offset += offset < p.data_offset ? 1 : 3) {
         write_byte(file, offset, p.text[offset] ^ 1 << offset % 8);
         check_parameters_refused(&p, actual);
         write_byte(file, offset, p.text[offset]);
@@ -148,13 +148,13 @@ static void test_parameters_bits_flipped_refused(void **state) {
     free_checkpoints(&p);
 }
 
-static void test_resume_bits_flipped_fall_back(void **state) {
+static void test_flipped_bits_fall_back(void **state) {
     enum { SAMPLES = 1500 };
     checkpoints p = make_checkpoints(*state);
     int file = open(p.current, O_RDWR);
     lh_rng rng = lh_rng_at(lh_key_of_seed(20), 0, 0, 0);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        uint32_t header = (uint32_t)p.header, data = (uint32_t)(p.bytes - p.header);
+        uint32_t header = (uint32_t)p.data_offset, data = (uint32_t)(p.bytes - p.data_offset);
         size_t offset = i % 3 == 0 ? lh_rng_below(&rng, header) : header + lh_rng_below(&rng, data);
         write_byte(file, offset, p.text[offset] ^ 1 << lh_rng_below(&rng, 8));
         check_falls_back(&p);
@@ -170,16 +170,16 @@ static void check_changed(const checkpoints *p, const char *from, const char *to
     assert_non_null(text);
     assert_int_equal(strlen(from), strlen(to));
     memcpy(text, p->text, p->bytes);
-    char *offset = memmem(text + 8, p->header - 8, from, strlen(from));
-    if (offset == NULL) fail_msg("the header has no %s", from);
-    memcpy(offset, to, strlen(to));
+    char *place = memmem(text + 8, p->data_offset - 8, from, strlen(from));
+    if (place == NULL) fail_msg("the header has no %s", from);
+    memcpy(place, to, strlen(to));
     lh_test_write(p->current, text, p->bytes);
     check_falls_back(p);
     free(text);
 }
 
 /* Files that are valid, but differ from the written files. */
-static void test_resume_valid_file_with_changes_falls_back(void **state) {
+static void test_changed_valid_file_falls_back(void **state) {
     checkpoints p = make_checkpoints(*state);
     check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");
     check_changed(&p, "\"step\":\"20\"", "\"stop\":\"20\"");
@@ -194,14 +194,14 @@ static void test_resume_valid_file_with_changes_falls_back(void **state) {
 }
 
 /* Wrong lengths of the header and of the file. */
-static void test_resume_wrong_lengths_fall_back(void **state) {
+static void test_wrong_lengths_fall_back(void **state) {
     static const int64_t lengths[] = {0, 1, 8, -1, -8, 1 << 24, INT64_MAX, INT64_MIN};
     checkpoints p = make_checkpoints(*state);
     char *text = malloc(p.bytes + 4096);
     assert_non_null(text);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         memcpy(text, p.text, p.bytes);
-        uint64_t length = i == 0 ? 0 : (uint64_t)((int64_t)p.header - 8) + (uint64_t)lengths[i];
+        uint64_t length = i == 0 ? 0 : (uint64_t)((int64_t)p.data_offset - 8) + (uint64_t)lengths[i];
         for (int b = 0; b < 8; b++) text[b] = (char)(length >> 8 * b & 0xff);
         lh_test_write(p.current, text, p.bytes);
         check_falls_back(&p);
@@ -219,14 +219,14 @@ static void test_resume_wrong_lengths_fall_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest damage[] = {
-        lh_test_in_directory(test_resume_truncated_header_falls_back),
-        lh_test_in_directory(test_resume_truncated_without_previous_refused),
-        lh_test_in_directory(test_resume_any_header_bit_flipped_refused),
-        lh_test_in_directory(test_parameters_bits_flipped_refused),
-        lh_test_in_directory(test_resume_bits_flipped_fall_back),
-        lh_test_in_directory(test_resume_valid_file_with_changes_falls_back),
-        lh_test_in_directory(test_resume_wrong_lengths_fall_back),
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_truncated_header_falls_back),
+        lh_test_in_directory(test_truncated_checkpoint_without_previous_is_refused),
+        lh_test_in_directory(test_flip_of_any_bit_of_the_header_is_refused),
+        lh_test_in_directory(test_parameters_with_a_flipped_bit_are_refused),
+        lh_test_in_directory(test_flipped_bits_fall_back),
+        lh_test_in_directory(test_changed_valid_file_falls_back),
+        lh_test_in_directory(test_wrong_lengths_fall_back),
     };
-    return cmocka_run_group_tests(damage, NULL, NULL);
+    return cmocka_run_group_tests_name("damage", tests, NULL, NULL);
 }

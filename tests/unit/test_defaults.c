@@ -103,7 +103,7 @@ static lh_spec make_spec_with_axes(char *buffer, lh_task *task, const char *text
 }
 
 /* Axes are stored in the task's order, length first. */
-static void test_defaults_of_an_evaluation_by_axes(void **state) {
+static void test_defaults_have_the_axes_of_an_evaluation(void **state) {
     char buffer[CAPACITY];
     lh_defaults d;
     lh_error error;
@@ -195,11 +195,11 @@ static void test_defaults_other_than_the_requested_are_stale(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_are_read_into_the_spec),
-        cmocka_unit_test(test_defaults_of_an_evaluation_by_axes),
+        cmocka_unit_test(test_defaults_have_the_axes_of_an_evaluation),
         cmocka_unit_test(test_defaults_of_a_spec_without_a_text_are_its_own),
         cmocka_unit_test(test_defaults_with_any_flipped_bit_are_refused),
         cmocka_unit_test(test_unknown_defaults_are_refused),
         cmocka_unit_test(test_defaults_other_than_the_requested_are_stale),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("defaults", tests, NULL, NULL);
 }

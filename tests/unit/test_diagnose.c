@@ -8,11 +8,11 @@
 #include "toy_spec.h"
 
 static float vector[TOY_STORAGE];
-static double vector8[TOY_STORAGE];
+static double double_vector[TOY_STORAGE];
 
 static int clear(void **state) {
     memset(vector, 0, sizeof vector);
-    memset(vector8, 0, sizeof vector8);
+    memset(double_vector, 0, sizeof double_vector);
     return 0;
 }
 
@@ -33,7 +33,7 @@ static void test_vector_of_finite_values_names_the_largest(void **state) {
 }
 
 /* query, key and value share rows of memory: a NaN in one is not reported for the other tensors. */
-static void test_vector_nan_reported_for_its_own_tensor(void **state) {
+static void test_nan_is_reported_for_its_own_tensor(void **state) {
     vector[find_index(TOY_KEY, 0, 0)] = NAN;
     vector[find_index(TOY_KEY, 3, 3)] = INFINITY;
     vector[find_index(TOY_BIAS, 0, 4)] = -INFINITY;
@@ -47,23 +47,23 @@ static void test_vector_nan_reported_for_its_own_tensor(void **state) {
     assert_int_equal(facts.largest_tensor, TOY_VALUE);
 }
 
-static void test_vector_gaps_between_tensors_ignored(void **state) {
-    vector8[find_index(TOY_TOKEN, 7, 0)] = NAN; /* element after the last row */
-    vector8[find_index(TOY_POSITION, 2, 2)] = NAN;
-    vector8[find_index(TOY_SCALE, 0, 3)] = 1e300;
-    lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8); /* 8: bytes of double */
+static void test_gaps_between_tensors_are_ignored(void **state) {
+    double_vector[find_index(TOY_TOKEN, 7, 0)] = NAN; /* element after the last row */
+    double_vector[find_index(TOY_POSITION, 2, 2)] = NAN;
+    double_vector[find_index(TOY_SCALE, 0, 3)] = 1e300;
+    lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, double_vector); /* 8: bytes of double */
     assert_int_equal(facts.nonfinite_count, 0);
     assert_int_equal(facts.largest_tensor, TOY_SCALE);
     assert_true(facts.magnitude == 1e300);
 }
 
-static void test_vector_all_zero_names_none(void **state) {
+static void test_vector_of_zeros_names_no_tensor(void **state) {
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector); /* 4: bytes of float */
     assert_int_equal(facts.largest_tensor, -1);
 }
 
 /* Two rows of the output tensor are in the first chunk, two in the second. */
-static void test_chunk_tensors_named(void **state) {
+static void test_tensors_of_a_chunk_are_named(void **state) {
     char text[200];
     lh_diagnose_chunk(&lh_toy_spec, 0, text, sizeof text);
     assert_string_equal(text, "embed.token.weight, layers.0.attention.query.weight, layers.0.attention.key.weight "
@@ -116,10 +116,10 @@ static void test_step_message_names_parameters_if_there_is_no_gradient(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_vector_of_finite_values_names_the_largest, clear),
-        cmocka_unit_test_setup(test_vector_nan_reported_for_its_own_tensor, clear),
-        cmocka_unit_test_setup(test_vector_gaps_between_tensors_ignored, clear),
-        cmocka_unit_test_setup(test_vector_all_zero_names_none, clear),
-        cmocka_unit_test_setup(test_chunk_tensors_named, clear),
+        cmocka_unit_test_setup(test_nan_is_reported_for_its_own_tensor, clear),
+        cmocka_unit_test_setup(test_gaps_between_tensors_are_ignored, clear),
+        cmocka_unit_test_setup(test_vector_of_zeros_names_no_tensor, clear),
+        cmocka_unit_test_setup(test_tensors_of_a_chunk_are_named, clear),
         cmocka_unit_test_setup(test_step_message_names_tensors, clear),
         cmocka_unit_test_setup(test_step_message_names_the_element_whose_square_overflows, clear),
         cmocka_unit_test_setup(test_step_message_names_parameters_if_there_is_no_gradient, clear),

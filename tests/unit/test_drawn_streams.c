@@ -48,15 +48,16 @@ static void compute_differences(int queries, int keys, const int32_t *query, con
         for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
 }
 
-/* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
- * right. */
-static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
+/* Distances [query][key] that a stream samples: both sides independently if has_own_sides, else the left side as the
+ * mirror image of the right. */
+static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool has_own_sides,
+                             int32_t *out) {
     int32_t buffer[2 * MAX_LENGTH], scratch[RANGE + 1], *middle = buffer + MAX_LENGTH;
     int T = data->length[stream];
     if (data->from_caller) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
-    else if (sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
+    else if (has_own_sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
     else lh_draw_distances(&data->draw, site, range, T, middle, scratch);
-    for (int d = 1; d < T && (data->from_caller || !sides); d++) middle[-d] = -middle[d];
+    for (int d = 1; d < T && (data->from_caller || !has_own_sides); d++) middle[-d] = -middle[d];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < T; j++) *out++ = middle[j - i];
 }
@@ -78,21 +79,19 @@ static void place_layers(batch_data *data) {
     sample_positions(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
     sample_positions(data, TARGET, TARGET_SITE, data->input[TARGET]);
     for (uint32_t l = 0; l < LAYERS; l++) {
-        family_values *placed_families = data->family_values;
-        sample_positions(data, SOURCE, SOURCE_SITE + l + 1, placed_families[ENCODER].query + l * S);
-        sample_positions(data, TARGET, TARGET_SITE + l + 1, placed_families[DECODER].query + l * T);
-        sample_positions(data, SOURCE, CROSS_SITE + l + 1, placed_families[CROSS].key + l * S);
-        memcpy(placed_families[ENCODER].key, placed_families[ENCODER].query, sizeof placed_families->key);
-        memcpy(placed_families[DECODER].key, placed_families[DECODER].query, sizeof placed_families->key);
-        memcpy(placed_families[CROSS].query, placed_families[DECODER].query, sizeof placed_families->query);
-        sample_distances(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true,
-                         placed_families[ENCODER].distances + l * S * S);
-        compute_differences(T, T, placed_families[DECODER].query + l * T, placed_families[DECODER].key + l * T,
-                            placed_families[DECODER].distances + l * T * T);
-        compute_differences(T, S, placed_families[CROSS].query + l * T, placed_families[CROSS].key + l * S,
-                            placed_families[CROSS].distances + l * T * S);
-        compute_alibi(T * S, placed_families[CROSS].distances + l * T * S,
-                      placed_families[CROSS].score + l * HEADS * T * S);
+        family_values *families = data->family_values;
+        sample_positions(data, SOURCE, SOURCE_SITE + l + 1, families[ENCODER].query + l * S);
+        sample_positions(data, TARGET, TARGET_SITE + l + 1, families[DECODER].query + l * T);
+        sample_positions(data, SOURCE, CROSS_SITE + l + 1, families[CROSS].key + l * S);
+        memcpy(families[ENCODER].key, families[ENCODER].query, sizeof families->key);
+        memcpy(families[DECODER].key, families[DECODER].query, sizeof families->key);
+        memcpy(families[CROSS].query, families[DECODER].query, sizeof families->query);
+        sample_distances(data, SOURCE, SOURCE_SITE + l + 1, RANGE, true, families[ENCODER].distances + l * S * S);
+        compute_differences(T, T, families[DECODER].query + l * T, families[DECODER].key + l * T,
+                            families[DECODER].distances + l * T * T);
+        compute_differences(T, S, families[CROSS].query + l * T, families[CROSS].key + l * S,
+                            families[CROSS].distances + l * T * S);
+        compute_alibi(T * S, families[CROSS].distances + l * T * S, families[CROSS].score + l * HEADS * T * S);
     }
     for (int f = 0; f < FAMILIES; f++) data->places[f].layers = LAYERS;
 }
@@ -100,20 +99,19 @@ static void place_layers(batch_data *data) {
 /* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
 static void place_sequence(batch_data *data, int s) {
     enum { TARGET_SITE = 2 };
-    int32_t scratch[RANGE],
-        *expected_rows[STREAMS] = {data->family_values[CROSS].key, data->family_values[CROSS].query};
+    int32_t scratch[RANGE], *positions[STREAMS] = {data->family_values[CROSS].key, data->family_values[CROSS].query};
     for (uint32_t stream = 0; stream < STREAMS; stream++) {
         int count = data->length[stream];
         if (data->from_caller)
-            memcpy(expected_rows[stream], data->positions[stream], (size_t)count * sizeof *expected_rows[stream]);
+            memcpy(positions[stream], data->positions[stream], (size_t)count * sizeof *positions[stream]);
         else
             lh_draw_sequence(&data->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false,
-                             expected_rows[stream], scratch);
+                             positions[stream], scratch);
         for (int t = 0; t < count; t++)
-            data->input[stream][t] = expected_rows[stream][t] - 1; /* index of the table's row */
+            data->input[stream][t] = positions[stream][t] - 1; /* index of the table's row */
     }
-    memcpy(data->family_values[ENCODER].query, expected_rows[SOURCE], sizeof data->family_values->query);
-    memcpy(data->family_values[ENCODER].key, expected_rows[SOURCE], sizeof data->family_values->key);
+    memcpy(data->family_values[ENCODER].query, positions[SOURCE], sizeof data->family_values->query);
+    memcpy(data->family_values[ENCODER].key, positions[SOURCE], sizeof data->family_values->key);
     sample_distances(data, TARGET, TARGET_SITE, RANGE + 1, false, data->family_values[DECODER].distances);
     compute_alibi(data->length[TARGET] * data->length[TARGET], data->family_values[DECODER].distances,
                   data->family_values[DECODER].score);

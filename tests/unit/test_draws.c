@@ -31,7 +31,7 @@ static void check_run(const lh_spec *spec, const lh_ref_model *model, const lh_r
                       const int32_t *positions, int max_sequences, double loss, const double *logits) {
     const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const sampled[LH_MAX_STREAMS] = {NULL};
     lh_trainer t = lh_trainer_open_sampling(spec, model, batch, mode, position_streams, sampled);
-    lh_trainer_check(&t, batch, lh_parity_all_count, max_sequences, model, loss, logits, lh_parity_get_tolerance(8));
+    lh_trainer_check(&t, batch, lh_parity_full_mask, max_sequences, model, loss, logits, lh_parity_get_tolerance(8));
     lh_trainer_close(&t);
 }
 
@@ -104,7 +104,7 @@ static void test_blocks_with_positions_of_tokens_match_reference(void **state) {
         for (int max_sequences = 1; max_sequences <= SEQUENCES; max_sequences++) {
             lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data.batch, NULL, (lh_mode)mode);
             t.positions = positions;
-            lh_trainer_check(&t, &data.batch, lh_parity_all_count, max_sequences, model, loss, logits,
+            lh_trainer_check(&t, &data.batch, lh_parity_full_mask, max_sequences, model, loss, logits,
                              lh_parity_get_tolerance(8));
             lh_trainer_close(&t);
         }
@@ -150,7 +150,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
     lh_error error;
     lh_batch batch;
     lh_state start;
-    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
+    lh_lengths lengths = {.first = N, .last = N, .step = 1};
     lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, LH_PARITY_DRAW);
     lh_sums sums, sequence_sums[EXAMPLES];

@@ -26,20 +26,21 @@ typedef struct synced_path {
 } synced_path;
 
 static synced_path synced_paths[MAX_CALLS];
-static int count, renames;
+static int synced_count, rename_count;
 static char problem[PATH_MAX + 64]; /* the first problem; a test cannot fail while its output is captured */
 static const char *const logs[LOGS] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
 
-static synced_path *find(const char *path) {
-    for (int i = 0; i < count; i++)
+/* Returns the record of a path, which the first call adds. */
+static synced_path *find_or_add(const char *path) {
+    for (int i = 0; i < synced_count; i++)
         if (strcmp(synced_paths[i].path, path) == 0) return &synced_paths[i];
-    if (count == MAX_CALLS) abort();
-    snprintf(synced_paths[count].path, sizeof synced_paths[count].path, "%s", path);
-    return &synced_paths[count++];
+    if (synced_count == MAX_CALLS) abort();
+    snprintf(synced_paths[synced_count].path, sizeof synced_paths[synced_count].path, "%s", path);
+    return &synced_paths[synced_count++];
 }
 
-static void expect(bool is_right, const char *path, const char *expected) {
-    if (!is_right && problem[0] == 0) snprintf(problem, sizeof problem, "%s: %s", path, expected);
+static void expect(bool is_right, const char *path, const char *fault) {
+    if (!is_right && problem[0] == 0) snprintf(problem, sizeof problem, "%s: %s", path, fault);
 }
 
 static int count_logs(const char *folder) {
@@ -57,7 +58,7 @@ int fsync(int file) {
     if (bytes < 0 || fstat(file, &found) != 0) abort();
     path[bytes] = 0;
     if (strstr(path, "/.longhand-") == NULL) {
-        synced_path *entry = find(path);
+        synced_path *entry = find_or_add(path);
         entry->bytes = found.st_size;
         entry->logs = S_ISDIR(found.st_mode) ? count_logs(path) : 0;
     }
@@ -70,14 +71,14 @@ static void check_folder(const char *folder) {
     for (int i = 0; i < LOGS; i++) {
         const char *path = lh_test_path(folder, logs[i]);
         expect(stat(path, &found) == 0 && found.st_size > 0, path, "is empty");
-        expect(find(path)->bytes == found.st_size, path, "is not on the disk");
+        expect(find_or_add(path)->bytes == found.st_size, path, "is not on the disk");
     }
-    expect(find(folder)->logs == LOGS, folder, "its entries are not on the disk");
+    expect(find_or_add(folder)->logs == LOGS, folder, "its entries are not on the disk");
     char parent[PATH_MAX];
     snprintf(parent, sizeof parent, "%s", folder);
     while (strstr(parent, "/out") != NULL) { /* up to the parent of every folder that was made */
         *strrchr(parent, '/') = 0;
-        expect(find(parent)->bytes > 0, parent, "its entries are not on the disk");
+        expect(find_or_add(parent)->bytes > 0, parent, "its entries are not on the disk");
     }
 }
 
@@ -89,7 +90,7 @@ int rename(const char *from, const char *to) {
         if (realpath(from, folder) == NULL) abort();
         *strrchr(folder, '/') = 0;
         check_folder(folder);
-        renames++;
+        rename_count++;
     }
     return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
@@ -99,11 +100,11 @@ static void test_checkpoint_is_durable_after_its_logs(void **state) {
     lh_spec toy = lh_toy_make_spec(toy_float_list);
     toy.train.keep_steps_count = 0;
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
+    toy.eval.during_lengths = (lh_lengths){.first = 5, .last = 6, .step = 1};
     toy.eval.during_examples = 4;
     lh_run_expect(&toy, *state, 0, "train --out out --steps 14 --checkpoint-every 10 --log-every 5 --no-eval", NULL);
     assert_string_equal(problem, "");
-    assert_int_equal(renames, 2);
+    assert_int_equal(rename_count, 2);
 }
 
 int main(void) {

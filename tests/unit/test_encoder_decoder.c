@@ -172,7 +172,8 @@ static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_mod
     lh_pairs_case stored;
     const lh_ref_network *network = model->network;
     lh_pairs_read_case(file, network, n, &stored);
-    pass p = {model, spec, NULL, &stored, network->families[network->family_count - 1].heads, NULL, {NULL}};
+    pass p = {
+        .model = model, .spec = spec, .stored = &stored, .heads = network->families[network->family_count - 1].heads};
     p.logits = lh_parity_reserve(count_logits(&p) * sizeof(double));
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         p.attention[s] = lh_parity_reserve((size_t)stored.batch.sequences * count_pairs(&p, s) * sizeof(double));

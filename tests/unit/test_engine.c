@@ -31,17 +31,17 @@ static void assert_same_state(lh_engine *a, lh_engine *b) {
 enum { STEPS = 30 };
 
 static void check_threads(const lh_spec *spec, const lh_cpu_program *program, int threads) {
-    static lh_step_metrics one_thread[STEPS], three_threads[STEPS];
+    static lh_step_metrics one_thread[STEPS], many_threads[STEPS];
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_test_step(a, STEPS, one_thread);
-    for (int i = 0; i < STEPS; i += 10) lh_test_step(b, 10, three_threads + i);
-    assert_memory_equal(one_thread, three_threads, sizeof one_thread);
+    for (int i = 0; i < STEPS; i += 10) lh_test_step(b, 10, many_threads + i);
+    assert_memory_equal(one_thread, many_threads, sizeof one_thread);
     assert_same_state(a, b);
     a->ops->close(a);
     b->ops->close(b);
 }
 
-static void test_step_threads_same_bits(void **state) {
+static void test_steps_have_equal_bits_for_any_number_of_threads(void **state) {
     lh_spec spec = lh_toy_make_spec(toy_float_list), sampling_spec = lh_toy_make_spec(toy_drawn_list);
     spec.train.batch = 13; /* shards of 4, 3, 3, 3; blocks of 2, 2 and 2, 1 */
     for (int threads = 2; threads <= 5; threads++) check_threads(&spec, &toy_float, threads);
@@ -49,7 +49,7 @@ static void test_step_threads_same_bits(void **state) {
     check_threads(&spec, &toy_double, 2);
 }
 
-static void test_step_of_mixed_lengths_threads_same_bits(void **state) {
+static void test_steps_of_mixed_lengths_have_equal_bits_for_any_number_of_threads(void **state) {
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     spec.train.mixes_lengths = true;
     for (int batch = 3; batch <= 23; batch += 10) {
@@ -58,13 +58,13 @@ static void test_step_of_mixed_lengths_threads_same_bits(void **state) {
     }
 }
 
-static void test_step_more_shards_than_examples_runs(void **state) {
+static void test_step_runs_with_more_shards_than_examples(void **state) {
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     spec.train.batch = 3;
     check_threads(&spec, &toy_float, 3);
 }
 
-static void test_step_training_loss_falls(void **state) {
+static void test_loss_falls_in_training(void **state) {
     static lh_step_metrics metrics[600];
     double first = 0, last = 0;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
@@ -95,7 +95,7 @@ static void copy_gradient(const lh_update *update, size_t first, size_t count, l
     memset(gradient + first, 0, count * sizeof(float));
 }
 
-static void test_step_gradient_is_left_fold_over_shards(void **state) {
+static void test_gradient_is_a_left_fold_over_shards(void **state) {
     lh_cpu_program order = toy_float;
     order.train_block = train_in_order;
     order.end_shard = NULL;
@@ -112,7 +112,7 @@ static void test_step_gradient_is_left_fold_over_shards(void **state) {
     }
 }
 
-static void test_step_nan_stops_before_update(void **state) {
+static void test_nan_stops_a_step_before_its_update(void **state) {
     lh_error error;
     lh_step_metrics metrics[5];
     int taken_steps;
@@ -142,7 +142,7 @@ static void overflow_update(const lh_update *update, size_t first, size_t count,
 }
 
 /* A checkpoint never contains parameters that are infinite. */
-static void test_step_infinite_update_stops(void **state) {
+static void test_infinite_update_stops_training(void **state) {
     lh_error error;
     lh_step_metrics metrics[5];
     int taken_steps;
@@ -158,7 +158,7 @@ static void test_step_infinite_update_stops(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_write_state_resumes_same_bits(void **state) {
+static void test_written_state_resumes_with_the_same_bits(void **state) {
     lh_step_metrics metrics[20];
     lh_engine *full_run = open_engine(&lh_toy_spec, &toy_float, 2),
               *first_half = open_engine(&lh_toy_spec, &toy_float, 1);
@@ -178,16 +178,16 @@ static void test_write_state_resumes_same_bits(void **state) {
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, int n, int threads) {
     lh_error error;
     enum { EXAMPLES = 11 };
-    lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
+    lh_lengths lengths = {.first = n, .last = n, .step = 1};
     lh_condition condition = lh_make_condition(n, EXAMPLES, 1, 2);
-    lh_sums one_thread, three_threads, repeated, sequence_sums[EXAMPLES], total = {0};
+    lh_sums one_thread, many_threads, repeated, sequence_sums[EXAMPLES], total = {0};
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
     lh_assert_ok(b->ops->reserve(b, &lengths, EXAMPLES, &error), &error);
     a->ops->evaluate(a, &condition, &one_thread, NULL, NULL);
-    b->ops->evaluate(b, &condition, &three_threads, sequence_sums, NULL);
+    b->ops->evaluate(b, &condition, &many_threads, sequence_sums, NULL);
     b->ops->evaluate(b, &condition, &repeated, NULL, NULL);
-    assert_memory_equal(&one_thread, &three_threads, sizeof one_thread);
+    assert_memory_equal(&one_thread, &many_threads, sizeof one_thread);
     assert_memory_equal(&one_thread, &repeated, sizeof one_thread);
     assert_int_equal(one_thread.sequences, EXAMPLES);
     for (int i = 0; i < EXAMPLES; i++) lh_sums_add(&total, &sequence_sums[i]);
@@ -200,7 +200,7 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     b->ops->close(b);
 }
 
-static void test_evaluate_threads_same_sums(void **state) {
+static void test_evaluation_has_equal_sums_for_any_number_of_threads(void **state) {
     for (int threads = 2; threads <= 4; threads++) {
         check_evaluation(&lh_toy_spec, &toy_float, 9, threads);
         check_evaluation(&lh_toy_spec, &toy_drawn, 20, threads);
@@ -208,9 +208,9 @@ static void test_evaluate_threads_same_sums(void **state) {
     }
 }
 
-static void test_evaluate_draws_share_examples(void **state) {
+static void test_draws_of_an_evaluation_share_examples(void **state) {
     lh_error error;
-    lh_lengths lengths = {NULL, 0, 8, 8, 1}; /* a single length, 8 */
+    lh_lengths lengths = {.first = 8, .last = 8, .step = 1};
     lh_sums first, second, changed;
     lh_condition a = lh_make_condition(8, 10, 1, 0), b = lh_make_condition(8, 10, 1, 1);
     lh_engine *fixed = open_engine(&lh_toy_spec, &toy_float, 1), *sampling = open_engine(&lh_toy_spec, &toy_drawn, 1);
@@ -229,12 +229,12 @@ static void test_evaluate_draws_share_examples(void **state) {
     sampling->ops->close(sampling);
 }
 
-static void test_reserve_grows(void **state) {
+static void test_reserved_memory_grows(void **state) {
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 2);
     for (int n = 2; n <= 32; n += 10) {
         lh_sums sums;
-        lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
+        lh_lengths lengths = {.first = n, .last = n, .step = 1};
         lh_condition condition = lh_make_condition(n, 3 + n, 1, 0);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, 3 + n, &error), &error);
         engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
@@ -243,16 +243,16 @@ static void test_reserve_grows(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_reserve_beyond_limit_named(void **state) {
+static void test_evaluated_length_beyond_the_limit_is_named(void **state) {
     lh_error error;
-    lh_lengths lengths = {NULL, 0, 30, 40, 1}; /* lengths 30 to 40 */
+    lh_lengths lengths = {.first = 30, .last = 40, .step = 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 1);
     lh_assert_error(engine->ops->reserve(engine, &lengths, 10, &error), LH_ERR_INPUT, &error,
                     "length 33: a sequence has 66 tokens, the encoding allows 64 (the toy's table of 64 rows)");
     engine->ops->close(engine);
 }
 
-static void test_open_training_beyond_limit_named(void **state) {
+static void test_trained_length_beyond_the_limit_is_named(void **state) {
     lh_error error;
     lh_engine *engine;
     lh_spec spec = lh_toy_spec;
@@ -264,7 +264,7 @@ static void test_open_training_beyond_limit_named(void **state) {
 
 static size_t get_impossible_bytes(const lh_shape *max_shape, lh_mode mode) { return (size_t)1 << 60; }
 
-static void test_open_without_memory_reports_bytes(void **state) {
+static void test_missing_memory_is_reported_in_bytes(void **state) {
     lh_error error;
     lh_engine *engine;
     lh_cpu_program program = toy_float;
@@ -274,7 +274,7 @@ static void test_open_without_memory_reports_bytes(void **state) {
                     "1152921504606846976 bytes");
 }
 
-static void test_step_distinct_repeats_examples(void **state) {
+static void test_steps_repeat_distinct_examples(void **state) {
     static lh_step_metrics metrics[1500];
     lh_engine_config config = {.spec = &lh_toy_spec,
                                .seed = 3,
@@ -324,7 +324,7 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
     lh_error error;
     lh_sums sums;
     lh_condition condition = lh_make_condition(n, 9, 1, 0);
-    lh_assert_ok(engine->ops->reserve(engine, &(lh_lengths){NULL, 0, n, n, 1}, 9, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &(lh_lengths){.first = n, .last = n, .step = 1}, 9, &error), &error);
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
     return sums;
 }
@@ -353,8 +353,8 @@ static void test_engines_share_working_memory(void **state) {
                             "step 1");
             workspace_count = blocks_with_nan = 0; /* blocks of that step found NaN; the workspace was freed */
         } else {
-            lh_sums old_sums = evaluate_length(single, 32 - i), new_sums = evaluate_length(engines[i], 32 - i);
-            assert_memory_equal(&old_sums, &new_sums, sizeof old_sums);
+            lh_sums single_sums = evaluate_length(single, 32 - i), shared_sums = evaluate_length(engines[i], 32 - i);
+            assert_memory_equal(&single_sums, &shared_sums, sizeof single_sums);
             lh_test_step(single, 4, expected);
             lh_test_step(engines[i], 4, actual);
             assert_memory_equal(expected, actual, sizeof expected);
@@ -375,17 +375,17 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
                                lh_sums *sums) {
     for (int s = 0; s < block->sequences; s++) {
         uint64_t number = 0;
-        int is_known = 0;
+        bool is_known = false;
         for (int i = 0; i < step->shape.length[0]; i++)
             number = number * 8 + block->tokens[0][s * step->shape.length[0] + i];
-        for (int i = 0; i < seen_count; i++) is_known += seen_sequences[i] == number;
+        for (int i = 0; i < seen_count; i++) is_known = is_known || seen_sequences[i] == number;
         if (!is_known && seen_count < 64) seen_sequences[seen_count++] = number;
     }
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
 
 /* There are more distinct examples than a batch holds: successive batches use all examples. */
-static void test_step_distinct_beyond_batch_all_seen(void **state) {
+static void test_several_batches_have_all_distinct_examples(void **state) {
     lh_step_metrics metrics[6];
     lh_cpu_program program = toy_float;
     program.train_block = record_train_block;
@@ -400,12 +400,12 @@ static void test_step_distinct_beyond_batch_all_seen(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_predict_positions_replace_draws(void **state) {
+static void test_positions_of_a_query_replace_draws(void **state) {
     lh_error error;
     uint16_t input[] = {4, 0, 2};
     int32_t positions[] = {5, 6, 7, 8, 9, 10};
     double sampled[15], from_caller[15], repeated[15];
-    lh_lengths lengths = {NULL, 0, 3, 3, 1}; /* a single length, 3 */
+    lh_lengths lengths = {.first = 3, .last = 3, .step = 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_query query = {.n = 3, .input = input, .draw = lh_make_condition(3, 1, 1, 0).draw};
@@ -421,24 +421,24 @@ static void test_predict_positions_replace_draws(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_step_threads_same_bits),
-        cmocka_unit_test(test_step_of_mixed_lengths_threads_same_bits),
-        cmocka_unit_test(test_step_more_shards_than_examples_runs),
-        cmocka_unit_test(test_step_training_loss_falls),
-        cmocka_unit_test(test_step_gradient_is_left_fold_over_shards),
-        cmocka_unit_test(test_step_nan_stops_before_update),
-        cmocka_unit_test(test_step_infinite_update_stops),
-        cmocka_unit_test(test_write_state_resumes_same_bits),
-        cmocka_unit_test(test_evaluate_threads_same_sums),
-        cmocka_unit_test(test_evaluate_draws_share_examples),
-        cmocka_unit_test(test_reserve_grows),
-        cmocka_unit_test(test_reserve_beyond_limit_named),
-        cmocka_unit_test(test_open_training_beyond_limit_named),
-        cmocka_unit_test(test_open_without_memory_reports_bytes),
+        cmocka_unit_test(test_steps_have_equal_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_steps_of_mixed_lengths_have_equal_bits_for_any_number_of_threads),
+        cmocka_unit_test(test_step_runs_with_more_shards_than_examples),
+        cmocka_unit_test(test_loss_falls_in_training),
+        cmocka_unit_test(test_gradient_is_a_left_fold_over_shards),
+        cmocka_unit_test(test_nan_stops_a_step_before_its_update),
+        cmocka_unit_test(test_infinite_update_stops_training),
+        cmocka_unit_test(test_written_state_resumes_with_the_same_bits),
+        cmocka_unit_test(test_evaluation_has_equal_sums_for_any_number_of_threads),
+        cmocka_unit_test(test_draws_of_an_evaluation_share_examples),
+        cmocka_unit_test(test_reserved_memory_grows),
+        cmocka_unit_test(test_evaluated_length_beyond_the_limit_is_named),
+        cmocka_unit_test(test_trained_length_beyond_the_limit_is_named),
+        cmocka_unit_test(test_missing_memory_is_reported_in_bytes),
         cmocka_unit_test(test_engines_share_working_memory),
-        cmocka_unit_test(test_step_distinct_repeats_examples),
-        cmocka_unit_test(test_step_distinct_beyond_batch_all_seen),
-        cmocka_unit_test(test_predict_positions_replace_draws),
+        cmocka_unit_test(test_steps_repeat_distinct_examples),
+        cmocka_unit_test(test_several_batches_have_all_distinct_examples),
+        cmocka_unit_test(test_positions_of_a_query_replace_draws),
     };
     return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
 }

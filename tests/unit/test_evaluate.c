@@ -18,11 +18,12 @@ static lh_engine *open_engine(const lh_spec *spec, const lh_cpu_program *program
 }
 
 static lh_eval_request make_request(int first, int last, int draws) {
-    lh_eval_request request = {.lengths = {NULL, 0, first, last, 1}, .examples = 20, .draws = draws, .seed = 1};
+    lh_eval_request request = {
+        .lengths = {.first = first, .last = last, .step = 1}, .examples = 20, .draws = draws, .seed = 1};
     return request;
 }
 
-static void test_evaluate_draws_mean_and_spread(void **state) {
+static void test_result_has_mean_and_spread_over_draws(void **state) {
     lh_error error;
     enum { DRAWS = 5 };
     lh_spec spec = lh_toy_spec;
@@ -92,7 +93,7 @@ static void test_evaluate_without_draws_makes_one_pass(void **state) {
 }
 
 /* 20 examples in batches of 8, 8 and 4; batch b of draw d has the random positions of draw 3 d + b. */
-static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
+static void test_result_of_batches_is_the_mean_of_their_accuracies(void **state) {
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_error error;
     enum { DRAWS = 3, BATCHES = 3 };
@@ -135,7 +136,7 @@ static void test_evaluate_batches_mean_of_their_accuracies(void **state) {
 }
 
 /* Every condition has a line for every noise, the least noise first; with noise there are several draws. */
-static void test_evaluate_every_condition_under_every_noise(void **state) {
+static void test_every_condition_is_evaluated_under_every_noise(void **state) {
     static const double deviation[] = {0, 0.5};
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -170,21 +171,21 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
 }
 
 /* Several batches together have the examples of a single batch. */
-static void test_evaluate_batches_without_draws_same_examples(void **state) {
+static void test_batches_without_draws_have_the_same_examples(void **state) {
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(6, 6, 1);
-    lh_eval_result full, cut;
-    lh_assert_ok(lh_evaluate(engine, &request, &full, &error), &error);
+    lh_eval_result one_batch, four_batches;
+    lh_assert_ok(lh_evaluate(engine, &request, &one_batch, &error), &error);
     request.batch = 5;
-    lh_assert_ok(lh_evaluate(engine, &request, &cut, &error), &error);
-    lh_assert_close(&cut.accuracy, &full.accuracy, 1, 1e-12, 0); /* four equal batches */
-    lh_assert_close(&cut.loss, &full.loss, 1, 1e-6, 0);
-    assert_true(cut.exact_match == full.exact_match);
+    lh_assert_ok(lh_evaluate(engine, &request, &four_batches, &error), &error);
+    lh_assert_close(&four_batches.accuracy, &one_batch.accuracy, 1, 1e-12, 0); /* four equal batches */
+    lh_assert_close(&four_batches.loss, &one_batch.loss, 1, 1e-6, 0);
+    assert_true(four_batches.exact_match == one_batch.exact_match);
     engine->ops->close(engine);
 }
 
-static void test_evaluate_more_draws_than_sites_refused(void **state) {
+static void test_more_draws_than_sites_are_refused(void **state) {
     lh_error error;
     lh_spec spec = lh_toy_spec;
     spec.position_range[0] = 64;
@@ -197,7 +198,7 @@ static void test_evaluate_more_draws_than_sites_refused(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
+static void test_lines_of_another_batch_are_not_found(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -218,7 +219,7 @@ static void test_evaluate_lines_of_another_batch_are_not_found(void **state) {
 
 /* Confidence bounds of exact match by the sequences of one draw, and the deviation over sequences, are in the lines
  * and are read back. */
-static void test_evaluate_lines_have_confidence_bounds(void **state) {
+static void test_lines_have_confidence_bounds(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_error error;
     lh_spec spec = lh_toy_spec;
@@ -259,7 +260,7 @@ static void test_evaluate_lines_have_confidence_bounds(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_evaluate_lines_read_back(void **state) {
+static void test_lines_are_read_back(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -295,7 +296,7 @@ static void sample_length_6_uncounted(lh_rng *rng, int n, lh_example *example) {
 }
 
 /* A condition without counted labels has neither accuracy nor exact match, and does not enter a mean. */
-static void test_evaluate_condition_without_counted_labels_has_no_accuracy(void **state) {
+static void test_condition_without_counted_labels_has_no_accuracy(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_task task = *lh_toy_spec.task;
@@ -358,7 +359,7 @@ static void test_split_of_lengths_between_training_lengths_is_between(void **sta
     assert_string_equal(lh_find_split(&spec, 9), "beyond");
 }
 
-static void test_evaluate_other_seed_is_not_found(void **state) {
+static void test_line_of_another_seed_is_not_found(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "eval.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -373,7 +374,7 @@ static void test_evaluate_other_seed_is_not_found(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_evaluate_per_example_adds_up(void **state) {
+static void test_lines_per_example_add_up(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -422,21 +423,21 @@ static void test_evaluate_stops_between_lengths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_evaluate_draws_mean_and_spread),
+        cmocka_unit_test(test_result_has_mean_and_spread_over_draws),
         cmocka_unit_test(test_evaluate_with_drawn_distances_makes_every_draw),
         cmocka_unit_test(test_evaluate_with_dropout_makes_every_draw),
         cmocka_unit_test(test_evaluate_without_draws_makes_one_pass),
-        lh_test_in_directory(test_evaluate_batches_mean_of_their_accuracies),
-        lh_test_in_directory(test_evaluate_every_condition_under_every_noise),
-        cmocka_unit_test(test_evaluate_batches_without_draws_same_examples),
-        cmocka_unit_test(test_evaluate_more_draws_than_sites_refused),
-        lh_test_in_directory(test_evaluate_lines_of_another_batch_are_not_found),
-        lh_test_in_directory(test_evaluate_lines_have_confidence_bounds),
-        lh_test_in_directory(test_evaluate_lines_read_back),
-        lh_test_in_directory(test_evaluate_condition_without_counted_labels_has_no_accuracy),
+        lh_test_in_directory(test_result_of_batches_is_the_mean_of_their_accuracies),
+        lh_test_in_directory(test_every_condition_is_evaluated_under_every_noise),
+        cmocka_unit_test(test_batches_without_draws_have_the_same_examples),
+        cmocka_unit_test(test_more_draws_than_sites_are_refused),
+        lh_test_in_directory(test_lines_of_another_batch_are_not_found),
+        lh_test_in_directory(test_lines_have_confidence_bounds),
+        lh_test_in_directory(test_lines_are_read_back),
+        lh_test_in_directory(test_condition_without_counted_labels_has_no_accuracy),
         cmocka_unit_test(test_split_of_lengths_between_training_lengths_is_between),
-        lh_test_in_directory(test_evaluate_other_seed_is_not_found),
-        lh_test_in_directory(test_evaluate_per_example_adds_up),
+        lh_test_in_directory(test_line_of_another_seed_is_not_found),
+        lh_test_in_directory(test_lines_per_example_add_up),
         cmocka_unit_test(test_evaluate_stops_between_lengths),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);

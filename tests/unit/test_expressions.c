@@ -1,5 +1,5 @@
-/* Two hundred random score formulas in generated code compared with plain Lua: values, and gradients by the logit
- * and by the parameters (tests/expressions). */
+/* Random score formulas in generated code compared with plain Lua: values, and gradients by the logit and by the
+ * parameters (tests/expressions). */
 #include "support/lh_test.h"
 
 #include "expressions/cases.h"

@@ -25,7 +25,7 @@ static void write_text(const char *path, const char *text) { lh_test_write(path,
 
 /* ---- directories ---- */
 
-static void test_make_directories_nested_made(void **state) {
+static void test_nested_directories_are_made(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "a//b/c/");
     lh_assert_ok(lh_make_directories(path, &error), &error);
@@ -33,7 +33,7 @@ static void test_make_directories_nested_made(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, "a/b/c")));
 }
 
-static void test_make_directories_relative_made(void **state) {
+static void test_relative_directories_are_made(void **state) {
     lh_error error;
     char *working_folder = getcwd(NULL, 0);
     assert_int_equal(chdir(*state), 0);
@@ -44,7 +44,7 @@ static void test_make_directories_relative_made(void **state) {
     assert_true(lh_test_exists(lh_test_path(*state, "x/y")));
 }
 
-static void test_make_directories_file_in_the_way_named(void **state) {
+static void test_file_in_the_way_of_a_directory_is_named(void **state) {
     lh_error error;
     write_text(lh_test_path(*state, "file"), "");
     lh_status status = lh_make_directories(lh_test_path(*state, "file/deeper"), &error);
@@ -57,7 +57,7 @@ static int make_directory_below(void *argument, const char *directory) {
     return status == LH_ERR_ENVIRONMENT && strstr(error.text, "/new: ") && strstr(error.text, "denied") ? 0 : 1;
 }
 
-static void test_make_directories_read_only_parent_named(void **state) {
+static void test_read_only_parent_is_named(void **state) {
     int result = lh_disk_run_read_only(*state, make_directory_below, NULL);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
@@ -65,7 +65,7 @@ static void test_make_directories_read_only_parent_named(void **state) {
 
 /* ---- replacing ---- */
 
-static void test_replace_file_new_and_old_replaced(void **state) {
+static void test_new_and_old_files_are_replaced(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "out");
     lh_assert_ok(lh_replace_file(path, "first", 5, &error), &error);
@@ -77,7 +77,7 @@ static void test_replace_file_new_and_old_replaced(void **state) {
     assert_int_equal(lh_test_count_files(*state), 1);
 }
 
-static void test_replace_file_permissions_follow_umask(void **state) {
+static void test_permissions_of_a_replaced_file_follow_umask(void **state) {
     lh_error error;
     struct stat found;
     mode_t old = umask(027);
@@ -87,7 +87,7 @@ static void test_replace_file_permissions_follow_umask(void **state) {
     assert_int_equal(found.st_mode & 0777, 0640);
 }
 
-static void test_replace_file_longest_name_replaced(void **state) {
+static void test_file_with_the_longest_name_is_replaced(void **state) {
     lh_error error;
     char name[257];
     memset(name, 'n', sizeof name);
@@ -100,7 +100,7 @@ static void test_replace_file_longest_name_replaced(void **state) {
     assert_int_equal(lh_test_count_files(*state), 1);
 }
 
-static void test_replace_file_directory_in_the_way_refused(void **state) {
+static void test_directory_in_the_way_of_a_file_is_refused(void **state) {
     lh_error error;
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "out/full"), &error), &error);
     lh_status status = lh_replace_file(lh_test_path(*state, "out"), "x", 1, &error);
@@ -108,7 +108,7 @@ static void test_replace_file_directory_in_the_way_refused(void **state) {
     assert_int_equal(lh_test_count_files(*state), 1);
 }
 
-static void test_replace_file_missing_directory_named(void **state) {
+static void test_missing_directory_is_named(void **state) {
     lh_error error;
     lh_status status = lh_replace_file(lh_test_path(*state, "none/out"), "x", 1, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/out: cannot make a file next to it: No such file");
@@ -133,14 +133,14 @@ static int replace_on_full_disk(void *argument, const char *directory) {
     return result;
 }
 
-static void test_replace_file_full_disk_old_stays(void **state) {
+static void test_old_file_stays_on_a_full_disk(void **state) {
     char expected[] = "out: cannot write: No space left";
     int result = lh_disk_run_small(*state, 65536, replace_on_full_disk, expected);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
 }
 
-static void test_replace_file_size_limit_old_stays(void **state) {
+static void test_old_file_stays_at_a_limit_of_file_size(void **state) {
     char expected[] = "out: cannot write: File too large";
     assert_int_equal(lh_disk_run_limited(*state, 65536, replace_on_full_disk, expected), 0);
 }
@@ -151,7 +151,7 @@ static int replace_below(void *argument, const char *directory) {
     return status == LH_ERR_ENVIRONMENT && strstr(error.text, "denied") ? 0 : 1;
 }
 
-static void test_replace_file_read_only_directory_old_stays(void **state) {
+static void test_old_file_stays_in_a_read_only_directory(void **state) {
     write_text(lh_test_path(*state, "out"), "old");
     int result = lh_disk_run_read_only(*state, replace_below, NULL);
     if (result == LH_DISK_ABSENT) skip();
@@ -169,7 +169,7 @@ static int replace_for_ever(void *argument, const char *directory) {
     return 1;
 }
 
-static void test_replace_file_killed_any_time_whole(void **state) {
+static void test_file_is_whole_after_a_kill_at_any_time(void **state) {
     lh_error error;
     char *data = malloc(BIG_FILE);
     int handle;
@@ -192,7 +192,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
 
 /* ---- reading ---- */
 
-static void test_read_file_content_zero_terminated(void **state) {
+static void test_read_content_ends_with_0(void **state) {
     lh_error error;
     char *data;
     size_t bytes;
@@ -203,7 +203,7 @@ static void test_read_file_content_zero_terminated(void **state) {
     free(data);
 }
 
-static void test_read_file_unknown_size_read(void **state) {
+static void test_file_of_unknown_size_is_read(void **state) {
     lh_error error;
     char *data;
     size_t bytes;
@@ -212,7 +212,7 @@ static void test_read_file_unknown_size_read(void **state) {
     free(data);
 }
 
-static void test_read_file_missing_or_directory_refused(void **state) {
+static void test_missing_file_or_directory_is_refused(void **state) {
     lh_error error;
     char *data;
     size_t bytes;
@@ -226,7 +226,7 @@ static void test_read_file_missing_or_directory_refused(void **state) {
 }
 
 /* No process writes to the pipe, so an ordinary open would block. */
-static void test_open_file_pipe_or_link_refused_at_once(void **state) {
+static void test_pipe_or_link_is_refused_at_once(void **state) {
     lh_error error;
     char *data;
     size_t bytes;
@@ -314,7 +314,7 @@ static void test_unpack_refuses_torn_long_and_unreadable_content(void **state) {
 
 /* ---- lines ---- */
 
-static void test_append_line_new_file_lines_in_order(void **state) {
+static void test_appended_lines_are_in_order(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "lines");
     lh_assert_ok(lh_append_line(path, "{\"step\":1}", &error), &error);
@@ -329,7 +329,7 @@ static void check_appended(const char *path, const char *old_text, const char *n
     check_content(path, new_text);
 }
 
-static void test_append_line_torn_line_removed(void **state) {
+static void test_torn_line_is_removed(void **state) {
     const char *path = lh_test_path(*state, "lines");
     check_appended(path, "{\"step\":1}\n{\"st", "{\"step\":1}\n{\"step\":2}\n");
     check_appended(path, "{\"step\":1", "{\"step\":2}\n");
@@ -343,7 +343,7 @@ static void test_append_line_torn_line_removed(void **state) {
 }
 
 /* The search for the beginning of the torn line reads more than one piece of the file. */
-static void test_append_line_long_torn_line_removed(void **state) {
+static void test_long_torn_line_is_removed(void **state) {
     char text[20000] = "{\"step\":1}\n{";
     const char *path = lh_test_path(*state, "lines");
     for (size_t from = strlen(text), end = from; end < sizeof text - 1; end += 997) {
@@ -362,7 +362,7 @@ static int append_to_full_disk(void *argument, const char *directory) {
     return strstr(error.text, "lines: wrote 2 of 9 bytes") ? 0 : 4;
 }
 
-static void test_append_line_full_disk_undone(void **state) {
+static void test_line_on_a_full_disk_is_undone(void **state) {
     assert_int_equal(lh_disk_run_limited(*state, 20, append_to_full_disk, NULL), 0);
     check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
 }
@@ -411,33 +411,33 @@ static void test_truncate_lines_of_a_missing_file_succeeds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest files[] = {
-        lh_test_in_directory(test_make_directories_nested_made),
-        lh_test_in_directory(test_make_directories_relative_made),
-        lh_test_in_directory(test_make_directories_file_in_the_way_named),
-        lh_test_in_directory(test_make_directories_read_only_parent_named),
-        lh_test_in_directory(test_replace_file_new_and_old_replaced),
-        lh_test_in_directory(test_replace_file_permissions_follow_umask),
-        lh_test_in_directory(test_replace_file_longest_name_replaced),
-        lh_test_in_directory(test_replace_file_directory_in_the_way_refused),
-        lh_test_in_directory(test_replace_file_missing_directory_named),
-        lh_test_in_directory(test_replace_file_full_disk_old_stays),
-        lh_test_in_directory(test_replace_file_size_limit_old_stays),
-        lh_test_in_directory(test_replace_file_read_only_directory_old_stays),
-        lh_test_in_directory(test_replace_file_killed_any_time_whole),
-        lh_test_in_directory(test_read_file_content_zero_terminated),
-        cmocka_unit_test(test_read_file_unknown_size_read),
-        lh_test_in_directory(test_open_file_pipe_or_link_refused_at_once),
-        lh_test_in_directory(test_read_file_missing_or_directory_refused),
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_nested_directories_are_made),
+        lh_test_in_directory(test_relative_directories_are_made),
+        lh_test_in_directory(test_file_in_the_way_of_a_directory_is_named),
+        lh_test_in_directory(test_read_only_parent_is_named),
+        lh_test_in_directory(test_new_and_old_files_are_replaced),
+        lh_test_in_directory(test_permissions_of_a_replaced_file_follow_umask),
+        lh_test_in_directory(test_file_with_the_longest_name_is_replaced),
+        lh_test_in_directory(test_directory_in_the_way_of_a_file_is_refused),
+        lh_test_in_directory(test_missing_directory_is_named),
+        lh_test_in_directory(test_old_file_stays_on_a_full_disk),
+        lh_test_in_directory(test_old_file_stays_at_a_limit_of_file_size),
+        lh_test_in_directory(test_old_file_stays_in_a_read_only_directory),
+        lh_test_in_directory(test_file_is_whole_after_a_kill_at_any_time),
+        lh_test_in_directory(test_read_content_ends_with_0),
+        cmocka_unit_test(test_file_of_unknown_size_is_read),
+        lh_test_in_directory(test_pipe_or_link_is_refused_at_once),
+        lh_test_in_directory(test_missing_file_or_directory_is_refused),
         cmocka_unit_test(test_unpack_reads_all_parts_of_a_file_of_gzip),
         lh_test_in_directory(test_unpack_refuses_torn_long_and_unreadable_content),
-        lh_test_in_directory(test_append_line_new_file_lines_in_order),
-        lh_test_in_directory(test_append_line_torn_line_removed),
-        lh_test_in_directory(test_append_line_long_torn_line_removed),
-        lh_test_in_directory(test_append_line_full_disk_undone),
+        lh_test_in_directory(test_appended_lines_are_in_order),
+        lh_test_in_directory(test_torn_line_is_removed),
+        lh_test_in_directory(test_long_torn_line_is_removed),
+        lh_test_in_directory(test_line_on_a_full_disk_is_undone),
         lh_test_in_directory(test_truncate_lines_drops_later_and_torn_lines),
         lh_test_in_directory(test_truncate_lines_without_later_lines_changes_nothing),
         lh_test_in_directory(test_truncate_lines_of_a_missing_file_succeeds),
     };
-    return cmocka_run_group_tests(files, NULL, NULL);
+    return cmocka_run_group_tests_name("files", tests, NULL, NULL);
 }

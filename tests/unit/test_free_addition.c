@@ -12,7 +12,8 @@ lh_task_place lh_place_free_addition;
 enum { REVERSED, IN_ORDER, REVERSED_SUM };
 enum { NONE, LONGER };
 enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept_example.axes */
-enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, MAX_HINT = 5, OPTIONS = 8, HINTS = 6 /* an option */ };
+enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, OPTIONS = 8, HINTS = 6 /* an option */ };
+enum { MAX_TESTED = 5 };         /* maximum digits of a test's numbers, whose sums need one hint more */
 enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
 
 static uint64_t read_number(const char *text, int count, bool is_reversed) {
@@ -78,18 +79,18 @@ static void remove_hints_and_spaces(char *text, int hints, bool is_reversed, int
 static int check_example(const lh_full_collection *s, const lh_kept_example *k, uint64_t number[2]) {
     int spaces = 0;
     const bool is_reversed = s->c.options[0] == REVERSED, is_padded = s->c.options[1] == LONGER;
-    const bool reversed_sum = s->c.options[0] != IN_ORDER;
+    const bool has_reversed_sum = s->c.options[0] != IN_ORDER;
     lh_text text = lh_write_kept_example(s, k);
     check_positions(s, k, &text);
     int first_hint = -1;
     remove_hints_and_spaces(text.input, s->c.options[HINTS], is_reversed, &first_hint, &spaces);
-    remove_hints_and_spaces(text.target, s->c.options[HINTS], reversed_sum, &first_hint, &spaces);
+    remove_hints_and_spaces(text.target, s->c.options[HINTS], has_reversed_sum, &first_hint, &spaces);
     const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
     const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
     number[0] = read_number(text.input, first, is_reversed);
     number[1] = read_number(text.input + first + 1, second, is_reversed);
     assert_int_equal(text.target[digits], '$');
-    assert_int_equal(read_number(text.target, digits, reversed_sum), number[0] + number[1]);
+    assert_int_equal(read_number(text.target, digits, has_reversed_sum), number[0] + number[1]);
     assert_int_equal(digits, is_padded ? longer + 1 : lh_count_digits(10, number[0] + number[1]));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(k->axes[FIRST + i], lh_count_digits(10, number[i]));
@@ -105,9 +106,9 @@ static bool is_training_pair(const lh_full_collection *s, uint64_t (*numbers)[2]
     return false;
 }
 
-/* Counts the pairs of a set for each pair of digit counts, up to GREATEST. */
-static void count_pairs_by_digits(const lh_full_collection *s, lh_set set, int count[MAX_HINT][MAX_HINT]) {
-    memset(count, 0, MAX_HINT * sizeof *count);
+/* Counts the pairs of a set for each pair of digit counts, up to MAX_TESTED. */
+static void count_pairs_by_digits(const lh_full_collection *s, lh_set set, int count[MAX_TESTED][MAX_TESTED]) {
+    memset(count, 0, MAX_TESTED * sizeof *count);
     for (int i = 0; i < s->count; i++)
         if (s->item[i].set == set) count[s->item[i].axes[FIRST] - 1][s->item[i].axes[SECOND] - 1]++;
 }
@@ -115,7 +116,7 @@ static void count_pairs_by_digits(const lh_full_collection *s, lh_set set, int c
 static lh_full_collection collect(int order, int padding, int hints, int spaces, int options[OPTIONS]) {
     const int values[OPTIONS] = {order, padding, MAX_DIGITS, PAIRS, PARTS, TESTS, hints, spaces};
     memcpy(options, values, sizeof values);
-    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
     s.frame_axis = IS_TRAINED; /* it keeps the value on the axis `trained` */
     lh_collect_all(&s, lh_task_free_addition);
     return s;
@@ -144,7 +145,7 @@ static void test_every_sum_is_right(void **state) {
 static void test_hints_and_spaces_leave_the_sums(void **state) {
     for (int choice = 0; choice < 6; choice++) {
         int options[OPTIONS], plain_options[OPTIONS], spaces = 0, symbols = 0;
-        const int hints = choice < 4 ? MAX_HINT + 1 : 0;
+        const int hints = choice < 4 ? MAX_TESTED + 1 : 0;
         lh_full_collection s = collect(choice % 3, choice / 3, hints, 10, options);
         lh_full_collection unhinted = collect(choice % 3, choice / 3, 0, 0, plain_options);
         assert_int_equal(s.count, unhinted.count);
@@ -162,8 +163,8 @@ static void test_hints_and_spaces_leave_the_sums(void **state) {
 }
 
 static void test_numbers_longer_than_the_hints_are_refused(void **state) {
-    const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 2, 1, MAX_HINT, 0};
-    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
+    const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 2, 1, MAX_TESTED, 0};
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
     lh_error error;
     lh_assert_error(lh_task_free_addition(&s.c, &error), LH_ERR_INPUT, &error,
                     "task.options.hints is 5, and sums of numbers of 5 digits need 6 hints");
@@ -172,7 +173,8 @@ static void test_numbers_longer_than_the_hints_are_refused(void **state) {
 
 /* Chi-squared with 8 degrees of freedom exceeds 26.1 with a probability of 0.1%. */
 static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
-    int options[OPTIONS], train[MAX_HINT][MAX_HINT], test[MAX_HINT][MAX_HINT], validation[MAX_HINT][MAX_HINT];
+    int options[OPTIONS], train[MAX_TESTED][MAX_TESTED], test[MAX_TESTED][MAX_TESTED],
+        validation[MAX_TESTED][MAX_TESTED];
     lh_full_collection s = collect(REVERSED, NONE, 0, 0, options);
     const int trained = PAIRS - PAIRS / PARTS, cells = MAX_DIGITS * MAX_DIGITS;
     double chi = 0;
@@ -180,11 +182,11 @@ static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
     count_pairs_by_digits(&s, LH_SET_TRAIN, train);
     count_pairs_by_digits(&s, LH_SET_VALIDATION, validation);
     count_pairs_by_digits(&s, LH_SET_TEST, test);
-    for (int i = 0; i < MAX_HINT; i++)
-        for (int j = 0; j < MAX_HINT; j++) {
-            const bool trains = i < MAX_DIGITS && j < MAX_DIGITS;
+    for (int i = 0; i < MAX_TESTED; i++)
+        for (int j = 0; j < MAX_TESTED; j++) {
+            const bool is_trained = i < MAX_DIGITS && j < MAX_DIGITS;
             const double expected = (double)trained / cells, difference = train[i][j] - expected;
-            if (trains) chi += difference * difference / expected;
+            if (is_trained) chi += difference * difference / expected;
             else assert_int_equal(train[i][j] + validation[i][j], 0);
             assert_int_equal(test[i][j], TESTS);
             sum += train[i][j];
@@ -200,7 +202,7 @@ static bool requests_first_and_last(const lh_collection *c, int axis, int value)
 
 static void test_first_and_last_values_are_a_choice(void **state) {
     const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 2, 1};
-    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
     int tests = 0;
     s.c.groups_by = groups_by_numbers;
     s.c.requests = requests_first_and_last;
@@ -217,7 +219,7 @@ static void test_first_and_last_values_are_a_choice(void **state) {
 
 static void test_more_parts_than_pairs_leave_one_for_validation(void **state) {
     const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 1000, 1};
-    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
     int count[LH_SETS] = {0};
     lh_collect_all(&s, lh_task_free_addition);
     for (int i = 0; i < s.count; i++) count[s.item[i].set]++;
@@ -231,7 +233,8 @@ static lh_status solve(const int *options, const char *text, lh_text *out, lh_er
     static const char symbols[] = "0123456789+=&";
     uint16_t token[64], input[64], target[64];
     for (size_t i = 0; i < strlen(text); i++) token[i] = (uint16_t)(strchr(symbols, text[i]) - symbols);
-    lh_literal literal = {token, (int)strlen(text), names, options, LH_NO_VALUE};
+    lh_literal literal = {
+        .token = token, .count = (int)strlen(text), .symbol = names, .options = options, .frame = LH_NO_VALUE};
     lh_example example = {.options = options};
     lh_status status = lh_solve_free_addition(&literal, &example, error);
     if (status != LH_OK) return status;

@@ -21,7 +21,12 @@ static void draw_example(int operation, int n, uint32_t index, drawn_example *d)
     memset(d, 0xff, sizeof *d);
     d->count = operation == ADDITION ? 3 * n + 3 : 2 * n + 1;
     memset(d->mask, 1, (size_t)d->count);
-    lh_example example = {d->count, d->count, d->input, d->target, d->mask, &operation};
+    lh_example example = {.input_length = d->count,
+                          .output_length = d->count,
+                          .input = d->input,
+                          .target = d->target,
+                          .mask = d->mask,
+                          .options = &operation};
     lh_task_full_answer(&rng, n, &example);
     assert_int_equal(d->input[d->count], 0xffff);
     assert_int_equal(d->target[d->count], 0xffff);

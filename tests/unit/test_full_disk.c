@@ -30,8 +30,8 @@ static bool fill_disk(const char *disk, int pages) {
     int file = open(lh_test_path(disk, "ballast"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     off_t bytes = 0;
     while (file >= 0 && write(file, page, PAGE) == PAGE) bytes += PAGE;
-    bool full = errno == ENOSPC && bytes >= pages * PAGE && ftruncate(file, bytes - pages * PAGE) == 0;
-    return close(file) == 0 && full;
+    bool has_filled = errno == ENOSPC && bytes >= pages * PAGE && ftruncate(file, bytes - pages * PAGE) == 0;
+    return close(file) == 0 && has_filled;
 }
 
 /* Whether every line of a file, if there is one, is a whole JSON object. */
@@ -146,7 +146,7 @@ static void test_training_on_a_full_disk_keeps_its_files_whole(void **state) {
     toy = lh_toy_make_spec(toy_float_list);
     toy.train.keep_all = true;
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
+    toy.eval.during_lengths = (lh_lengths){.first = 5, .last = 6, .step = 1};
     toy.eval.during_examples = 4;
     check_disks(state, train_into);
 }

@@ -56,21 +56,21 @@ static real draw_point(lh_rng *rng, int i, double low, double high) {
 static void check_errors(const char *name, function *f, reference_function *expected, double low, double high,
                          double absolute, double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
-    double worst = 0, worst_x = 0, worst_actual = 0;
+    double worst_error = 0, worst_x = 0, worst_actual = 0;
     for (int i = 0; i < POINTS; i += LANES) {
         real x[LANES], y[LANES];
         for (int k = 0; k < LANES; k++) x[k] = draw_point(&rng, i + k, low, high);
         store(y, f(load(x)));
         for (int k = 0; k < LANES; k++) {
-            long double right = expected(x[k]);
-            double error = (double)(fabsl(y[k] - right) / (absolute > 0 ? absolute : compute_ulp(right)));
-            if (error <= worst) continue;
-            worst = error, worst_x = x[k], worst_actual = y[k];
+            long double right_y = expected(x[k]);
+            double error = (double)(fabsl(y[k] - right_y) / (absolute > 0 ? absolute : compute_ulp(right_y)));
+            if (error <= worst_error) continue;
+            worst_error = error, worst_x = x[k], worst_actual = y[k];
             if (isnan(error)) break;
         }
     }
-    if (worst <= allowed) return;
-    fail_msg("%s in (%g, %g): error %g, at most %g; at %.17g got %.17g, expected %.17Lg", name, low, high, worst,
+    if (worst_error <= allowed) return;
+    fail_msg("%s in (%g, %g): error %g, at most %g; at %.17g got %.17g, expected %.17Lg", name, low, high, worst_error,
              allowed, worst_x, worst_actual, expected(worst_x));
 }
 
@@ -93,7 +93,7 @@ static int is_everywhere(vector x, real y) { /* the sign of 0 must match */
 /* ---- exp, log ---- */
 
 /* One rounding each for the polynomial's last product and sums, half an ulp at the end. */
-static void test_exp_whole_range_within_1_1_ulp(void **state) {
+static void test_exp_is_within_1_1_ulp_in_its_whole_range(void **state) {
     double lowest = REAL_BYTES == 8 ? -708 : -86.9, highest = REAL_BYTES == 8 ? 709.7 : 88.72;
     check_errors("exp", exp_of, expl, lowest, highest, 0, 1.1);
     check_errors("exp", exp_of, expl, -1, 1, 0, 1.1);
@@ -113,7 +113,7 @@ static void test_exp_of_special_values_is_exact(void **state) {
     }
 }
 
-static void test_log_whole_range_within_two_ulp(void **state) {
+static void test_log_is_within_two_ulp_in_its_whole_range(void **state) {
     check_errors("log", log_of, logl, 0, 4, 0, 2);
     check_errors("log", log_of, logl, 0, 1e30, 0, 2);
     lh_rng rng = lh_rng_at(lh_key_of_seed(2), 0, 0, 0);
@@ -133,7 +133,7 @@ static void test_log_of_special_values_is_exact(void **state) {
     assert_true(is_nan_everywhere(apply(log_of, -MIN_REAL / 2)) && is_nan_everywhere(apply(log_of, NAN)));
 }
 
-static void test_log1p_whole_range_within_two_ulp(void **state) {
+static void test_log1p_is_within_two_ulp_in_its_whole_range(void **state) {
     check_errors("log1p", log1p_of, log1pl, -0.9999, 4, 0, 2);
     check_errors("log1p", log1p_of, log1pl, -1e-3, 1e-3, 0, 2);
     check_errors("log1p", log1p_of, log1pl, 0, 1e9, 0, 2);
@@ -152,7 +152,7 @@ static void test_log1p_of_special_values_is_exact(void **state) {
 static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 
 /* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33 ulps. */
-static void test_sigmoid_whole_range_within_few_ulp(void **state) {
+static void test_sigmoid_is_within_few_ulp_in_its_whole_range(void **state) {
     double max_x = REAL_BYTES == 8 ? 700 : 86;
     check_errors("sigmoid", sigmoid_of, sigmoidl, -max_x, max_x, 0, 2.4);
     check_errors("sigmoid", sigmoid_of, sigmoidl, -3, 3, 0, 2.4);
@@ -166,14 +166,14 @@ static void test_sigmoid_of_special_values_is_exact(void **state) {
 }
 
 /* Near 0 the errors of numerator, denominator and quotient add up. */
-static void test_tanh_whole_range_within_few_ulp(void **state) {
+static void test_tanh_is_within_few_ulp_in_its_whole_range(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 2;
     check_errors("tanh", tanh_of, tanhl, -20, 20, 0, allowed);
     check_errors("tanh", tanh_of, tanhl, -1, 1, 0, allowed);
     check_errors("tanh", tanh_of, tanhl, -1e-3, 1e-3, 0, allowed);
 }
 
-static void test_tanh_odd_and_saturated(void **state) {
+static void test_tanh_is_odd_and_saturates(void **state) {
     assert_true(is_everywhere(apply(tanh_of, 0), 0) && is_everywhere(apply(tanh_of, -0.0), (real)-0.0));
     assert_true(is_everywhere(apply(tanh_of, 25), 1) && is_everywhere(apply(tanh_of, -25), -1));
     assert_true(is_everywhere(apply(tanh_of, INFINITY), 1) && is_everywhere(apply(tanh_of, -INFINITY), -1));
@@ -182,7 +182,7 @@ static void test_tanh_odd_and_saturated(void **state) {
 }
 
 /* Largest measured error: float 1.32, for an argument just below 1 without fused multiply-adds; double 2.5. */
-static void test_erf_whole_range_within_few_ulp(void **state) {
+static void test_erf_is_within_few_ulp_in_its_whole_range(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 1.5;
     check_errors("erf", erf_of, erfl, -7, 7, 0, allowed);
     check_errors("erf", erf_of, erfl, -1.5, 1.5, 0, allowed);
@@ -204,7 +204,7 @@ static void test_erf_comes_with_its_weight(void **state) {
     assert_true(is_everywhere(weight, 0));
 }
 
-static void test_erf_odd_and_saturated(void **state) {
+static void test_erf_is_odd_and_saturates(void **state) {
     const real slope = (real)1.12837916709551257390;
     assert_true(is_everywhere(apply(erf_of, 0), 0) && is_everywhere(apply(erf_of, -0.0), (real)-0.0));
     assert_true(is_everywhere(apply(erf_of, 6), 1) && is_everywhere(apply(erf_of, -25), -1));
@@ -214,7 +214,7 @@ static void test_erf_odd_and_saturated(void **state) {
     for (real x = 0; x < 8; x += (real)0.003) assert_true(erf_real(-x) == -erf_real(x) && erf_real(x) <= 1);
 }
 
-static void test_sqrt_correctly_rounded(void **state) {
+static void test_sqrt_is_correctly_rounded(void **state) {
     check_errors("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double is rounded, too */
     check_errors("sqrt", sqrt_of, sqrtl, 0, 1e30, 0, 0.5001);
     assert_true(is_everywhere(apply(sqrt_of, 0), 0) && is_everywhere(apply(sqrt_of, INFINITY), INFINITY));
@@ -224,7 +224,7 @@ static void test_sqrt_correctly_rounded(void **state) {
 /* ---- sin, cos ---- */
 
 /* float: the reduced angle and the result, below 1, are both rounded by 2^-25; little is added. double: lh_sincos's. */
-static void test_sin_cos_positions_absolute_error_small(void **state) {
+static void test_sin_cos_of_positions_have_small_absolute_errors(void **state) {
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23, ranges[] = {1, 10, 1000, 1e5, 131072};
     for (int i = 0; i < 5; i++) {
         check_errors("sin", sin_of, sinl, -ranges[i], ranges[i], unit, 1);
@@ -255,7 +255,7 @@ static void test_sin_cos_of_special_values_are_exact(void **state) {
 /* ---- pow ---- */
 
 /* float: rounded from double. double: the absolute error of b log a, up to 700 and rounded twice, becomes relative. */
-static void test_pow_results_in_range_relative_error_small(void **state) {
+static void test_pow_has_small_relative_errors(void **state) {
     const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, max_x = REAL_BYTES == 8 ? 1000 : 120;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (int i = 0; i < POINTS; i++) {
@@ -270,7 +270,7 @@ static void test_pow_results_in_range_relative_error_small(void **state) {
 }
 
 /* The double's relative error is at most |b log a| ulps of 1, so at most 19. */
-static void test_pow_integer_exponents_take_sign(void **state) {
+static void test_pow_with_integer_exponents_takes_the_sign(void **state) {
     const double allowed = REAL_BYTES == 8 ? 19 : 1;
     for (int b = -9; b <= 9; b++) {
         for (real a = -8; a <= 8; a++) {
@@ -293,7 +293,7 @@ static void test_pow_of_special_values_is_exact(void **state) {
 
 /* ---- exact functions ---- */
 
-static void test_floor_any_size_exact(void **state) {
+static void test_floor_of_any_size_is_exact(void **state) {
     check_errors("floor", floor_of, floorl, -10, 10, 1, 0);
     check_errors("floor", floor_of, floorl, -2e7, 2e7, 1, 0);
     check_errors("floor", floor_of, floorl, -1e30, 1e30, 1, 0);
@@ -318,7 +318,7 @@ static void check_mod(int a, int n) {
     if (actual != expected) fail_msg("%d mod %d: got %.9g, expected %d", a, n, actual, expected);
 }
 
-static void test_mod_integers_exact(void **state) {
+static void test_mod_of_integers_is_exact(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(4), 0, 0, 0);
     for (int a = -300; a <= 300; a++)
         for (int n = 1; n <= 70; n++) check_mod(a, n);
@@ -338,7 +338,7 @@ static void test_mod_integers_exact(void **state) {
 /* exp_negative is 0 where the CPU's softmax is 0, and exp elsewhere. */
 static vector exp_of_negative(vector x) { return broadcast(exp_negative(x[0])); }
 
-static void test_exp_negative_within_two_ulp(void **state) {
+static void test_exp_negative_is_within_two_ulp(void **state) {
     check_errors("exp_negative", exp_of_negative, expl, REAL_BYTES == 8 ? -708 : -87, 0, 0, 2);
     check_errors("exp_negative", exp_of_negative, expl, -1, 0, 0, 2);
     real end = REAL_BYTES == 8 ? -708 : -87;
@@ -420,31 +420,31 @@ static void test_scalars_have_the_bits_of_lanes(void **state) {
 #endif
 
 static const struct CMUnitTest TESTS[] = {
-    cmocka_unit_test(test_exp_whole_range_within_1_1_ulp),
+    cmocka_unit_test(test_exp_is_within_1_1_ulp_in_its_whole_range),
     cmocka_unit_test(test_exp_of_special_values_is_exact),
-    cmocka_unit_test(test_log_whole_range_within_two_ulp),
+    cmocka_unit_test(test_log_is_within_two_ulp_in_its_whole_range),
     cmocka_unit_test(test_log_of_special_values_is_exact),
-    cmocka_unit_test(test_log1p_whole_range_within_two_ulp),
+    cmocka_unit_test(test_log1p_is_within_two_ulp_in_its_whole_range),
     cmocka_unit_test(test_log1p_of_special_values_is_exact),
-    cmocka_unit_test(test_sigmoid_whole_range_within_few_ulp),
+    cmocka_unit_test(test_sigmoid_is_within_few_ulp_in_its_whole_range),
     cmocka_unit_test(test_sigmoid_of_special_values_is_exact),
-    cmocka_unit_test(test_tanh_whole_range_within_few_ulp),
-    cmocka_unit_test(test_tanh_odd_and_saturated),
-    cmocka_unit_test(test_erf_whole_range_within_few_ulp),
+    cmocka_unit_test(test_tanh_is_within_few_ulp_in_its_whole_range),
+    cmocka_unit_test(test_tanh_is_odd_and_saturates),
+    cmocka_unit_test(test_erf_is_within_few_ulp_in_its_whole_range),
     cmocka_unit_test(test_erf_comes_with_its_weight),
-    cmocka_unit_test(test_erf_odd_and_saturated),
-    cmocka_unit_test(test_sqrt_correctly_rounded),
-    cmocka_unit_test(test_sin_cos_positions_absolute_error_small),
+    cmocka_unit_test(test_erf_is_odd_and_saturates),
+    cmocka_unit_test(test_sqrt_is_correctly_rounded),
+    cmocka_unit_test(test_sin_cos_of_positions_have_small_absolute_errors),
     cmocka_unit_test(test_sin_cos_near_multiples_of_a_quarter_turn_are_accurate),
     cmocka_unit_test(test_sin_cos_of_special_values_are_exact),
-    cmocka_unit_test(test_pow_results_in_range_relative_error_small),
-    cmocka_unit_test(test_pow_integer_exponents_take_sign),
+    cmocka_unit_test(test_pow_has_small_relative_errors),
+    cmocka_unit_test(test_pow_with_integer_exponents_takes_the_sign),
     cmocka_unit_test(test_pow_of_special_values_is_exact),
-    cmocka_unit_test(test_floor_any_size_exact),
+    cmocka_unit_test(test_floor_of_any_size_is_exact),
     cmocka_unit_test(test_abs_and_minimum_are_exact),
-    cmocka_unit_test(test_mod_integers_exact),
+    cmocka_unit_test(test_mod_of_integers_is_exact),
 #if defined(DEVICE)
-    cmocka_unit_test(test_exp_negative_within_two_ulp),
+    cmocka_unit_test(test_exp_negative_is_within_two_ulp),
     cmocka_unit_test(test_bucket_is_the_number_of_edges_up_to_the_value),
 #else
     cmocka_unit_test(test_masks_choose_lanes),

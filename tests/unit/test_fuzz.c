@@ -24,13 +24,13 @@ static uint64_t read_number_from_environment(const char *name, uint64_t fallback
 typedef struct target {
     const char *name;
     void (*read)(const uint8_t *data, size_t bytes);
-    uint8_t *(*valid)(int index, size_t *bytes);
+    uint8_t *(*make_seed)(int index, size_t *bytes); /* valid input number `index`, which cases mutate */
 } target;
 
 static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile uint32_t *progress) {
     for (*progress = 0; *progress < cases; ++*progress) {
         size_t bytes;
-        uint8_t *data = lh_fuzz_case(t->valid, seed, *progress, &bytes);
+        uint8_t *data = lh_fuzz_case(t->make_seed, seed, *progress, &bytes);
         alarm(SECONDS_PER_CASE);
         t->read(data, bytes);
         free(data);
@@ -55,7 +55,7 @@ static void check_target(const target *t) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && reached == cases) return;
     size_t bytes;
     char path[128];
-    uint8_t *data = lh_fuzz_case(t->valid, seed, reached, &bytes);
+    uint8_t *data = lh_fuzz_case(t->make_seed, seed, reached, &bytes);
     snprintf(path, sizeof path, "fuzz-%s-%llu-%u", t->name, (unsigned long long)seed, reached);
     lh_test_write(path, data, bytes);
     free(data);
@@ -64,11 +64,11 @@ static void check_target(const target *t) {
              path);
 }
 
-static void test_checkpoint_readers_any_bytes_no_crash(void **state) {
+static void test_checkpoint_readers_survive_any_bytes(void **state) {
     check_target(&(target){"checkpoint", lh_fuzz_checkpoint, lh_fuzz_checkpoint_seed});
 }
 
-static void test_line_readers_any_bytes_no_crash(void **state) {
+static void test_line_readers_survive_any_bytes(void **state) {
     check_target(&(target){"lines", lh_fuzz_json_lines, lh_fuzz_json_lines_seed});
 }
 
@@ -88,10 +88,10 @@ static void test_seeds_are_read(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest fuzz[] = {
+    const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seeds_are_read),
-        cmocka_unit_test(test_checkpoint_readers_any_bytes_no_crash),
-        cmocka_unit_test(test_line_readers_any_bytes_no_crash),
+        cmocka_unit_test(test_checkpoint_readers_survive_any_bytes),
+        cmocka_unit_test(test_line_readers_survive_any_bytes),
     };
-    return cmocka_run_group_tests(fuzz, NULL, NULL);
+    return cmocka_run_group_tests_name("fuzz", tests, NULL, NULL);
 }

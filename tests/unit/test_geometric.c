@@ -13,7 +13,7 @@
 enum { MAX_T = 9, H = 2, D = 3, C = H * D };
 
 /* Four keys, seen from the second; the order is 2, 0, 3. */
-static void test_row_four_keys_known_weights(void **state) {
+static void test_row_of_four_keys_has_known_weights(void **state) {
     const double logit[] = {0, 5, 1, -1}, expected[] = {0.134471, 0, 0.731059, 0.036165};
     const double shares[] = {0.149131, 0, 0.810761, 0.040108};
     double weight[4], total = lh_ref_geometric_row(4, 1, logit, weight);
@@ -24,7 +24,7 @@ static void test_row_four_keys_known_weights(void **state) {
 
 /* With P = 1/2 everywhere, weights halve in the order of the keys: nearer before farther, and right before left. Beyond
  * one end of the sequence the other side continues. */
-static void test_row_equal_logits_halve_outwards(void **state) {
+static void test_weights_of_equal_logits_halve_outwards(void **state) {
     static const double expected[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
                                           {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
                                           {1. / 16, 1. / 4, 0, 1. / 2, 1. / 8},
@@ -41,7 +41,7 @@ static void test_row_equal_logits_halve_outwards(void **state) {
 static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
 
 /* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), c the running sum of log(1 - P) with a zero at i. */
-static void test_row_matches_logarithms(void **state) {
+static void test_row_matches_weights_by_logarithms(void **state) {
     for (int T = 1; T <= MAX_T; T++) {
         for (int i = 0; i < T; i++) {
             double logit[MAX_T], weight[MAX_T], expected[MAX_T], running[MAX_T], sum = 0;
@@ -149,9 +149,9 @@ static void test_attend_grad_at_the_least_divisor_matches_differences(void **sta
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_row_four_keys_known_weights),
-        cmocka_unit_test(test_row_equal_logits_halve_outwards),
-        cmocka_unit_test(test_row_matches_logarithms),
+        cmocka_unit_test(test_row_of_four_keys_has_known_weights),
+        cmocka_unit_test(test_weights_of_equal_logits_halve_outwards),
+        cmocka_unit_test(test_row_matches_weights_by_logarithms),
         cmocka_unit_test(test_row_very_low_logits_give_zero_weights),
         cmocka_unit_test(test_attend_grad_matches_differences),
         cmocka_unit_test(test_attend_below_the_least_divisor_keeps_the_rest_small),

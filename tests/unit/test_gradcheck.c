@@ -14,8 +14,8 @@
 
 extern const lh_spec longhand_spec_parity_float64_rope;
 
-static const double PLANTED_ERROR =
-    1e-4;                       /* added to an element, relative to the largest element of a tensor's gradient */
+/* An error that is added to an element, relative to the largest element of the gradient of its tensor. */
+static const double PLANTED_ERROR = 1e-4;
 static const double JUMP = 0.5; /* jump of the slope at a kink of the toy */
 enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* index of the element of TOY_SCALE that has kinks */ };
 
@@ -28,7 +28,7 @@ static struct {
     double amount;
     const double *kinks; /* distances from the parameters of the first step; ends with 0, or NULL */
     double origin;
-    bool placed;
+    bool has_origin;
 } altered_program;
 
 static double compute_altered_norm(const void *gradient, size_t count) {
@@ -46,8 +46,8 @@ static void train_altered_block(const lh_cpu_step *step, const lh_cpu_block *blo
     int64_t i = lh_toy_spec.tensors[TOY_SCALE].offset + KINKED;
     double value = ((const double *)step->parameters)[i], positions = block->sequences * step->shape.labels;
     altered_program.right->train_block(step, block, workspace, gradient, sums);
-    if (!altered_program.placed) altered_program.origin = value;
-    altered_program.placed = true;
+    if (!altered_program.has_origin) altered_program.origin = value;
+    altered_program.has_origin = true;
     for (const double *kink = altered_program.kinks; *kink != 0; kink++) {
         double excess = value - (altered_program.origin + *kink);
         if (excess <= 0) continue;
@@ -71,7 +71,7 @@ static void check_gradients(const lh_spec *spec, uint64_t seed, int64_t element,
     altered_spec.cpu = list;
     altered_program.chunks = spec->parameter_storage / LH_CHUNK;
     altered_program.calls = 0;
-    altered_program.placed = false;
+    altered_program.has_origin = false;
     altered_program.element = element;
     altered_program.amount = amount;
     memset(results, 0, (size_t)spec->tensor_count * sizeof *results);
@@ -87,9 +87,9 @@ static int count_kinks(const lh_spec *spec, const lh_gradcheck_result *results) 
 }
 
 /* Asserts that every tensor passes except this one; -1: that all tensors pass. */
-static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong_tensors) {
+static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong_tensor) {
     for (int t = 0; t < spec->tensor_count; t++) {
-        if (results[t].checks == 0 || results[t].passed == (t != wrong_tensors)) continue;
+        if (results[t].checks == 0 || results[t].passed == (t != wrong_tensor)) continue;
         print_error("%s: %s, worst error %g\n", spec->tensors[t].name, results[t].passed ? "passed" : "wrong",
                     results[t].worst_error);
         fail();
@@ -136,7 +136,7 @@ static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
     close_check(results);
 }
 
-static void test_gradcheck_one_element_of_a_model_found(void **state) {
+static void test_gradcheck_finds_one_wrong_element_of_a_model(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
     check_gradients(spec, 1, -1, 0, results);
@@ -175,7 +175,7 @@ static void test_gradcheck_passes_near_kinks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradcheck_of_a_model_with_kinks_passes),
-        cmocka_unit_test(test_gradcheck_one_element_of_a_model_found),
+        cmocka_unit_test(test_gradcheck_finds_one_wrong_element_of_a_model),
         cmocka_unit_test(test_gradcheck_passes_near_kinks),
     };
     return cmocka_run_group_tests_name("gradcheck", tests, NULL, NULL);

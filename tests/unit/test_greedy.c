@@ -111,7 +111,7 @@ static int count_exact(lh_engine *engine, int n) {
 
 static void check_case(const greedy_case *c) {
     lh_error error;
-    lh_lengths lengths = {NULL, 0, c->n, c->n, 1}; /* a single length, c->n */
+    lh_lengths lengths = {.first = c->n, .last = c->n, .step = 1};
     lh_step_metrics metrics[MOST_STEPS];
     assert_true(c->steps <= MOST_STEPS);
     lh_engine_config config = {
@@ -163,7 +163,7 @@ static void check_errors(const lh_spec *spec) {
     lh_error error;
     lh_batch batch;
     lh_sums sums;
-    lh_lengths long_length = {NULL, 0, LONG, LONG, 1}; /* a single length, LONG */
+    lh_lengths long_length = {.first = LONG, .last = LONG, .step = 1};
     lh_engine_config config = {.spec = spec, .seed = 4, .learning_rate = 3e-3, .threads = 2};
     real_score = program.score_block;
     program.score_block = score_with_errors;

@@ -28,8 +28,8 @@ typedef struct counted_job {
     int needed_turns, turns_taken;
     atomic_int threads_inside; /* threads inside the job */
     bool was_shared;           /* more than one thread was inside */
-    int *job_order,
-        *turn_count; /* [*turn_count] numbers of the jobs that had a turn, in order; NULL for several threads */
+    int *job_order;  /* [*turn_count] numbers of the jobs that had a turn, in order; NULL for several threads */
+    int *turn_count; /* number of all jobs' turns, as job_order */
     int number;      /* number of the job */
 } counted_job;
 
@@ -44,7 +44,7 @@ static bool take_turn(void *job) {
     return has_more;
 }
 
-static void test_group_every_job_by_one_thread_at_a_time(void **state) {
+static void test_group_runs_every_job_on_one_thread_at_a_time(void **state) {
     enum { JOBS = 23 };
     lh_error error;
     for (int threads = 1; threads <= 4; threads++) {
@@ -95,7 +95,7 @@ static void train_single_runs(void **state) {
         }
 }
 
-static void test_replicas_same_bits_as_alone_at_any_thread_count(void **state) {
+static void test_replicas_have_the_bits_of_single_runs_at_any_thread_count(void **state) {
     train_single_runs(state);
     for (int threads = 1; threads <= 7; threads += 2) {
         char command[128], out[32];
@@ -160,7 +160,7 @@ static void test_nothing_is_written_through_a_link(void **state) {
 }
 
 /* Names of folders are bytes; a finished run is recognised by its run.json. */
-static void test_missing_in_a_folder_with_any_bytes_as_name(void **state) {
+static void test_missing_finds_runs_in_a_folder_with_any_bytes_as_name(void **state) {
     run_toy(state, 0, "train --out p\xff --steps 5 --no-eval");
     lh_run_result result = run_toy(state, 0, "train --out p\xff --steps 5 --no-eval --missing");
     assert_non_null(strstr(result.err, "toy: 1 of 1 runs are finished, 0 remain"));
@@ -203,7 +203,7 @@ static void test_replicas_resume_from_different_steps(void **state) {
     for (int i = 0; i < 6; i++) lh_assert_same_run(*state, "alone", "parts", FOLDERS[i]);
 }
 
-static void test_replicas_existing_run_leaves_all_untouched(void **state) {
+static void test_existing_run_leaves_all_replicas_untouched(void **state) {
     run_toy(state, 0, "train --out . --seed 2 --no-eval");
     lh_run_result result = run_toy(state, 1, "train --out . --seeds 0:3 --no-eval");
     assert_non_null(strstr(result.err, "lr0.01-seed2: there is a trained run here"));
@@ -215,12 +215,12 @@ static void test_replicas_existing_run_leaves_all_untouched(void **state) {
 /* The loss of seed 1 is NaN at step 14. */
 static void train_block_with_nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
                                               void *gradient, lh_sums *sums) {
-    lh_key first_key = lh_key_of_seed(1);
+    lh_key failing_key = lh_key_of_seed(1);
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (step->step == 13 && memcmp(&step->key, &first_key, sizeof first_key) == 0) sums->loss = NAN;
+    if (step->step == 13 && memcmp(&step->key, &failing_key, sizeof failing_key) == 0) sums->loss = NAN;
 }
 
-static void test_replicas_one_diverges_others_continue(void **state) {
+static void test_replicas_continue_after_one_diverges(void **state) {
     run_toy(state, 0, "train --out alone --seed 2 --steps 30");
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
@@ -243,7 +243,7 @@ static void test_replicas_overfit_fixed_examples_or_explain_why_not(void **state
 }
 
 /* One thread: a child of a process with an OpenMP team cannot have another team. */
-static void test_replicas_sigterm_each_resumes(void **state) {
+static void test_each_replica_resumes_after_sigterm(void **state) {
     int status;
     fflush(NULL);
     pid_t child = fork();
@@ -274,18 +274,18 @@ static void test_replicas_sigterm_each_resumes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_group_every_job_by_one_thread_at_a_time),
+        cmocka_unit_test(test_group_runs_every_job_on_one_thread_at_a_time),
         cmocka_unit_test(test_group_jobs_take_turns),
-        RUN_TEST(test_replicas_same_bits_as_alone_at_any_thread_count),
+        RUN_TEST(test_replicas_have_the_bits_of_single_runs_at_any_thread_count),
         RUN_TEST(test_nothing_is_written_through_a_link),
         RUN_TEST(test_missing_trains_only_missing_runs),
-        RUN_TEST(test_missing_in_a_folder_with_any_bytes_as_name),
+        RUN_TEST(test_missing_finds_runs_in_a_folder_with_any_bytes_as_name),
         RUN_TEST(test_file_system_without_locks_warns_once),
         RUN_TEST(test_replicas_resume_from_different_steps),
-        RUN_TEST(test_replicas_existing_run_leaves_all_untouched),
-        RUN_TEST(test_replicas_one_diverges_others_continue),
+        RUN_TEST(test_existing_run_leaves_all_replicas_untouched),
+        RUN_TEST(test_replicas_continue_after_one_diverges),
         RUN_TEST(test_replicas_overfit_fixed_examples_or_explain_why_not),
-        RUN_TEST(test_replicas_sigterm_each_resumes),
+        RUN_TEST(test_each_replica_resumes_after_sigterm),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

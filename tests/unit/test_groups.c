@@ -30,8 +30,8 @@ static const char *const train_lines = "{\"input\":[1,2],\"target\":[3],\"digits
                                        "{\"input\":[3],\"target\":[3]}\n"
                                        "{\"input\":[0,1],\"target\":[4],\"digits\":2,\"carry\":3}\n";
 static const char *const test_lines = "{\"input\":[2,2],\"target\":[3],\"digits\":7,\"carry\":1}\n";
-static const char *const other_lines = "{\"input\":[0],\"target\":[3],\"digits\":1}\n"
-                                       "{\"input\":[1],\"target\":[3],\"digits\":1}\n";
+static const char *const validation_lines = "{\"input\":[0],\"target\":[3],\"digits\":1}\n"
+                                            "{\"input\":[1],\"target\":[3],\"digits\":1}\n";
 
 static void open_corpus(toy_files *f) {
     lh_error error;
@@ -39,15 +39,15 @@ static void open_corpus(toy_files *f) {
     lh_assert_ok(lh_corpus_bind(&f->corpus, &f->spec, &error), &error);
 }
 
-static void open_files(toy_files *f, const char *directory, bool test, bool validation) {
+static void open_files(toy_files *f, const char *directory, bool has_test, bool has_validation) {
     make_spec(f, lh_test_write_text(directory, "train.jsonl", train_lines),
-              test ? lh_test_write_text(directory, "test.jsonl", test_lines) : NULL,
-              validation ? lh_test_write_text(directory, "other.jsonl", other_lines) : NULL);
+              has_test ? lh_test_write_text(directory, "test.jsonl", test_lines) : NULL,
+              has_validation ? lh_test_write_text(directory, "validation.jsonl", validation_lines) : NULL);
     open_corpus(f);
 }
 
-/* All values of both axes; with `all` = true, the range after it is not read. */
-static const lh_by by_both = {2, {{DIGITS, true, {NULL, 0, 0, 0, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
+/* All values of both axes. */
+static const lh_by by_both = {.count = 2, .axes = {{.axis = DIGITS, .all = true}, {.axis = CARRY, .all = true}}};
 
 static void open_groups(lh_groups *groups, const toy_files *f, const lh_by *by, unsigned sets) {
     lh_error error;
@@ -84,10 +84,10 @@ static void test_groups_are_the_occurring_combinations(void **state) {
 
 static void test_groups_of_a_range_leave_out_other_values(void **state) {
     static const int32_t list[] = {2, 9};
-    const lh_by by = {3,
-                      {{LH_BY_LENGTH, false, {NULL, 0, 2, 5, 1}}, /* lengths 2 to 5 */
-                       {DIGITS, false, {list, 2, 0, 0, 0}},
-                       {CARRY, false, {NULL, 0, 0, 9, 3}}}}; /* carry: 0, 3, 6, 9 */
+    const lh_by by = {.count = 3,
+                      .axes = {{.axis = LH_BY_LENGTH, .values = {.first = 2, .last = 5, .step = 1}},
+                               {.axis = DIGITS, .values = {.list = list, .count = 2}},
+                               {.axis = CARRY, .values = {.first = 0, .last = 9, .step = 3}}}};
     toy_files f;
     lh_groups g;
     open_files(&f, *state, false, false);
@@ -102,7 +102,7 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
 
 /* Groups are of the held-out sets by default, if there are any; a group never has examples of two sets. */
 static void test_groups_have_examples_of_one_held_out_set(void **state) {
-    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .all = true}}};
     toy_files f;
     lh_groups g;
     lh_error error;
@@ -125,11 +125,12 @@ static void test_groups_have_examples_of_one_held_out_set(void **state) {
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &digits, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
                     &error, "eval.splits: there are no examples for validation");
     lh_groups_close(&g);
-    const lh_by beyond_limit = {1, {{DIGITS, false, {NULL, 0, 30, 40, 1}}}}; /* values 30 to 40 */
+    const lh_by beyond_limit = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 30, .last = 40, .step = 1}}}};
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &beyond_limit, 0, &error), LH_ERR_INPUT, &error,
                     "eval.by: no example of");
     lh_groups_close(&g);
-    const lh_by longer = {1, {{LH_BY_LENGTH, false, {NULL, 0, 1000, 1001, 1}}}}; /* values 1000 to 1001 */
+    const lh_by longer = {.count = 1,
+                          .axes = {{.axis = LH_BY_LENGTH, .values = {.first = 1000, .last = 1001, .step = 1}}}};
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &longer, 0, &error), LH_ERR_INPUT, &error,
                     "has no example with an input of these lengths\n  expected: lengths from ");
     lh_groups_close(&g);
@@ -144,7 +145,7 @@ static void test_invalid_axes_are_refused(void **state) {
         {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is not a valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":1000000001}\n", "an integer from 0 to 1000000000"},
     };
-    const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    const lh_by carry = {.count = 1, .axes = {{.axis = CARRY, .all = true}}};
     toy_files f;
     lh_groups g;
     lh_error error;
@@ -168,10 +169,10 @@ static int evaluate(const toy_files *f, const lh_groups *groups, const char *pat
     lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &f->spec, .seed = 7, .threads = 2}, &toy_float);
     lh_eval_request request = {.groups = groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
     lh_assert_ok(lh_evaluate(engine, &request, results, &error), &error);
-    bool complete = false;
+    bool is_complete = false;
     if (path != NULL) {
-        lh_assert_ok(lh_evaluation_is_complete(&f->spec, &request, &complete, &error), &error);
-        assert_true(complete);
+        lh_assert_ok(lh_evaluation_is_complete(&f->spec, &request, &is_complete, &error), &error);
+        assert_true(is_complete);
     }
     engine->ops->close(engine);
     return lh_count_eval_conditions(&request);
@@ -207,9 +208,9 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
 }
 
 /* A line has a number for each axis of the group; a later evaluation finds the line if all its numbers agree. */
-static void test_evaluation_by_axes_lines_read_back(void **state) {
+static void test_lines_of_an_evaluation_by_axes_are_read_back(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
-    static const char *const begin[] = {
+    static const char *const line_begins[] = {
         "{\"step\":5,\"split\":\"train\",\"by\":{},\"examples\":1,",
         "{\"step\":5,\"split\":\"train\",\"by\":{\"digits\":1,\"carry\":0},\"examples\":1,",
         "{\"step\":5,\"split\":\"train\",\"by\":{\"digits\":2,\"carry\":0},\"examples\":1,",
@@ -227,7 +228,7 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
     assert_string_equal(lh_eval_write_name(&results[3], name), "train, digits 2, carry 3");
     assert_string_equal(lh_eval_write_name(&results[4], name), "validation, digits 1");
     char *text = lh_test_read(path, &bytes), *line = text;
-    for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, begin[i]), line);
+    for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, line_begins[i]), line);
     free(text);
     evaluate(&f, &groups, path, results); /* all lines exist */
     free(lh_test_read(path, &bytes_after));
@@ -297,15 +298,15 @@ static void check_lines(const char *path, const char *const *ends, int count) {
 /* Lines record the share of trained examples, and axes beyond training; evaluations of new examples alone have
  * separate lines. */
 static void test_evaluation_lines_compare_with_training(void **state) {
-    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .all = true}}};
     const char *path = lh_test_path(*state, "eval.jsonl");
-    static const char *const complete_lines[] = {
+    static const char *const line_ends[] = {
         "\"sd_over_draws\":0,\"trained\":1",
         ",\"trained\":0.5",
         "\"sd_over_draws\":0,\"beyond\":[\"carry\"],\"trained\":0",
         "\"sd_over_draws\":0,\"beyond\":[\"digits\"],\"trained\":0",
     };
-    static const char *const novel[] = {
+    static const char *const novel_line_ends[] = {
         "\"trained\":0.5,\"novel\":true",
         "\"beyond\":[\"carry\"],\"trained\":0,\"novel\":true",
         "\"beyond\":[\"digits\"],\"trained\":0,\"novel\":true",
@@ -317,14 +318,14 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     f.spec.eval.with_trained = true;
     open_groups(&g, &f, &by_both, 0);
     assert_int_equal(evaluate(&f, &g, path, results), 4);
-    check_lines(path, complete_lines, 4);
+    check_lines(path, line_ends, 4);
     lh_groups_close(&g);
     f.spec.eval.with_trained = false;
     open_groups(&g, &f, &by_both, 0);
     assert_int_equal(g.group[0].value[DIGITS], 2); /* no example of one digit is new */
     remove(path);
     assert_int_equal(evaluate(&f, &g, path, results), 3);
-    check_lines(path, novel, 3);
+    check_lines(path, novel_line_ends, 3);
     lh_groups_close(&g);
     f.spec.eval.with_trained = true;
     f.corpus.eval.exclusive_axes = 1u << CARRY;
@@ -352,7 +353,7 @@ static void test_lines_record_lengths_beyond_training(void **state) {
 }
 
 static void test_groups_without_new_examples_are_refused(void **state) {
-    const lh_by one_digit = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}}; /* value 1 */
+    const lh_by one_digit = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 1, .step = 1}}}};
     toy_files f;
     lh_groups g;
     lh_error error;
@@ -370,7 +371,7 @@ int main(void) {
         lh_test_in_directory(test_groups_have_examples_of_one_held_out_set),
         lh_test_in_directory(test_invalid_axes_are_refused),
         lh_test_in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
-        lh_test_in_directory(test_evaluation_by_axes_lines_read_back),
+        lh_test_in_directory(test_lines_of_an_evaluation_by_axes_are_read_back),
         lh_test_in_directory(test_lines_of_another_set_are_not_taken),
         lh_test_in_directory(test_evaluation_lines_compare_with_training),
         lh_test_in_directory(test_lines_record_lengths_beyond_training),

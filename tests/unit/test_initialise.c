@@ -41,7 +41,7 @@ static void compute_moments(const double *x, double result[3]) {
     result[2] = fourth / (second * second);
 }
 
-static void test_initialise_normal_moments(void **state) {
+static void test_normal_values_have_their_moments(void **state) {
     double actual[3], expected[3] = {0, 0.5, 3};
     compute_moments(initialise_large(0), actual);
     lh_assert_close(actual, expected, 2, 0, 0.01);
@@ -49,7 +49,7 @@ static void test_initialise_normal_moments(void **state) {
 }
 
 /* Normal values truncated at 2 sd and not rescaled: the deviation is 0.8796 of sd, and the kurtosis 2.37. */
-static void test_initialise_truncated_normal_moments(void **state) {
+static void test_truncated_normal_values_have_their_moments(void **state) {
     double actual[3], expected[3] = {0, 0.5 * 0.87962566, 2.3654};
     const double *values = initialise_large(1);
     compute_moments(values, actual);
@@ -61,23 +61,23 @@ static void test_initialise_truncated_normal_moments(void **state) {
 }
 
 /* Kolmogorov's distance to the exact distribution; 1.95 / sqrt(count) is its 99.9% point. */
-static void test_initialise_truncated_normal_distribution(void **state) {
+static void test_truncated_normal_values_have_their_distribution(void **state) {
     enum { BINS = 200 };
     static long count_below[BINS + 1];
     const double *values = initialise_large(1);
-    double low = lh_normal_cumulative(-2), worst = 0;
+    double low = lh_normal_cumulative(-2), max_distance = 0;
     memset(count_below, 0, sizeof count_below);
     for (int i = 0; i < COUNT; i++)
         for (int b = 0; b <= BINS; b++) count_below[b] += values[i] <= -1 + b * 0.01;
     for (int b = 0; b <= BINS; b++) {
         double exact = (lh_normal_cumulative((-1 + b * 0.01) / 0.5) - low) / (1 - 2 * low);
-        worst = fmax(worst, fabs((double)count_below[b] / COUNT - exact));
+        max_distance = fmax(max_distance, fabs((double)count_below[b] / COUNT - exact));
     }
-    assert_true(worst < 1.95 / sqrt(COUNT));
+    assert_true(max_distance < 1.95 / sqrt(COUNT));
 }
 
 /* Uniform values on [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and values reach both ends. */
-static void test_initialise_uniform_moments(void **state) {
+static void test_uniform_values_have_their_moments(void **state) {
     double actual[3], expected[3] = {0, 0.3 / sqrt(3), 1.8}, min_value = 1, max_value = -1;
     const double *values = initialise_large(2);
     compute_moments(values, actual);
@@ -92,29 +92,29 @@ static void test_initialise_uniform_moments(void **state) {
 
 /* A value is (2 k / 2^24 - 1) times the bound, where k is the 24 highest bits of the word; as a float it is below the
  * bound. */
-static void test_initialise_uniform_bits(void **state) {
+static void test_uniform_values_have_the_documented_bits(void **state) {
     enum { SAMPLES = 4096 };
     static float narrow[SAMPLES];
-    static double values_16[SAMPLES];
+    static double wide[SAMPLES];
     const lh_tensor tensor = {"uniform", 1, {SAMPLES, 0}, 0, SAMPLES, LH_INIT_UNIFORM, 0.1, true};
     lh_spec spec = lh_toy_spec;
     spec.tensors = &tensor;
     spec.tensor_count = 1;
     spec.parameter_storage = SAMPLES;
-    lh_initialise(&spec, 77, 8, values_16);
+    lh_initialise(&spec, 77, 8, wide);
     lh_initialise(&spec, 77, 4, narrow);
     for (int e = 0; e < SAMPLES; e++) {
         uint32_t counter[4] = {(uint32_t)e / 4, lh_site(LH_DOMAIN_INIT, 0, 0), 0, 0}, out[4];
         lh_philox(counter, lh_key_of_seed(77), out);
-        assert_true(values_16[e] == 0.1 * ((double)(out[e % 4] >> 8) / 8388608.0 - 1.0));
-        assert_true(narrow[e] == (float)values_16[e]);
+        assert_true(wide[e] == 0.1 * ((double)(out[e % 4] >> 8) / 8388608.0 - 1.0));
+        assert_true(narrow[e] == (float)wide[e]);
     }
     assert_true((float)(0.1 * (double)(0xffffff / 8388608.0 - 1.0)) < 0.1f);
 }
 
 /* Element e of tensor t is word e % 4 of block e / 4 at example t. The toy's key has rows of 4 elements, from element
  * 292 on, 12 apart. */
-static void test_initialise_counter_as_documented(void **state) {
+static void test_values_have_the_documented_counter(void **state) {
     static double actual[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 77, 8, actual);
     for (int e = 0; e < 16; e++) {
@@ -126,7 +126,7 @@ static void test_initialise_counter_as_documented(void **state) {
     }
 }
 
-static void test_initialise_constants_and_gaps(void **state) {
+static void test_constants_are_set_and_gaps_are_zero(void **state) {
     static float actual[TOY_STORAGE];
     memset(actual, 0xff, sizeof actual);
     lh_initialise(&lh_toy_spec, 1, 4, actual);
@@ -138,7 +138,7 @@ static void test_initialise_constants_and_gaps(void **state) {
     for (int i = 4117; i < TOY_STORAGE; i++) assert_true(actual[i] == 0.0f);
 }
 
-static void test_initialise_float_is_rounded_double(void **state) {
+static void test_float_values_are_rounded_doubles(void **state) {
     static float narrow[TOY_STORAGE];
     static double wide[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 1, 4, narrow);
@@ -146,7 +146,7 @@ static void test_initialise_float_is_rounded_double(void **state) {
     for (int i = 0; i < TOY_STORAGE; i++) assert_true(narrow[i] == (float)wide[i]);
 }
 
-static void test_initialise_depends_on_seed_and_tensor(void **state) {
+static void test_values_depend_on_seed_and_tensor(void **state) {
     static double first[TOY_STORAGE], second[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 1, 8, first);
     lh_initialise(&lh_toy_spec, 1ull << 32 | 1, 8, second);
@@ -155,16 +155,16 @@ static void test_initialise_depends_on_seed_and_tensor(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest initialise[] = {
-        cmocka_unit_test(test_initialise_normal_moments),
-        cmocka_unit_test(test_initialise_truncated_normal_moments),
-        cmocka_unit_test(test_initialise_truncated_normal_distribution),
-        cmocka_unit_test(test_initialise_uniform_moments),
-        cmocka_unit_test(test_initialise_uniform_bits),
-        cmocka_unit_test(test_initialise_counter_as_documented),
-        cmocka_unit_test(test_initialise_constants_and_gaps),
-        cmocka_unit_test(test_initialise_float_is_rounded_double),
-        cmocka_unit_test(test_initialise_depends_on_seed_and_tensor),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_normal_values_have_their_moments),
+        cmocka_unit_test(test_truncated_normal_values_have_their_moments),
+        cmocka_unit_test(test_truncated_normal_values_have_their_distribution),
+        cmocka_unit_test(test_uniform_values_have_their_moments),
+        cmocka_unit_test(test_uniform_values_have_the_documented_bits),
+        cmocka_unit_test(test_values_have_the_documented_counter),
+        cmocka_unit_test(test_constants_are_set_and_gaps_are_zero),
+        cmocka_unit_test(test_float_values_are_rounded_doubles),
+        cmocka_unit_test(test_values_depend_on_seed_and_tensor),
     };
-    return cmocka_run_group_tests(initialise, NULL, NULL);
+    return cmocka_run_group_tests_name("initialise", tests, NULL, NULL);
 }

@@ -22,9 +22,9 @@ typedef struct fixture {
     int options[2];
 } fixture;
 
-static void make_spec(fixture *f, uint64_t seed, int puzzles, bool strict, const char *validation) {
+static void make_spec(fixture *f, uint64_t seed, int puzzles, bool is_strict, const char *validation) {
     static const char *const axis[] = {"vectors", "puzzle"};
-    *f = (fixture){.options = {puzzles, strict}};
+    *f = (fixture){.options = {puzzles, is_strict}};
     f->task = (lh_task){.kind = "latin_square",
                         .collect = lh_task_latin_square,
                         .options = f->options,
@@ -55,12 +55,12 @@ static latin_puzzle read_puzzle(const lh_dataset *set, int64_t i, int *symbol) {
 
 /* Checks that every example is a puzzle of the recorded number of vectors with one answer, and that there are
  * count_per_number examples of each number. */
-static void check_set(const lh_dataset *set, int count_per_number, bool strict) {
+static void check_set(const lh_dataset *set, int count_per_number, bool is_strict) {
     int count[LATIN_VECTORS + 1] = {0}, symbol;
     assert_int_equal(set->count, LATIN_VECTORS * count_per_number);
     for (int64_t i = 0; i < set->count; i++) {
         latin_puzzle p = read_puzzle(set, i, &symbol);
-        latin_answer answer = latin_classify(&p, strict);
+        latin_answer answer = latin_classify(&p, is_strict);
         assert_int_equal(answer.vectors, set->values[2 * i]);
         assert_int_equal(answer.symbol, symbol);
         assert_int_equal(latin_find_possible(&p, squares), 1 << (symbol - 1));
@@ -82,22 +82,22 @@ static void check_distances(const lh_corpus *c) {
             }
             for (int t = s; t < 2; t++)
                 for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
-                    latin_puzzle later = read_puzzle(sets[t], j, &symbol);
-                    assert_false(latin_are_equal(&p, &later));
+                    latin_puzzle second_puzzle = read_puzzle(sets[t], j, &symbol);
+                    assert_false(latin_are_equal(&p, &second_puzzle));
                 }
         }
 }
 
 static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
-    for (int strict = 0; strict < 2; strict++) {
+    for (int is_strict = 0; is_strict < 2; is_strict++) {
         fixture f;
         lh_corpus c;
-        make_spec(&f, 3, PUZZLES, strict, NULL);
+        make_spec(&f, 3, PUZZLES, is_strict, NULL);
         open_corpus(&c, &f);
         assert_int_equal(c.shapes, 1);
-        check_set(&c.train, PUZZLES - HELD_OUT, strict);
-        check_set(&c.eval, HELD_OUT, strict);
-        check_set(&c.validation, ITEMS / LATIN_VECTORS, strict);
+        check_set(&c.train, PUZZLES - HELD_OUT, is_strict);
+        check_set(&c.eval, HELD_OUT, is_strict);
+        check_set(&c.validation, ITEMS / LATIN_VECTORS, is_strict);
         check_distances(&c);
         for (int64_t i = 0; i < c.train.count; i++) assert_int_equal(c.train.values[2 * i + 1], LH_NO_VALUE);
         lh_corpus_close(&c);
@@ -298,16 +298,16 @@ static void test_mutated_files_are_read_or_refused(void **state) {
     static const char valid_table[] =
         NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3;
     static const char likely[] = ",\n\r.?0123456789abc";
-    int refused = 0;
+    int refused_count = 0;
     for (uint32_t number = 0; number < CASES; number++) {
         char text[sizeof valid_table];
         size_t bytes = sizeof valid_table - 1;
         lh_rng rng = lh_rng_at(lh_key_of_seed(2), number, 0, 0);
         memcpy(text, valid_table, sizeof valid_table);
         for (uint32_t changes = 1 + lh_rng_below(&rng, 3); changes > 0; changes--) {
-            bool any = lh_rng_below(&rng, 8) == 0;
+            bool is_any_byte = lh_rng_below(&rng, 8) == 0;
             text[lh_rng_below(&rng, (uint32_t)bytes)] =
-                any ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
+                is_any_byte ? (char)lh_rng_below(&rng, 256) : likely[lh_rng_below(&rng, sizeof likely - 1)];
         }
         if (lh_rng_below(&rng, 4) == 0) bytes = lh_rng_below(&rng, (uint32_t)bytes);
         const char *path = lh_test_path(*state, "items.csv");
@@ -322,11 +322,11 @@ static void test_mutated_files_are_read_or_refused(void **state) {
             lh_corpus_close(&c);
             continue;
         }
-        refused++;
+        refused_count++;
         assert_int_equal(status, LH_ERR_INPUT);
         assert_non_null(strstr(error.text, "items.csv"));
     }
-    assert_in_range(refused, CASES / 2, CASES - 1);
+    assert_in_range(refused_count, CASES / 2, CASES - 1);
 }
 
 /* Compares the published file, which is not part of the project, with the statements of its paper. */

@@ -31,7 +31,7 @@ static bool has_flags(const char *const *flags) {
     return true;
 }
 
-static void test_level_runs_agrees_with_cpuinfo(void **state) {
+static void test_supported_levels_agree_with_cpuinfo(void **state) {
     static const char *const flags_v3[] = {"avx",   "avx2",   "bmi1",   "bmi2", "f16c",    "fma", "abm",
                                            "movbe", "popcnt", "sse4_2", "cx16", "lahf_lm", NULL};
     static const char *const flags_v4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", NULL};
@@ -40,13 +40,13 @@ static void test_level_runs_agrees_with_cpuinfo(void **state) {
     assert_int_equal(lh_level_is_supported("x86-64-v4"), has_flags(flags_v3) && has_flags(flags_v4));
 }
 
-static void test_level_runs_unknown_or_foreign_no(void **state) {
+static void test_unknown_or_foreign_level_is_not_supported(void **state) {
     assert_false(lh_level_is_supported("riscv64"));
     assert_false(lh_level_is_supported(""));
     assert_false(lh_level_is_supported("x86-64") && lh_level_is_supported("aarch64"));
 }
 
-static void test_level_choose_widest_that_runs(void **state) {
+static void test_widest_supported_level_is_chosen(void **state) {
     const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &riscv, NULL}, *program;
     lh_error error;
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
@@ -56,7 +56,7 @@ static void test_level_choose_widest_that_runs(void **state) {
     assert_string_equal(program->level, expected);
 }
 
-static void test_level_choose_named_pinned(void **state) {
+static void test_named_level_is_chosen(void **state) {
     const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *program;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", get_own_level(), 1), 0);
@@ -66,7 +66,7 @@ static void test_level_choose_named_pinned(void **state) {
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
 }
 
-static void test_level_choose_unknown_name_lists_levels(void **state) {
+static void test_message_lists_levels_for_an_unknown_name(void **state) {
     const lh_cpu_program *programs[] = {&plain, &v3, NULL}, *program;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "native", 1), 0);
@@ -77,7 +77,7 @@ static void test_level_choose_unknown_name_lists_levels(void **state) {
     assert_null(program);
 }
 
-static void test_level_choose_named_not_runnable_refused(void **state) {
+static void test_named_level_that_is_not_supported_is_refused(void **state) {
     const lh_cpu_program *programs[] = {&plain, &arm, &riscv, NULL}, *unsupported[] = {&riscv, NULL}, *program;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
@@ -89,7 +89,7 @@ static void test_level_choose_named_not_runnable_refused(void **state) {
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it supports: none");
 }
 
-static void test_level_choose_nothing_runs_refused(void **state) {
+static void test_program_without_a_supported_level_is_refused(void **state) {
     const lh_cpu_program *programs[] = {&riscv, NULL}, *empty[] = {NULL}, *program;
     lh_error error;
     lh_status status = lh_level_choose(programs, &program, &error);
@@ -101,14 +101,14 @@ static void test_level_choose_nothing_runs_refused(void **state) {
 #define without_variable(test) cmocka_unit_test_setup_teardown(test, clear_variable, clear_variable)
 
 int main(void) {
-    const struct CMUnitTest level[] = {
-        cmocka_unit_test(test_level_runs_agrees_with_cpuinfo),
-        cmocka_unit_test(test_level_runs_unknown_or_foreign_no),
-        without_variable(test_level_choose_widest_that_runs),
-        without_variable(test_level_choose_named_pinned),
-        without_variable(test_level_choose_unknown_name_lists_levels),
-        without_variable(test_level_choose_named_not_runnable_refused),
-        without_variable(test_level_choose_nothing_runs_refused),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_supported_levels_agree_with_cpuinfo),
+        cmocka_unit_test(test_unknown_or_foreign_level_is_not_supported),
+        without_variable(test_widest_supported_level_is_chosen),
+        without_variable(test_named_level_is_chosen),
+        without_variable(test_message_lists_levels_for_an_unknown_name),
+        without_variable(test_named_level_that_is_not_supported_is_refused),
+        without_variable(test_program_without_a_supported_level_is_refused),
     };
-    return cmocka_run_group_tests(level, NULL, NULL);
+    return cmocka_run_group_tests_name("level", tests, NULL, NULL);
 }

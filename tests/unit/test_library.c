@@ -223,7 +223,7 @@ static void check_scores(const library_entry *entry) {
 }
 
 /* Every preset with a score is tested twice, with indices and with random distances. */
-static void test_scores_every_preset_equals_its_closed_form(void **state) {
+static void test_scores_of_every_preset_equal_their_closed_form(void **state) {
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++, count++) {
         print_message("           %s%s\n", entry->name, entry->samples_distances ? ", drawn" : "");
@@ -260,7 +260,7 @@ static void check_direction(entry_case *w, const library_parameter *p, int first
     lh_assert_close(&actual, &expected, 1, 1e-6, 1e-5); /* sums of PAIRS numbers */
 }
 
-static void test_gradients_every_parameter_matches_differences(void **state) {
+static void test_gradients_of_every_parameter_match_differences(void **state) {
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++) {
         entry_case *w = open_entry(entry);
@@ -327,8 +327,8 @@ static void test_parameters_have_the_papers_initial_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scores_every_preset_equals_its_closed_form),
-        cmocka_unit_test(test_gradients_every_parameter_matches_differences),
+        cmocka_unit_test(test_scores_of_every_preset_equal_their_closed_form),
+        cmocka_unit_test(test_gradients_of_every_parameter_match_differences),
         cmocka_unit_test(test_parameters_have_the_papers_initial_values),
     };
     return cmocka_run_group_tests_name("library", tests, NULL, NULL);

@@ -29,7 +29,7 @@ static void check_tokens(void **state, const char *text, int examples, const uin
     lh_corpus_close(&f.corpus);
 }
 
-static void test_lines_with_tabs(void **state) {
+static void test_lines_with_tabs_are_read(void **state) {
     const uint16_t words[] = {0, 1, 0, 0, 0, 1, 0, 0};
     check_tokens(state, "jump twice\tJUMP JUMP\r\njump twice\tJUMP JUMP", 2, words, 8);
     const uint16_t characters[] = {3, 2, 4, 1, 2, 3, 2, 4, 1, 2};
@@ -38,13 +38,12 @@ static void test_lines_with_tabs(void **state) {
     check_tokens(state, "jump\t10\n", 1, whole_name, 2);
 }
 
-static void test_columns_by_a_header(void **state) {
+static void test_header_names_the_columns(void **state) {
     toy_files f;
     lh_error error;
-    const uint16_t expected[] = {3, 2, 1};
+    const uint16_t expected[] = {3, 1, 2};
     lh_assert_ok(open_text(state, &f, "target\tinput\tdigits\tmask\tsource\n0 1\t1\t7\t01\tweb\n", &error), &error);
-    const uint16_t *tokens = f.corpus.train.tokens;
-    assert_int_equal(tokens[0], expected[0]);
+    assert_memory_equal(f.corpus.train.tokens, expected, sizeof expected);
     assert_int_equal(f.corpus.train.values[0], 7);
     assert_int_equal(f.corpus.train.masked, 1);
     assert_int_equal(f.corpus.train.line[0], 2);
@@ -52,12 +51,12 @@ static void test_columns_by_a_header(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-static void test_lines_of_scan(void **state) {
+static void test_lines_of_scan_are_read(void **state) {
     const uint16_t expected[] = {0, 1, 0, 0, 0, 1, 0, 0};
     check_tokens(state, "IN: jump twice OUT: JUMP JUMP\nIN: jump twice OUT: JUMP JUMP\n", 2, expected, 8);
 }
 
-static void test_texts_in_json(void **state) {
+static void test_texts_in_json_are_split_into_tokens(void **state) {
     const uint16_t expected[] = {3, 2, 3, 4};
     check_tokens(state, "{\"input\":\"1 + 1\",\"target\":\"12\",\"id\":5,\"note\":\"x\"}\n", 1, expected, 4);
     toy_files f;
@@ -95,7 +94,7 @@ static void test_end_symbols_are_added(void **state) {
 }
 
 /* An alphabet with the blank splits every text into characters. */
-static void test_blank_as_a_symbol(void **state) {
+static void test_blank_may_be_a_symbol(void **state) {
     static const char *const names[] = {"a", " ", "b", "c", "d"};
     const uint16_t expected[] = {0, 1, 2, 2};
     toy_files f;
@@ -133,12 +132,12 @@ static void test_errors_name_file_line_and_form(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        lh_test_in_directory(test_lines_with_tabs),
-        lh_test_in_directory(test_columns_by_a_header),
-        lh_test_in_directory(test_lines_of_scan),
-        lh_test_in_directory(test_texts_in_json),
+        lh_test_in_directory(test_lines_with_tabs_are_read),
+        lh_test_in_directory(test_header_names_the_columns),
+        lh_test_in_directory(test_lines_of_scan_are_read),
+        lh_test_in_directory(test_texts_in_json_are_split_into_tokens),
         lh_test_in_directory(test_end_symbols_are_added),
-        lh_test_in_directory(test_blank_as_a_symbol),
+        lh_test_in_directory(test_blank_may_be_a_symbol),
         lh_test_in_directory(test_errors_name_file_line_and_form),
     };
     return cmocka_run_group_tests_name("line_formats", tests, NULL, NULL);

@@ -113,8 +113,8 @@ static void test_batches_have_positions_of_lines(void **state) {
     lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 1, 2, &error), &error);
-    const lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, shape_indices, NULL};
-    const lh_draw draw = {lh_key_of_seed(9), 3, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    const lh_source source = {.key = lh_key_of_seed(1), .domain = LH_DOMAIN_DATA, .shape_indices = shape_indices};
+    const lh_draw draw = {.key = lh_key_of_seed(9), .step = 3, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 1, 0, 2, &error), &error);
     assert_memory_equal(batch.positions[0], expected, sizeof expected);
     lh_batch_shift_positions(&batch, &f.spec, &draw, 0);

@@ -100,8 +100,8 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
     if (file == NULL || fscanf(file, "%63s", boot) != 1) skip();
     fclose(file);
     pid_t dead = make_ended_process(), living = getppid();
-    for (int local = 0; local < 2; local++) {
-        file_system = local ? TMPFS_MAGIC : NFS_SUPER_MAGIC;
+    for (int is_local = 0; is_local < 2; is_local++) {
+        file_system = is_local ? TMPFS_MAGIC : NFS_SUPER_MAGIC;
         write_text(name_temporary(*state, boot, dead), "");
         write_text(name_temporary(*state, boot, getpid()), "");
         write_text(name_temporary(*state, boot, living), "");
@@ -111,7 +111,7 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
         assert_false(lh_test_exists(name_temporary(*state, boot, dead)));
         assert_false(lh_test_exists(name_temporary(*state, boot, getpid())));
         assert_true(lh_test_exists(name_temporary(*state, boot, living)));
-        assert_int_equal(lh_test_count_files(*state), local ? 2 : 4); /* the lock, and the remaining files */
+        assert_int_equal(lh_test_count_files(*state), is_local ? 2 : 4); /* the lock, and the remaining files */
         lh_unlock_directory(handle);
     }
 }

@@ -10,7 +10,7 @@
 #include "toy_program.h"
 #include "toy_runs.h"
 
-static void test_train_metrics_keys_in_order(void **state) {
+static void test_metrics_have_their_keys_in_order(void **state) {
     static const char *const keys[] = {
         "step",           "loss",        "accuracy",      "exact_match",      "grad_norm", "clipped_share",
         "parameter_norm", "update_norm", "learning_rate", "steps_per_second", "seconds"};
@@ -41,7 +41,7 @@ static void train_block_after_a_line(const lh_cpu_step *step, const lh_cpu_block
     if (file != NULL) fclose(file);
 }
 
-static void test_train_line_is_in_the_file_before_the_next_step(void **state) {
+static void test_line_is_in_the_file_before_the_next_step(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = train_block_after_a_line;
@@ -50,7 +50,7 @@ static void test_train_line_is_in_the_file_before_the_next_step(void **state) {
 }
 
 /* A generative model reads its target before it answers; the key of its accuracy records this. */
-static void test_train_metrics_of_generative_models(void **state) {
+static void test_metrics_of_generative_models_name_teacher_forcing(void **state) {
     toy = lh_toy_make_pair(toy_float_list);
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 10");
     assert_non_null(strstr(result.err, "  teacher-forced 0."));
@@ -61,7 +61,7 @@ static void test_train_metrics_of_generative_models(void **state) {
     free(text);
 }
 
-static void test_train_eval_lines_complete(void **state) {
+static void test_evaluation_lines_are_complete(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --threads 2");
     assert_non_null(strstr(result.out, "all beyond"));
     char *text = read_text(state, FOLDER "/eval.jsonl");
@@ -71,7 +71,7 @@ static void test_train_eval_lines_complete(void **state) {
     free(text);
 }
 
-static void test_train_run_json_complete(void **state) {
+static void test_run_json_is_complete(void **state) {
     run_toy(state, 0, "train --out . --threads 1 --no-eval --seed 0");
     char *text = read_text(state, FOLDER "/run.json");
     json_t *facts = json_loads(text, 0, NULL);
@@ -101,7 +101,7 @@ static void test_train_run_json_complete(void **state) {
     free(text);
 }
 
-static void test_train_existing_run_refused(void **state) {
+static void test_existing_run_is_refused(void **state) {
     run_toy(state, 0, "train --out . --no-eval");
     lh_run_result result = run_toy(state, 1, "train --out . --no-eval");
     assert_non_null(strstr(result.err, "--resume"));
@@ -142,7 +142,7 @@ static void train_block_with_nan(const lh_cpu_step *step, const lh_cpu_block *bl
     ((float *)gradient)[lh_toy_spec.tensors[TOY_OUTPUT].offset] = NAN;
 }
 
-static void test_train_nan_names_last_checkpoint(void **state) {
+static void test_message_of_a_nan_names_the_last_checkpoint(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = train_block_with_nan;
@@ -166,7 +166,7 @@ static void train_first_block_with_nan(const lh_cpu_step *step, const lh_cpu_blo
 }
 
 /* No update precedes the first step, so its hint is not a lower rate. */
-static void test_train_nan_in_the_first_step(void **state) {
+static void test_message_of_a_nan_in_the_first_step_names_other_causes(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = train_first_block_with_nan;
@@ -186,7 +186,7 @@ static void train_block_with_wild_gradient(const lh_cpu_step *step, const lh_cpu
 }
 
 /* Clipping limits the damage: the run warns once and trains to its end. */
-static void test_train_wild_gradient_warned_once(void **state) {
+static void test_wild_gradient_is_warned_of_once(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};
     program.train_block = train_block_with_wild_gradient;
@@ -201,7 +201,7 @@ static void test_train_wild_gradient_warned_once(void **state) {
     assert_null(strstr(result.err, "warning"));
 }
 
-static void test_train_at_chance_reported(void **state) {
+static void test_run_at_chance_is_reported(void **state) {
     lh_task task = *toy.task;
     task.chance = 0.97;
     toy.task = &task;
@@ -225,7 +225,7 @@ static void test_train_overfits_fixed_examples_or_explains_why_not(void **state)
 
 static void test_places_of_very_long_targets_are_refused_before_training(void **state) {
     toy.limit.tokens = 0;
-    toy.eval.lengths = (lh_lengths){NULL, 0, 7, 16385, 16378}; /* lengths 7 and 16385 */
+    toy.eval.lengths = (lh_lengths){.first = 7, .last = 16385, .step = 16378}; /* lengths 7 and 16385 */
     toy.eval.places = true;
     lh_run_result result = run_toy(state, 1, "train --out runs --threads 1");
     assert_non_null(strstr(result.err, "accuracy by place: found targets of 16385 labels"));
@@ -235,18 +235,18 @@ static void test_places_of_very_long_targets_are_refused_before_training(void **
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_train_metrics_keys_in_order),
-        RUN_TEST(test_train_line_is_in_the_file_before_the_next_step),
-        RUN_TEST(test_train_metrics_of_generative_models),
-        RUN_TEST(test_train_eval_lines_complete),
-        RUN_TEST(test_train_run_json_complete),
-        RUN_TEST(test_train_existing_run_refused),
+        RUN_TEST(test_metrics_have_their_keys_in_order),
+        RUN_TEST(test_line_is_in_the_file_before_the_next_step),
+        RUN_TEST(test_metrics_of_generative_models_name_teacher_forcing),
+        RUN_TEST(test_evaluation_lines_are_complete),
+        RUN_TEST(test_run_json_is_complete),
+        RUN_TEST(test_existing_run_is_refused),
         RUN_TEST(test_train_keeps_checkpoints_of_named_steps),
         RUN_TEST(test_train_evaluates_during_training),
-        RUN_TEST(test_train_nan_names_last_checkpoint),
-        RUN_TEST(test_train_nan_in_the_first_step),
-        RUN_TEST(test_train_wild_gradient_warned_once),
-        RUN_TEST(test_train_at_chance_reported),
+        RUN_TEST(test_message_of_a_nan_names_the_last_checkpoint),
+        RUN_TEST(test_message_of_a_nan_in_the_first_step_names_other_causes),
+        RUN_TEST(test_wild_gradient_is_warned_of_once),
+        RUN_TEST(test_run_at_chance_is_reported),
         RUN_TEST(test_places_of_very_long_targets_are_refused_before_training),
         RUN_TEST(test_train_overfits_fixed_examples_or_explains_why_not),
     };

@@ -21,7 +21,7 @@ static void assert_same_parameters(void **state, const char *a, const char *b) {
     free(y);
 }
 
-static void test_train_init_starts_from_parameters(void **state) {
+static void test_init_starts_from_parameters(void **state) {
     run_toy(state, 0, "train --out a --steps 10 --no-eval");
     run_toy(state, 0, "train --out b --steps 0 --no-eval --init a/" FOLDER "/checkpoint.safetensors");
     assert_same_parameters(state, "a/" FOLDER, "b/" FOLDER);
@@ -31,7 +31,7 @@ static void test_train_init_starts_from_parameters(void **state) {
 }
 
 /* The file is read before the first run of a group begins, since that run may overwrite it. */
-static void test_train_init_file_may_be_overwritten_by_its_run(void **state) {
+static void test_init_file_may_be_overwritten_by_its_run(void **state) {
     run_toy(state, 0, "train --out a --steps 10 --no-eval");
     run_toy(state, 0, "train --out b --steps 10 --no-eval");
     run_toy(state, 0, "train --out want --steps 5 --no-eval --seeds 1:1 --init a/" FOLDER "/checkpoint.safetensors");
@@ -44,7 +44,7 @@ static void test_train_init_file_may_be_overwritten_by_its_run(void **state) {
 }
 
 /* A run without a checkpoint starts from the init file, which must be valid before any file is written. */
-static void test_train_resume_without_checkpoint_needs_its_init(void **state) {
+static void test_resume_without_checkpoint_needs_its_init(void **state) {
     static const char *const flags[] = {"--resume", "--missing"};
     for (int i = 0; i < 2; i++) {
         char command[100];
@@ -59,26 +59,26 @@ static void test_train_resume_without_checkpoint_needs_its_init(void **state) {
 }
 
 /* Reads the checksum in a checkpoint's metadata. */
-static void read_checksum(void **state, const char *name, char sum[17]) {
+static void read_checksum(void **state, const char *name, char checksum[17]) {
     static const char key[] = "\"checksum\":\"";
     size_t bytes;
     char *text = lh_test_read(lh_test_path(*state, name), &bytes);
     char *found = memmem(text, bytes, key, sizeof key - 1);
     assert_non_null(found);
-    memcpy(sum, found + sizeof key - 1, 16);
-    sum[16] = 0;
+    memcpy(checksum, found + sizeof key - 1, 16);
+    checksum[16] = 0;
     free(text);
 }
 
 /* Without a flag, training starts from the file on which the plan depends, in any folder; another file is refused,
  * and no file is changed. */
-static void test_train_planned_init_refuses_other_files(void **state) {
-    char sum[17];
+static void test_planned_init_refuses_other_files(void **state) {
+    char checksum[17];
     run_toy(state, 0, "train --out a --steps 10 --no-eval");
     run_toy(state, 0, "train --out other --steps 5 --no-eval");
-    read_checksum(state, "a/" FOLDER "/checkpoint.safetensors", sum);
+    read_checksum(state, "a/" FOLDER "/checkpoint.safetensors", checksum);
     toy.train.init = "a/" FOLDER "/checkpoint.safetensors";
-    toy.train.init_checksum = sum;
+    toy.train.init_checksum = checksum;
     run_toy(state, 0, "train --out b --steps 0 --no-eval");
     assert_same_parameters(state, "a/" FOLDER, "b/" FOLDER);
     char *x = read_text(state, "b/" FOLDER "/run.json"), *y;
@@ -86,7 +86,7 @@ static void test_train_planned_init_refuses_other_files(void **state) {
     lh_run_result result = run_toy(
         state, 1, "train --out b --steps 0 --no-eval --overwrite --init other/" FOLDER "/checkpoint.safetensors");
     assert_non_null(strstr(result.err, "cannot start from it: its checksum is"));
-    assert_non_null(strstr(result.err, sum));
+    assert_non_null(strstr(result.err, checksum));
     y = read_text(state, "b/" FOLDER "/run.json");
     assert_string_equal(x, y);
     free(x);
@@ -99,10 +99,10 @@ static void test_train_planned_init_refuses_other_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_train_init_starts_from_parameters),
-        RUN_TEST(test_train_init_file_may_be_overwritten_by_its_run),
-        RUN_TEST(test_train_resume_without_checkpoint_needs_its_init),
-        RUN_TEST(test_train_planned_init_refuses_other_files),
+        RUN_TEST(test_init_starts_from_parameters),
+        RUN_TEST(test_init_file_may_be_overwritten_by_its_run),
+        RUN_TEST(test_resume_without_checkpoint_needs_its_init),
+        RUN_TEST(test_planned_init_refuses_other_files),
     };
     return cmocka_run_group_tests_name("loop init", tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 #include "training/run_files.h"
 
 /* Steps 13 and 17 lie inside windows of 5. */
-static void test_train_resumed_same_bits_and_lines(void **state) {
+static void test_resumed_run_has_the_same_bits_and_lines(void **state) {
     run_toy(state, 0, "train --out whole --steps 30 --threads 1 --no-eval");
     run_toy(state, 0, "train --out parts --steps 13 --threads 2 --no-eval");
     run_toy(state, 0, "train --out parts --steps 17 --threads 3 --no-eval --resume");
@@ -25,7 +25,7 @@ static void test_train_resumed_same_bits_and_lines(void **state) {
 }
 
 /* Lengths are mixed, under a curriculum whose stage ends at step 15. */
-static void test_train_of_mixed_lengths_resumed_same_bits(void **state) {
+static void test_resumed_run_of_mixed_lengths_has_the_same_bits(void **state) {
     static const lh_curriculum_stage stage = {15, 3};
     toy.train.mixes_lengths = true;
     toy.train.curriculum = &stage;
@@ -50,7 +50,7 @@ static double read_metric(void **state, const char *name, int number, const char
 }
 
 /* Step 13 lies inside a window of 5, step 20 at the end of a window. */
-static void test_train_seconds_continue_after_resume(void **state) {
+static void test_seconds_continue_after_resume(void **state) {
     const char *metrics = FOLDER "/metrics.jsonl";
     double previous_seconds = 0;
     run_toy(state, 0, "train --out . --steps 13 --threads 1 --no-eval");
@@ -68,7 +68,7 @@ static void test_train_seconds_continue_after_resume(void **state) {
     assert_true(read_metric(state, FOLDER "/run.json", 0, "train_seconds") == previous_seconds);
 }
 
-static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
+static void test_resume_drops_lines_beyond_checkpoint(void **state) {
     char path[512];
     run_toy(state, 0, "train --out whole --steps 20 --no-eval");
     run_toy(state, 0, "train --out cut --steps 10 --no-eval");
@@ -83,7 +83,7 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
 }
 
 /* A pipe without a writer replaces each file that a trainer reads; reading it would wait for ever. */
-static void test_pipes_in_place_of_files_reported(void **state) {
+static void test_pipes_in_place_of_files_are_reported(void **state) {
     static const struct {
         const char *name, *command, *warning;
         int code;
@@ -133,9 +133,9 @@ static void check_damaged_log(void **state, const char *name, const char *text, 
 
 /* The run has metrics of steps 5 and 10, evaluations of two lengths at steps 6 and 12, and a window at the checkpoint
  * of step 13. */
-static void test_train_resume_reports_lost_lines(void **state) {
+static void test_resume_reports_lost_lines(void **state) {
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
+    toy.eval.during_lengths = (lh_lengths){.first = 5, .last = 6, .step = 1};
     toy.eval.during_examples = 4;
     run_toy(state, 0, "train --out whole --steps 20 --no-eval");
     check_damaged_log(state, "metrics.jsonl", NULL, "metrics.jsonl: is gone: 0 of 2 lines up to step 13");
@@ -148,7 +148,7 @@ static void test_train_resume_reports_lost_lines(void **state) {
     check_damaged_log(state, "window.jsonl", "{\"step\":13,\"steps\":3}\n", "window.jsonl: is short, expected");
 }
 
-static void test_train_resume_without_run_starts(void **state) {
+static void test_resume_without_a_run_starts_one(void **state) {
     run_toy(state, 0, "train --out . --no-eval --resume");
     assert_true(lh_test_exists(lh_test_path(*state, FOLDER "/checkpoint.safetensors")));
     lh_run_result result = run_toy(state, 1, "train --out . --no-eval --resume --steps 5");
@@ -168,7 +168,7 @@ static char *resume_another_plan(void **state) {
     return output;
 }
 
-static void test_train_resume_after_edit_lists_differences(void **state) {
+static void test_resume_after_an_edit_lists_differences(void **state) {
     toy.resolved =
         "{\"id\":\"toy\",\"model\":{\"heads\":2,\"width\":8},\"source\":\"a\",\"train\":{\"rate\":0.1,\"x\":1}}";
     run_toy(state, 0, "train --out . --no-eval --steps 10");
@@ -197,7 +197,7 @@ static void test_train_resume_after_edit_lists_differences(void **state) {
 }
 
 /* Content of another run's run.json is read up to a limit and printed without control characters. */
-static void test_train_resume_next_to_hostile_folder_continues(void **state) {
+static void test_resume_next_to_a_hostile_folder_continues(void **state) {
     enum { LONG = LH_MAX_RUN_JSON_BYTES + 1, DEEP = 100000 };
     char path[512], *text = malloc(LONG), *output;
     assert_non_null(text);
@@ -229,7 +229,7 @@ static void test_train_resume_next_to_hostile_folder_continues(void **state) {
     free(output);
 }
 
-static void test_train_resume_evaluates_only_missing(void **state) {
+static void test_resume_evaluates_only_missing_conditions(void **state) {
     run_toy(state, 0, "train --out .");
     char *old_text = read_text(state, FOLDER "/eval.jsonl");
     run_toy(state, 0, "train --out . --resume");
@@ -247,16 +247,16 @@ static void test_train_resume_evaluates_only_missing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_train_resumed_same_bits_and_lines),
-        RUN_TEST(test_train_of_mixed_lengths_resumed_same_bits),
-        RUN_TEST(test_train_seconds_continue_after_resume),
-        RUN_TEST(test_train_resume_drops_lines_beyond_checkpoint),
-        RUN_TEST(test_pipes_in_place_of_files_reported),
-        RUN_TEST(test_train_resume_reports_lost_lines),
-        RUN_TEST(test_train_resume_without_run_starts),
-        RUN_TEST(test_train_resume_after_edit_lists_differences),
-        RUN_TEST(test_train_resume_next_to_hostile_folder_continues),
-        RUN_TEST(test_train_resume_evaluates_only_missing),
+        RUN_TEST(test_resumed_run_has_the_same_bits_and_lines),
+        RUN_TEST(test_resumed_run_of_mixed_lengths_has_the_same_bits),
+        RUN_TEST(test_seconds_continue_after_resume),
+        RUN_TEST(test_resume_drops_lines_beyond_checkpoint),
+        RUN_TEST(test_pipes_in_place_of_files_are_reported),
+        RUN_TEST(test_resume_reports_lost_lines),
+        RUN_TEST(test_resume_without_a_run_starts_one),
+        RUN_TEST(test_resume_after_an_edit_lists_differences),
+        RUN_TEST(test_resume_next_to_a_hostile_folder_continues),
+        RUN_TEST(test_resume_evaluates_only_missing_conditions),
     };
     return cmocka_run_group_tests_name("loop resume", tests, NULL, NULL);
 }

@@ -55,16 +55,16 @@ static void check_signal(void **state, int number) {
     lh_assert_same_lines(*state, FOLDER "/metrics.jsonl", "whole/" FOLDER "/metrics.jsonl");
 }
 
-static void test_train_sigterm_writes_checkpoint(void **state) { check_signal(state, SIGTERM); }
+static void test_sigterm_writes_a_checkpoint(void **state) { check_signal(state, SIGTERM); }
 
-static void test_train_sigusr1_writes_checkpoint(void **state) { check_signal(state, SIGUSR1); }
+static void test_sigusr1_writes_a_checkpoint(void **state) { check_signal(state, SIGUSR1); }
 
-static void test_train_sigint_writes_checkpoint(void **state) { check_signal(state, SIGINT); }
+static void test_sigint_writes_a_checkpoint(void **state) { check_signal(state, SIGINT); }
 
-static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
+static void test_sighup_writes_a_checkpoint(void **state) { check_signal(state, SIGHUP); }
 
 /* SIGHUP, if ignored as under nohup, does not end the run; SIGTERM does. */
-static void test_train_ignored_sighup_stays_ignored(void **state) {
+static void test_ignored_sighup_stays_ignored(void **state) {
     int status;
     signal(SIGHUP, SIG_IGN);
     pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
@@ -79,7 +79,7 @@ static void test_train_ignored_sighup_stays_ignored(void **state) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == LH_STOPPED);
 }
 
-static void test_train_second_process_refused(void **state) {
+static void test_second_process_is_refused(void **state) {
     int status;
     pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval");
     wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
@@ -92,9 +92,9 @@ static void test_train_second_process_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_train_sigterm_writes_checkpoint),    RUN_TEST(test_train_sigusr1_writes_checkpoint),
-        RUN_TEST(test_train_sigint_writes_checkpoint),     RUN_TEST(test_train_sighup_writes_checkpoint),
-        RUN_TEST(test_train_ignored_sighup_stays_ignored), RUN_TEST(test_train_second_process_refused),
+        RUN_TEST(test_sigterm_writes_a_checkpoint),  RUN_TEST(test_sigusr1_writes_a_checkpoint),
+        RUN_TEST(test_sigint_writes_a_checkpoint),   RUN_TEST(test_sighup_writes_a_checkpoint),
+        RUN_TEST(test_ignored_sighup_stays_ignored), RUN_TEST(test_second_process_is_refused),
     };
     return cmocka_run_group_tests_name("loop signals", tests, NULL, NULL);
 }

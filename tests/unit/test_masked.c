@@ -110,7 +110,7 @@ static lh_step_metrics make_step(masking_engine *m) {
 /* Makes the batch of the first step, for the reference; returns its number of counted labels. */
 static int64_t fill_batch(const masking_engine *m, lh_parity_batch *batch_data) {
     const lh_parity_case parity_case = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
-    lh_source source = {lh_key_of_seed(SEED), 0, LH_DOMAIN_DATA, 0, NULL, NULL};
+    lh_source source = {.key = lh_key_of_seed(SEED), .domain = LH_DOMAIN_DATA};
     lh_batch batch;
     lh_error error = {""};
     int64_t counted = 0;

@@ -23,7 +23,7 @@ static double count_ulps(double actual, long double expected) {
     return (double)(fabsl(actual - expected) / ldexpl(1, exponent - 53));
 }
 
-static void test_exp_whole_range_within_one_ulp(void **state) {
+static void test_exp_is_within_one_ulp_in_its_whole_range(void **state) {
     for (int i = 0; i < POINTS; i++) {
         double x_wide = draw_point(i, -700, 700), x_narrow = draw_point(i, -1, 1);
         assert_true(count_ulps(lh_exp(x_wide), expl(x_wide)) < 1);
@@ -39,7 +39,7 @@ static void test_exp_of_special_values_is_exact(void **state) {
     assert_true(isnan(lh_exp(NAN)));
 }
 
-static void test_log_whole_range_within_one_ulp(void **state) {
+static void test_log_is_within_one_ulp_in_its_whole_range(void **state) {
     for (int i = 0; i < POINTS; i++) {
         double x_near_1 = draw_point(i, 0.5, 2), x_wide = ldexp(draw_point(i, 1, 2), i % 2000 - 1000);
         if (x_near_1 != 1.0) assert_true(count_ulps(lh_log(x_near_1), logl(x_near_1)) < 1);
@@ -54,7 +54,7 @@ static void test_log_of_special_values_is_exact(void **state) {
     assert_true(count_ulps(lh_log(0x1p-1074), logl(0x1p-1074L)) < 1);
 }
 
-static void test_sincos_whole_range_within_bound(void **state) {
+static void test_sincos_is_within_its_bound_in_its_whole_range(void **state) {
     for (int i = 0; i < POINTS; i++) {
         double x[2] = {draw_point(i, -0x1p20, 0x1p20), draw_point(i, -8, 8)};
         for (int k = 0; k < 2; k++) {
@@ -66,13 +66,13 @@ static void test_sincos_whole_range_within_bound(void **state) {
     }
 }
 
-static void test_sincos_zero_exact(void **state) {
+static void test_sincos_of_zero_is_exact(void **state) {
     double sine, cosine;
     lh_sincos(0, &sine, &cosine);
     assert_true(sine == 0.0 && cosine == 1.0);
 }
 
-static void test_power_small_integers_exact(void **state) {
+static void test_power_of_small_integers_is_exact(void **state) {
     assert_true(lh_power(7.5, 0) == 1.0);
     assert_true(lh_power(-3, 5) == -243.0);
     assert_true(lh_power(2, 1000) == 0x1p1000);
@@ -92,12 +92,12 @@ static void test_normal_quantile_inverts_the_distribution(void **state) {
     }
 }
 
-static void test_normal_quantile_symmetric(void **state) {
+static void test_normal_quantile_is_symmetric(void **state) {
     assert_true(lh_normal_quantile(0.5) == 0.0);
     for (int i = 1; i < 1024; i++) assert_true(lh_normal_quantile(i * 0x1p-10) == -lh_normal_quantile(1 - i * 0x1p-10));
 }
 
-static void test_normal_cumulative_whole_range_within_bound(void **state) {
+static void test_normal_cumulative_is_within_its_bound_in_its_whole_range(void **state) {
     for (int i = 0; i < POINTS; i++) {
         double x = draw_point(i, -8, 8);
         assert_true(fabsl(lh_normal_cumulative(x) - erfcl(-x / sqrtl(2)) / 2) < 1e-15L);
@@ -129,18 +129,18 @@ static void test_all_functions_have_the_recorded_bits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest math[] = {
-        cmocka_unit_test(test_exp_whole_range_within_one_ulp),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exp_is_within_one_ulp_in_its_whole_range),
         cmocka_unit_test(test_exp_of_special_values_is_exact),
-        cmocka_unit_test(test_log_whole_range_within_one_ulp),
+        cmocka_unit_test(test_log_is_within_one_ulp_in_its_whole_range),
         cmocka_unit_test(test_log_of_special_values_is_exact),
-        cmocka_unit_test(test_sincos_whole_range_within_bound),
-        cmocka_unit_test(test_sincos_zero_exact),
-        cmocka_unit_test(test_power_small_integers_exact),
+        cmocka_unit_test(test_sincos_is_within_its_bound_in_its_whole_range),
+        cmocka_unit_test(test_sincos_of_zero_is_exact),
+        cmocka_unit_test(test_power_of_small_integers_is_exact),
         cmocka_unit_test(test_normal_quantile_inverts_the_distribution),
-        cmocka_unit_test(test_normal_quantile_symmetric),
-        cmocka_unit_test(test_normal_cumulative_whole_range_within_bound),
+        cmocka_unit_test(test_normal_quantile_is_symmetric),
+        cmocka_unit_test(test_normal_cumulative_is_within_its_bound_in_its_whole_range),
         cmocka_unit_test(test_all_functions_have_the_recorded_bits),
     };
-    return cmocka_run_group_tests(math, NULL, NULL);
+    return cmocka_run_group_tests_name("math", tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void check_matmul(int rows, int K, int N, enum finish finish, int is_fixe
     free_all(a, w, y, operand, panels, a_doubles, w_doubles, expected);
 }
 
-static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
+static void test_matmul_of_odd_sizes_with_every_finish_matches_reference(void **state) {
     static const int rows[] = {1, 5, 6, 7, 13}, inner[] = {1, 5, 16}, vectors[] = {1, 3, 4, 6};
     for (enum finish finish = FINISH_STORE; finish <= FINISH_RELU_GRAD; finish++)
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
@@ -100,13 +100,13 @@ static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
                     check_matmul(rows[r], inner[k], vectors[n] * LANES, finish, 0);
 }
 
-static void test_matmul_wide_every_finish_matches_reference(void **state) {
+static void test_wide_matmul_with_every_finish_matches_reference(void **state) {
     static const int rows[] = {1, 2 * TILE_ROWS + 1};
     for (enum finish finish = FINISH_STORE; finish <= FINISH_RELU_GRAD; finish++)
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_matmul(rows[r], WIDE_K, WIDE_N, finish, 0);
 }
 
-static void test_matmul_constant_sizes_match_reference(void **state) {
+static void test_matmul_of_constant_sizes_matches_reference(void **state) {
     for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
 }
 
@@ -167,19 +167,19 @@ static void check_weight_grad(int rows, int K, int N) {
     free_all(a, dy, dw, db, a_doubles, dy_doubles, dw_expected, db_expected);
 }
 
-static void test_weight_grad_any_rows_match_reference(void **state) {
+static void test_weight_grad_of_any_rows_matches_reference(void **state) {
     for (int rows = 1; rows <= 13; rows += 3)
         for (int k = 1; k <= 3; k++)
             for (int n = 1; n <= 3; n++) check_weight_grad(rows, k * 8, n * LANES);
 }
 
-static void test_weight_grad_wide_matches_reference(void **state) {
+static void test_wide_weight_grad_matches_reference(void **state) {
     static const int rows[] = {1, OUTER_ROWS * OUTER_COLUMNS + 1, GRADIENT_ROWS, GRADIENT_ROWS + 3};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_weight_grad(rows[r], GRADIENT_K, GRADIENT_N);
 }
 
 /* For any division of a gradient, up to GRADIENT_ROWS rows are one sum in order, with the bits of a simple loop. */
-static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
+static void test_wide_weight_grad_has_the_bits_of_one_sum(void **state) {
     const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
     real *a = make_random_reals(1, rows * K, rows * K), *dy = make_random_reals(2, rows * N, rows * N);
     real *dw = make_random_reals(3, K * N, K * N), *expected = make_random_reals(3, K * N, K * N);
@@ -191,7 +191,7 @@ static void test_weight_grad_wide_has_the_bits_of_one_sum(void **state) {
     free_all(a, dy, dw, db, expected);
 }
 
-static void test_transpose_odd_rows_swaps_indices(void **state) {
+static void test_transpose_of_odd_rows_swaps_indices(void **state) {
     enum { K = 5, N = 24 };
     real *in = make_random_reals(1, K * N, K * N), *out = make_reals(K * N);
     transpose(K, N, in, out);
@@ -201,14 +201,14 @@ static void test_transpose_odd_rows_swaps_indices(void **state) {
 }
 
 static const struct CMUnitTest TESTS[] = {
-    cmocka_unit_test(test_matmul_odd_sizes_every_finish_match_reference),
-    cmocka_unit_test(test_matmul_constant_sizes_match_reference),
-    cmocka_unit_test(test_matmul_wide_every_finish_matches_reference),
+    cmocka_unit_test(test_matmul_of_odd_sizes_with_every_finish_matches_reference),
+    cmocka_unit_test(test_matmul_of_constant_sizes_matches_reference),
+    cmocka_unit_test(test_wide_matmul_with_every_finish_matches_reference),
     cmocka_unit_test(test_matmul_in_place_adds_to_existing_values),
-    cmocka_unit_test(test_weight_grad_any_rows_match_reference),
-    cmocka_unit_test(test_weight_grad_wide_matches_reference),
-    cmocka_unit_test(test_weight_grad_wide_has_the_bits_of_one_sum),
-    cmocka_unit_test(test_transpose_odd_rows_swaps_indices),
+    cmocka_unit_test(test_weight_grad_of_any_rows_matches_reference),
+    cmocka_unit_test(test_wide_weight_grad_matches_reference),
+    cmocka_unit_test(test_wide_weight_grad_has_the_bits_of_one_sum),
+    cmocka_unit_test(test_transpose_of_odd_rows_swaps_indices),
 };
 
 int main(void) {

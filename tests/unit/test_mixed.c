@@ -19,18 +19,18 @@ enum {
     SEQUENCES = 13,
     SHARDS = 4,
     SEED = 6,
-    ALL_SHARDS = -1,
+    EVERY_SEQUENCE = -1,
     NO_LABELS = 5 /* a sequence whose labels are all masked */
 };
 
-static int counted_sequence; /* the only sequence with labels that count; ALL_SHARDS: each */
+static int counted_sequence; /* the only sequence with labels that count; or EVERY_SEQUENCE */
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int index = (int)rng->counter[2];
     lh_task_stack_manipulation(rng, n, example);
     for (int i = 0; i < example->output_length; i++)
-        example->mask[i] =
-            (counted_sequence == ALL_SHARDS || index == counted_sequence) && index != NO_LABELS && (i + index) % 3 != 1;
+        example->mask[i] = (counted_sequence == EVERY_SEQUENCE || index == counted_sequence) && index != NO_LABELS &&
+                           (i + index) % 3 != 1;
 }
 
 typedef struct first_step {
@@ -38,7 +38,8 @@ typedef struct first_step {
     double *gradient; /* [parameter_storage] */
 } first_step;
 
-/* The first step of a batch. n: the length of all sequences; 0: they have lengths of their own. */
+/* The first step of a batch. sequence: counted_sequence; n: the length of all sequences; 0: they have lengths of their
+ * own. */
 static first_step make_step(const lh_spec *from, int sequence, int n, int threads) {
     lh_error error;
     lh_task task = *from->task;
@@ -64,9 +65,9 @@ static first_step make_step(const lh_spec *from, int sequence, int n, int thread
     return r;
 }
 
-/* Compares the gradient of a mixed batch with the gradients of its sequences, weighted by their numbers of labels or,
- * with `equal`, equally. */
-static void check_gradient(const lh_spec *from, bool equal) {
+/* Compares the gradient of a mixed batch with the gradients of its sequences, weighted by their numbers of labels, or
+ * equally if weighs_equally. */
+static void check_gradient(const lh_spec *from, bool weighs_equally) {
     lh_spec spec = *from;
     lh_batch_parts parts;
     lh_error error;
@@ -75,14 +76,14 @@ static void check_gradient(const lh_spec *from, bool equal) {
     lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
     lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(SEED), 0);
     assert_true(parts.count > SHARDS);
-    first_step mixed = make_step(from, ALL_SHARDS, 0, 1);
+    first_step mixed = make_step(from, EVERY_SEQUENCE, 0, 1);
     double *expected = lh_parity_reserve(count * sizeof *expected), loss = 0;
     int64_t counted = 0;
     for (int p = 0; p < parts.count; p++)
         for (int i = parts.parts[p].first; i < parts.parts[p].first + parts.parts[p].sequences; i++) {
             first_step part_step = make_step(from, i, parts.parts[p].n, 1);
-            double weight = equal ? 1.0 / (double)mixed.sums.sequences
-                                  : (double)part_step.sums.counted / (double)mixed.sums.counted;
+            double weight = weighs_equally ? 1.0 / (double)mixed.sums.sequences
+                                           : (double)part_step.sums.counted / (double)mixed.sums.counted;
             for (size_t e = 0; e < count; e++)
                 expected[e] += part_step.sums.counted > 0 ? weight * part_step.gradient[e] : 0;
             counted += part_step.sums.counted;
@@ -118,7 +119,7 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
     lh_target target;
     lh_error error = {""};
     lh_gradcheck_result *results = lh_parity_reserve((size_t)spec.tensor_count * sizeof *results);
-    counted_sequence = ALL_SHARDS;
+    counted_sequence = EVERY_SEQUENCE;
     task.sample = sample;
     spec.task = &task;
     lh_assert_ok(lh_target_open(&target, &spec, "cpu", &error), &error);
@@ -131,7 +132,8 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
 }
 
 static void check_threads(const lh_spec *spec) {
-    first_step one_thread = make_step(spec, ALL_SHARDS, 0, 1), three_threads = make_step(spec, ALL_SHARDS, 0, 3);
+    first_step one_thread = make_step(spec, EVERY_SEQUENCE, 0, 1),
+               three_threads = make_step(spec, EVERY_SEQUENCE, 0, 3);
     assert_memory_equal(one_thread.gradient, three_threads.gradient,
                         (size_t)spec->parameter_storage * sizeof *one_thread.gradient);
     assert_memory_equal(&one_thread.sums, &three_threads.sums, sizeof one_thread.sums);
@@ -139,7 +141,7 @@ static void check_threads(const lh_spec *spec) {
     free(three_threads.gradient);
 }
 
-static void test_step_threads_same_bits(void **state) {
+static void test_step_has_equal_bits_for_any_number_of_threads(void **state) {
     check_threads(&longhand_spec_parity_mixed);
     check_threads(&longhand_spec_parity_mixed_sliced);
 }
@@ -150,7 +152,7 @@ int main(void) {
         cmocka_unit_test(test_shorter_sequences_read_parts_of_the_longest_ones_tables),
         cmocka_unit_test(test_gradient_of_the_mean_over_sequences_weighs_them_equally),
         cmocka_unit_test(test_gradcheck_of_the_mean_over_sequences_passes),
-        cmocka_unit_test(test_step_threads_same_bits),
+        cmocka_unit_test(test_step_has_equal_bits_for_any_number_of_threads),
     };
     return cmocka_run_group_tests_name("mixed", tests, NULL, NULL);
 }

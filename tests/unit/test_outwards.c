@@ -20,7 +20,7 @@ static void check_chance(vector actual, int lane, double logit, double expected)
     if (!(fabs(value - expected) <= allowed * expected)) lh_assert_close(&value, &expected, 1, allowed, 0);
 }
 
-static void test_chances_whole_range_relative_errors_small(void **state) {
+static void test_chances_have_small_relative_errors_in_their_whole_range(void **state) {
     const double max_logit = REAL_BYTES == 8 ? 700 : 57.9;
     for (int i = 0; i < 200000; i++) {
         real logit = (real)(max_logit * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
@@ -66,7 +66,7 @@ static void check_mirror(int T, int first, int margin) {
     free_all(rows, mirrored);
 }
 
-static void test_mirror_rows_any_length_exact(void **state) {
+static void test_mirrored_rows_of_any_length_are_exact(void **state) {
     for (int T = 1; T <= MAX_TOKENS; T++)
         for (int first = 0; first < T; first += LANES)
             for (int margin = 0; margin <= 1; margin++) check_mirror(T, first, margin);
@@ -135,7 +135,7 @@ static void check_group(int T, int first, double spread) {
 }
 
 /* Logits range from values near 0 to values for which the nearest key has all weight. */
-static void test_group_any_length_matches_reference(void **state) {
+static void test_group_of_any_length_matches_reference(void **state) {
     static const double spreads[] = {0.1, 3, 12, 50};
     for (int i = 0; i < TOKENS_COUNT; i++)
         for (int first = 0; first < TOKENS[i]; first += LANES)
@@ -144,10 +144,10 @@ static void test_group_any_length_matches_reference(void **state) {
 }
 
 static const struct CMUnitTest TESTS[] = {
-    cmocka_unit_test(test_chances_whole_range_relative_errors_small),
+    cmocka_unit_test(test_chances_have_small_relative_errors_in_their_whole_range),
     cmocka_unit_test(test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan),
-    cmocka_unit_test(test_mirror_rows_any_length_exact),
-    cmocka_unit_test(test_group_any_length_matches_reference),
+    cmocka_unit_test(test_mirrored_rows_of_any_length_are_exact),
+    cmocka_unit_test(test_group_of_any_length_matches_reference),
 };
 
 int main(void) {

@@ -88,7 +88,7 @@ static void test_hint_names_the_task_of_collected_examples(void **state) {
                 "the examples of latin_square: trainer sample --length 10");
 }
 
-static void test_judge_finds_a_high_rate_by_far_parameters(void **state) {
+static void test_judge_finds_a_high_rate_by_large_parameters(void **state) {
     lh_overfit_facts f = plain;
     f.parameter_norm = 221;
     check_cause(f, LH_OVERFIT_RATE_HIGH, "10 times the initial one", "--learning-rate 0.0001");
@@ -131,7 +131,7 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
     lh_error error;
     lh_overfit_facts facts;
     lh_step_metrics metrics[100];
-    lh_lengths lengths = {NULL, 0, 4, 4, 1}; /* a single length, 4 */
+    lh_lengths lengths = {.first = 4, .last = 4, .step = 1};
     lh_engine_config config = {.spec = &toy,
                                .seed = 3,
                                .learning_rate = 0.01,
@@ -162,7 +162,7 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
 
 static lh_overfit_facts measure(void **state, int steps) { return measure_from(state, steps, NULL); }
 
-static void test_measure_sound_task_attainable(void **state) {
+static void test_targets_of_a_sound_task_are_attainable(void **state) {
     lh_overfit_facts f = measure(state, 100);
     assert_int_equal(f.counted, 24);
     assert_true(f.data_attainable == 1.0 && f.start_attainable == 1.0 && f.end_attainable == 1.0);
@@ -178,7 +178,7 @@ static void sample_contradiction(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? symbol : 1;
 }
 
-static void test_measure_contradiction_found(void **state) {
+static void test_contradiction_is_found(void **state) {
     task = *toy.task;
     task.sample = sample_contradiction;
     toy.task = &task;
@@ -193,7 +193,7 @@ static void sample_masked_contradiction(lh_rng *rng, int n, lh_example *example)
     example->mask[0] = 0;
 }
 
-static void test_measure_masked_contradiction_allowed(void **state) {
+static void test_masked_contradiction_is_allowed(void **state) {
     task = *toy.task;
     task.sample = sample_masked_contradiction;
     toy.task = &task;
@@ -207,7 +207,7 @@ static void count_nothing(lh_rng *rng, int n, lh_example *example) { /* a sample
     memset(example->mask, 0, (size_t)n);
 }
 
-static void test_measure_empty_mask_found(void **state) {
+static void test_empty_mask_is_found(void **state) {
     task = *toy.task;
     task.sample = count_nothing;
     toy.task = &task;
@@ -217,7 +217,7 @@ static void test_measure_empty_mask_found(void **state) {
 }
 
 /* With a position table of zeros all outputs of a sequence are equal. */
-static void test_measure_positions_indistinguishable(void **state) {
+static void test_indistinguishable_positions_are_found(void **state) {
     memcpy(tensors, toy.tensors, sizeof tensors);
     tensors[TOY_POSITION].init = LH_INIT_CONSTANT;
     tensors[TOY_POSITION].value = 0;
@@ -229,7 +229,7 @@ static void test_measure_positions_indistinguishable(void **state) {
 
 /* A run that began with a checkpoint is compared with this checkpoint, not with the initial values of its seed, which
  * are here a position table of zeros. */
-static void test_measure_begins_with_checkpoint(void **state) {
+static void test_measurement_begins_with_the_run_s_checkpoint(void **state) {
     lh_error error;
     const char *init = lh_test_path(*state, "init.safetensors");
     lh_engine_config config = {.spec = &toy, .seed = 5, .learning_rate = 0.01, .threads = 1, .trains = true};
@@ -253,15 +253,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_judge_finds_every_cause),
         RUN_TEST(test_hint_names_the_task_of_collected_examples),
-        RUN_TEST(test_judge_finds_a_high_rate_by_far_parameters),
+        RUN_TEST(test_judge_finds_a_high_rate_by_large_parameters),
         RUN_TEST(test_steps_needed_follows_the_fall),
         RUN_TEST(test_read_metrics_compares_the_last_two_quarters),
-        RUN_TEST(test_measure_sound_task_attainable),
-        RUN_TEST(test_measure_contradiction_found),
-        RUN_TEST(test_measure_masked_contradiction_allowed),
-        RUN_TEST(test_measure_empty_mask_found),
-        RUN_TEST(test_measure_positions_indistinguishable),
-        RUN_TEST(test_measure_begins_with_checkpoint),
+        RUN_TEST(test_targets_of_a_sound_task_are_attainable),
+        RUN_TEST(test_contradiction_is_found),
+        RUN_TEST(test_masked_contradiction_is_allowed),
+        RUN_TEST(test_empty_mask_is_found),
+        RUN_TEST(test_indistinguishable_positions_are_found),
+        RUN_TEST(test_measurement_begins_with_the_run_s_checkpoint),
     };
     return cmocka_run_group_tests_name("overfit", tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
 
 /* eval.by = { trained = true }: two conditions of the test's examples, none of which is left out. */
 static void test_trained_is_an_axis_of_dataset_files(void **state) {
-    static const lh_by by = {1, {{LH_BY_TRAINED, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    static const lh_by by = {.count = 1, .axes = {{.axis = LH_BY_TRAINED, .all = true}}};
     fixture f;
     lh_error error;
     int64_t trained = 0;

@@ -126,26 +126,26 @@ static void check_list(const json_t *object, const char *key, const int *expecte
     for (size_t i = 0; i < N; i++) assert_int_equal(json_integer_value(json_array_get(list, i)), expected[i]);
 }
 
-static void check_side(const json_t *side, const int expected[3][N], bool decoded) {
+static void check_side(const json_t *side, const int expected[3][N], bool is_decoded) {
     check_list(side, "counted", expected[0]);
     check_list(side, "correct_teacher_forced", expected[2]);
-    if (decoded) check_list(side, "correct", expected[1]);
+    if (is_decoded) check_list(side, "correct", expected[1]);
     else assert_null(json_object_get(side, "correct"));
 }
 
 /* Checks the places in the line that an evaluation has written, and removes the file. */
-static void check_places(const char *path, const sums *expected, bool decoded) {
+static void check_places(const char *path, const sums *expected, bool is_decoded) {
     json_t *line = json_load_file(path, 0, NULL), *places = json_object_get(line, "places");
     assert_int_equal(json_integer_value(json_object_get(places, "sequences")), expected->sequences);
-    check_side(json_object_get(places, "start"), expected->start, decoded);
-    check_side(json_object_get(places, "end"), expected->end, decoded);
+    check_side(json_object_get(places, "start"), expected->start, is_decoded);
+    check_side(json_object_get(places, "end"), expected->end, is_decoded);
     check_list(places, "first_error", expected->first);
     json_decref(line);
     remove(path);
 }
 
 static lh_eval_request make_request(const char *path, bool teacher_forced, int greedy_examples) {
-    return (lh_eval_request){.lengths = {NULL, 0, N, N, 1},
+    return (lh_eval_request){.lengths = {.first = N, .last = N, .step = 1},
                              .examples = EXAMPLES,
                              .draws = DRAWS,
                              .teacher_forced = teacher_forced,
@@ -165,7 +165,7 @@ static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher
 
 /* has_positions: whether positions are random; then the model hardly learns the end of a target. With find_result,
  * exact match considers only answers from the third on. */
-static void check_answers(void **state, const lh_cpu_program *program, bool has_positions, bool dropout,
+static void check_answers(void **state, const lh_cpu_program *program, bool has_positions, bool has_dropout,
                           lh_task_find_result *find_result) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     const lh_cpu_program *const list[] = {program, NULL};
@@ -179,14 +179,14 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
     task.find_result = find_result;
     spec.task = &task;
     if (has_positions) spec.position_range[1] = 64;
-    spec.eval.dropout = dropout;
+    spec.eval.dropout = has_dropout;
     lh_engine_config config = {
         .spec = &spec, .seed = 5, .learning_rate = 0.02, .threads = 2, .trains = true, .fixed_length = N};
     lh_engine *engine = lh_test_open_engine(config, program);
     lh_test_step(engine, STEPS, metrics);
     lh_eval_result actual = evaluate(engine, path, false, 0); /* decoded, all examples */
     sums expected = answer_by_hand(engine, actual.draws);
-    assert_int_equal(actual.draws, has_positions || dropout ? DRAWS : 1);
+    assert_int_equal(actual.draws, has_positions || has_dropout ? DRAWS : 1);
     assert_ptr_equal(actual.decoding, lh_greedy);
     check_close(actual.accuracy, expected.right, expected.results);
     check_close(actual.teacher_forced, expected.forced, expected.counted);
@@ -293,5 +293,5 @@ int main(void) {
         lh_test_in_directory(test_decoded_examples_without_counted_labels_have_empty_places),
         cmocka_unit_test(test_places_of_very_long_targets_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("own_answers", tests, NULL, NULL);
 }

@@ -128,10 +128,10 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
         lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
         const lh_ref_batch *batch = &stored.batch;
         lh_trainer t = lh_trainer_open(c->spec, program, model, batch, stored.sampled_distances, LH_MODE_EVALUATE);
-        check_logits(&t, batch, lh_parity_all_count, 2, stored.logits);
+        check_logits(&t, batch, lh_parity_full_mask, 2, stored.logits);
         double loss = t.sums.loss * batch->loss_scale;
         lh_assert_close(&loss, &stored.loss, 1, get_tolerance(program)->loss, 0);
-        check_counts(&t.sums, batch, c->spec, stored.logits, lh_parity_all_count);
+        check_counts(&t.sums, batch, c->spec, stored.logits, lh_parity_full_mask);
         lh_trainer_close(&t);
         lh_vectors_case_free(&stored);
     }
@@ -139,7 +139,7 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
     lh_st_free(file);
 }
 
-static void test_forward_block_stored_batches_give_stored_logits(void **state) { for_each_program(check_stored); }
+static void test_forward_block_of_stored_batches_gives_stored_logits(void **state) { for_each_program(check_stored); }
 
 /* Stored gradients are rounded to float32 and computed without dropout: gradients of float64 programs and of networks
  * with dropout are compared with kernels/ref alone. */
@@ -150,7 +150,7 @@ static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program 
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
     lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.sampled_distances, LH_MODE_TRAIN);
     lh_parity_load_gradients(file, model);
-    lh_trainer_run(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
+    lh_trainer_run(&t, &stored.batch, lh_parity_full_mask, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
     lh_assert_close(&loss, &stored.loss, 1, get_tolerance(program)->loss, 0);
     check_gradients(&t, model);
@@ -160,7 +160,7 @@ static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program 
     lh_st_free(file);
 }
 
-static void test_train_block_stored_batch_gives_stored_gradients(void **state) {
+static void test_train_block_of_a_stored_batch_gives_stored_gradients(void **state) {
     for_each_program(check_stored_gradient);
 }
 
@@ -195,7 +195,7 @@ static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) 
     free(tokens);
 }
 
-static void test_assemble_stored_examples_give_stored_tokens(void **state) {
+static void test_assembled_examples_have_the_stored_tokens(void **state) {
     for (int i = 0; i < CASE_COUNT; i++) {
         lh_st_file *file = lh_vectors_open(CASES[i].vectors);
         lh_vectors_facts facts = lh_vectors_read_facts(file);
@@ -210,9 +210,9 @@ static void test_assemble_stored_examples_give_stored_tokens(void **state) {
 
 static void test_cases_cover_every_stored_network(void **state) {
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
-        bool covered = !lh_vectors_is_compiled(lh_vectors_name[i]);
-        for (int c = 0; c < CASE_COUNT; c++) covered |= strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
-        if (!covered) fail_msg("no case of %s", lh_vectors_name[i]);
+        bool is_covered = !lh_vectors_is_compiled(lh_vectors_name[i]);
+        for (int c = 0; c < CASE_COUNT; c++) is_covered |= strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
+        if (!is_covered) fail_msg("no case of %s", lh_vectors_name[i]);
     }
 }
 
@@ -221,16 +221,17 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     static const char *const paper[] = {"none",      "sincos",        "learned",     "rope",
                                         "relative",  "alibi",         "rand_sincos", "rand_learned",
                                         "rand_rope", "rand_relative", "rand_alibi"};
-    int covered = 0;
+    int covered_count = 0;
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
-        bool found = false;
+        bool is_covered = false;
         for (int c = 0; c < CASE_COUNT; c++)
-            found = found || (strcmp(CASES[c].vectors, paper[i]) == 0 &&
-                              !lh_network_has_dropout(lh_network_get(CASES[c].spec->id)) &&
-                              CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
-        covered += found;
+            is_covered =
+                is_covered || (strcmp(CASES[c].vectors, paper[i]) == 0 &&
+                               !lh_network_has_dropout(lh_network_get(CASES[c].spec->id)) &&
+                               CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
+        covered_count += is_covered;
     }
-    assert_int_equal(covered, 11);
+    assert_int_equal(covered_count, 11);
 }
 
 /* ---- comparison with kernels/ref at other lengths, in blocks of every size, with dropout ---- */
@@ -260,7 +261,9 @@ static void check_training(const lh_parity_case *c, const lh_cpu_program *progra
     lh_ref_model_free(model);
 }
 
-static void test_train_block_all_lengths_and_blocks_match_reference(void **state) { for_each_program(check_training); }
+static void test_train_block_of_all_lengths_and_sizes_matches_reference(void **state) {
+    for_each_program(check_training);
+}
 
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program) {
     static const int lengths[] = {1, 2, 17, MAX_TOKENS};
@@ -283,7 +286,7 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
     lh_ref_model_free(model);
 }
 
-static void test_forward_block_all_lengths_and_blocks_match_reference(void **state) {
+static void test_forward_block_of_all_lengths_and_sizes_matches_reference(void **state) {
     for_each_program(check_evaluation);
 }
 
@@ -307,10 +310,10 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
         assert_string_equal(plain.spec->cpu[i]->level, dropped->cpu[i]->level);
         lh_parity_batch data;
         lh_parity_make_batch(&plain, (lh_parity_size){17, 17, 0}, FIRST_EXAMPLE, &data);
-        size_t bytes, old_bytes;
+        size_t bytes, actual_bytes;
         void *expected = evaluate_batch(plain.spec, plain.spec->cpu[i], model, &data, &bytes);
-        void *actual = evaluate_batch(dropped, dropped->cpu[i], model, &data, &old_bytes);
-        assert_int_equal(old_bytes, bytes);
+        void *actual = evaluate_batch(dropped, dropped->cpu[i], model, &data, &actual_bytes);
+        assert_int_equal(actual_bytes, bytes);
         assert_memory_equal(actual, expected, bytes);
         free(expected);
         free(actual);
@@ -332,7 +335,7 @@ static void check_limits(const lh_parity_case *c, const lh_cpu_program *program)
     lh_ref_model_free(model);
 }
 
-static void test_train_block_geometric_limits_match_reference(void **state) { for_each_program(check_limits); }
+static void test_train_block_at_geometric_limits_matches_reference(void **state) { for_each_program(check_limits); }
 
 /* ---- the optimiser's functions ---- */
 
@@ -378,9 +381,10 @@ static void check_update(const lh_parity_case *c, const lh_cpu_program *program)
                               .clip_norm = c->spec->optimizer.clip_norm};
     static const double scale[] = {1, 1e-3, 1e-2};
     size_t bytes = (size_t)LH_CHUNK * (size_t)program->real_bytes;
-    lh_update u = {lh_parity_reserve(bytes), {lh_parity_reserve(bytes), lh_parity_reserve(bytes)},
-                   lh_parity_reserve(bytes), 0,
-                   adam.learning_rate,       0};
+    lh_update u = {.parameters = lh_parity_reserve(bytes),
+                   .state = {lh_parity_reserve(bytes), lh_parity_reserve(bytes)},
+                   .gradient = lh_parity_reserve(bytes),
+                   .learning_rate = adam.learning_rate};
     fill_reals(program, 3, LH_CHUNK, 1, u.parameters);
     double *parameter = to_doubles(program, u.parameters, LH_CHUNK);
     double *first = lh_parity_reserve(LH_CHUNK * sizeof *first), *second = lh_parity_reserve(LH_CHUNK * sizeof *second);
@@ -403,7 +407,7 @@ static void check_update(const lh_parity_case *c, const lh_cpu_program *program)
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) free(vectors[i]);
 }
 
-static void test_update_three_steps_match_reference(void **state) { for_each_program(check_update); }
+static void test_three_updates_match_reference(void **state) { for_each_program(check_update); }
 
 static void test_programs_take_the_memory_of_their_plans(void **state) {
     for (int i = 0; i < CASE_COUNT; i++) lh_parity_check_memory(CASES[i].spec);
@@ -412,17 +416,17 @@ static void test_programs_take_the_memory_of_their_plans(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_programs_take_the_memory_of_their_plans),
-        cmocka_unit_test(test_forward_block_stored_batches_give_stored_logits),
-        cmocka_unit_test(test_train_block_stored_batch_gives_stored_gradients),
-        cmocka_unit_test(test_assemble_stored_examples_give_stored_tokens),
+        cmocka_unit_test(test_forward_block_of_stored_batches_gives_stored_logits),
+        cmocka_unit_test(test_train_block_of_a_stored_batch_gives_stored_gradients),
+        cmocka_unit_test(test_assembled_examples_have_the_stored_tokens),
         cmocka_unit_test(test_cases_cover_every_stored_network),
         cmocka_unit_test(test_cases_cover_the_eleven_encodings_of_the_paper),
-        cmocka_unit_test(test_train_block_all_lengths_and_blocks_match_reference),
-        cmocka_unit_test(test_forward_block_all_lengths_and_blocks_match_reference),
+        cmocka_unit_test(test_train_block_of_all_lengths_and_sizes_matches_reference),
+        cmocka_unit_test(test_forward_block_of_all_lengths_and_sizes_matches_reference),
         cmocka_unit_test(test_forward_block_without_masks_has_the_bits_of_a_model_without_dropout),
-        cmocka_unit_test(test_train_block_geometric_limits_match_reference),
+        cmocka_unit_test(test_train_block_at_geometric_limits_matches_reference),
         cmocka_unit_test(test_fold_and_squared_norm_match_plain_sums),
-        cmocka_unit_test(test_update_three_steps_match_reference),
+        cmocka_unit_test(test_three_updates_match_reference),
     };
     return cmocka_run_group_tests_name("parity", tests, NULL, NULL);
 }

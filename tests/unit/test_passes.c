@@ -11,7 +11,7 @@
 #include "lh_engines.h"
 #include "toy_program.h"
 
-enum { TRAINED = 2 };
+enum { TRAINED_PASSES = 2 };
 
 /* Adds the number of passes to the loss of every label, and a half to its uncertainty. */
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
@@ -29,7 +29,7 @@ typedef struct looped_model {
 
 static void open_looped(looped_model *l) {
     l->spec = lh_toy_spec;
-    l->spec.passes = TRAINED;
+    l->spec.passes = TRAINED_PASSES;
     l->program = toy_float;
     l->program.forward_block = forward_block;
     l->engine = lh_test_open_engine((lh_engine_config){.spec = &l->spec, .seed = 7, .threads = 2}, &l->program);
@@ -43,7 +43,7 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 }
 
 static lh_eval_request make_request(const int32_t *passes, int count) {
-    return (lh_eval_request){.lengths = {NULL, 0, 5, 6, 1},
+    return (lh_eval_request){.lengths = {.first = 5, .last = 6, .step = 1},
                              .passes = {.list = passes, .count = count},
                              .examples = 20,
                              .draws = 1,
@@ -68,8 +68,8 @@ static void check_examples(const char *line, const lh_eval_result *result) {
 }
 
 /* Every condition has a line for every number of passes, in the requested order. */
-static void test_every_condition_at_every_number_of_passes(void **state) {
-    static const int32_t passes[] = {TRAINED, 1, 7};
+static void test_every_condition_is_evaluated_at_every_number_of_passes(void **state) {
+    static const int32_t passes[] = {TRAINED_PASSES, 1, 7};
     lh_error error;
     looped_model l;
     lh_eval_result results[6], read_back[6], without_passes[2];
@@ -81,7 +81,7 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     assert_int_equal(lh_count_eval_conditions(&request), 6);
     lh_assert_ok(lh_evaluate(l.engine, &request, results, &error), &error);
     for (int i = 0; i < 6; i++) {
-        double expected = results[i % 2].loss - TRAINED + passes[i / 2];
+        double expected = results[i % 2].loss - TRAINED_PASSES + passes[i / 2];
         assert_int_equal(results[i].n, 5 + i % 2);
         assert_int_equal(results[i].passes, passes[i / 2]);
         lh_assert_close(&results[i].loss, &expected, 1, 1e-12, 0);
@@ -128,13 +128,13 @@ static void test_passes_by_length_are_the_task_length(void **state) {
     l.program.train_block = train_block;
     l.spec.passes = lh_lengths_find_longest(&l.spec.train.lengths);
     l.spec.passes_by_length = true;
-    for (int mixed = 0; mixed < 2; mixed++) {
-        l.spec.train.mixes_lengths = mixed;
+    for (int is_mixed = 0; is_mixed < 2; is_mixed++) {
+        l.spec.train.mixes_lengths = is_mixed;
         lh_engine_config config = {.spec = &l.spec, .seed = 7, .threads = 2, .trains = true, .learning_rate = 1e-3};
         l.engine = lh_test_open_engine(config, &l.program);
         lh_test_step(l.engine, 8, metrics);
         lh_eval_request request = make_request(passes, 2);
-        request.path = mixed ? lh_test_path(*state, "oracle.jsonl") : NULL;
+        request.path = is_mixed ? lh_test_path(*state, "oracle.jsonl") : NULL;
         lh_assert_ok(lh_evaluate(l.engine, &request, results, &error), &error);
         for (int i = 0; i < 2; i++) {
             double expected = results[2 + i].loss - 9 + results[i].n;
@@ -161,7 +161,7 @@ static void train_drawn(const lh_cpu_step *step, const lh_cpu_block *block, void
     sums->loss += (100.0 * step->passes + step->free_passes) * (double)(block->sequences * step->shape.labels);
 }
 
-enum { STEPS = 24, RESUMED = 10, PASSES = 9 };
+enum { STEPS = 24, RESUMED_STEP = 10, PASSES = 9 };
 
 /* Makes the steps until step `end`. Their losses, less what train_drawn adds, must equal those of `plain`. */
 static void check_drawn_passes(lh_engine *engine, int end, const lh_step_metrics *plain) {
@@ -169,8 +169,9 @@ static void check_drawn_passes(lh_engine *engine, int end, const lh_step_metrics
     int start = (int)engine->step;
     lh_test_step(engine, end - start, metrics);
     for (int step = start; step < end; step++) {
-        int free = -1, passes = lh_draw_passes(engine->spec, lh_key_of_seed(7), (uint32_t)step, &free);
-        double expected = lh_compute_mean_loss(&plain[step].sums) + 100.0 * passes + free;
+        int without_gradient = -1,
+            passes = lh_draw_passes(engine->spec, lh_key_of_seed(7), (uint32_t)step, &without_gradient);
+        double expected = lh_compute_mean_loss(&plain[step].sums) + 100.0 * passes + without_gradient;
         double actual = lh_compute_mean_loss(&metrics[step - start].sums);
         lh_assert_close(&actual, &expected, 1, 1e-12, 0);
     }
@@ -191,12 +192,12 @@ static void test_drawn_passes_depend_on_seed_and_step(void **state) {
     l.spec.progressive = true;
     for (config.threads = 1; config.threads <= 3; config.threads++) {
         l.engine = lh_test_open_engine(config, &l.program);
-        check_drawn_passes(l.engine, RESUMED, plain);
+        check_drawn_passes(l.engine, RESUMED_STEP, plain);
         lh_state saved = lh_test_copy_state(l.engine);
         check_drawn_passes(l.engine, STEPS, plain);
         l.engine->ops->close(l.engine);
         l.engine = lh_test_open_engine(config, &l.program);
-        lh_assert_ok(l.engine->ops->write_state(l.engine, &saved, RESUMED, &error), &error);
+        lh_assert_ok(l.engine->ops->write_state(l.engine, &saved, RESUMED_STEP, &error), &error);
         check_drawn_passes(l.engine, STEPS, plain);
         lh_state_close(&saved);
         l.engine->ops->close(l.engine);
@@ -210,14 +211,15 @@ static void test_drawn_passes_are_uniform(void **state) {
     lh_spec spec = {.passes = MOST, .progressive = true};
     int counts[MOST][MOST + 1] = {{0}};
     for (uint32_t step = 0; step < DRAWS; step++) {
-        int free = -1, passes = lh_draw_passes(&spec, lh_key_of_seed(3), step, &free);
-        assert_in_range(passes - free, 1, MOST / 2);
-        counts[free][passes - free]++;
+        int without_gradient = -1, passes = lh_draw_passes(&spec, lh_key_of_seed(3), step, &without_gradient);
+        assert_in_range(passes - without_gradient, 1, MOST / 2);
+        counts[without_gradient][passes - without_gradient]++;
     }
-    for (int free = 0; free < MOST; free++)
-        for (int further = 1; further <= MOST / 2; further++) {
-            int choices = free == MOST - 1 ? 1 : MOST / 2;
-            double expected = further > choices ? 0 : (double)DRAWS / MOST / choices, actual = counts[free][further];
+    for (int without_gradient = 0; without_gradient < MOST; without_gradient++)
+        for (int with_gradient = 1; with_gradient <= MOST / 2; with_gradient++) {
+            int choices = without_gradient == MOST - 1 ? 1 : MOST / 2;
+            double expected = with_gradient > choices ? 0 : (double)DRAWS / MOST / choices,
+                   actual = counts[without_gradient][with_gradient];
             lh_assert_close(&actual, &expected, 1, 0, 5 * sqrt(expected));
         }
 }
@@ -231,13 +233,13 @@ static void check_refusal(looped_model *l, const char *words) {
     assert_non_null(strstr(error.text, words));
 }
 
-static void test_passes_that_an_engine_cannot_run_refused(void **state) {
+static void test_passes_that_an_engine_cannot_run_are_refused(void **state) {
     looped_model l;
     lh_format format = *lh_toy_spec.format;
     open_looped(&l);
     l.spec.passes = 0;
     check_refusal(&l, "has no loops");
-    l.spec.passes = TRAINED;
+    l.spec.passes = TRAINED_PASSES;
     format.teacher_forced = true;
     l.spec.format = &format;
     check_refusal(&l, "expected: --decoding teacher_forced");
@@ -247,11 +249,11 @@ static void test_passes_that_an_engine_cannot_run_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        lh_test_in_directory(test_every_condition_at_every_number_of_passes),
+        lh_test_in_directory(test_every_condition_is_evaluated_at_every_number_of_passes),
         lh_test_in_directory(test_passes_by_length_are_the_task_length),
         cmocka_unit_test(test_drawn_passes_depend_on_seed_and_step),
         cmocka_unit_test(test_drawn_passes_are_uniform),
-        cmocka_unit_test(test_passes_that_an_engine_cannot_run_refused),
+        cmocka_unit_test(test_passes_that_an_engine_cannot_run_are_refused),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
 }

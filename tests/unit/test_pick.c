@@ -17,7 +17,7 @@ enum { SUMS = 1000, LARGE = 3 /* tokens of a sum from 100 on */ };
 
 typedef struct fixture {
     toy_files files;
-    int large[SUMS + 1]; /* [line] 1 if the sum has three digits */
+    bool is_large[SUMS + 1]; /* [line] whether the sum has three digits */
 } fixture;
 
 /* Writes 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; a target has as many tokens
@@ -27,9 +27,9 @@ static char *write_sums(fixture *f) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(7), 0, 0, 0);
     for (int line = 1; line <= SUMS; line++) {
         int a = 10 + (int)lh_rng_below(&rng, 90), b = 10 + (int)lh_rng_below(&rng, 90);
-        f->large[line] = a + b > 99;
+        f->is_large[line] = a + b > 99;
         cursor += sprintf(cursor, "{\"input\":[%d,%d,%d,%d],\"target\":[%s1,1]}\n", a / 10 % 5, a % 5, b / 10 % 5,
-                          b % 5, f->large[line] ? "1," : "");
+                          b % 5, f->is_large[line] ? "1," : "");
     }
     return text;
 }
@@ -45,10 +45,10 @@ static void open_sums(fixture *f, const char *directory) {
 
 /* Marks the chosen lines of the file's only condition; returns the number of large sums. */
 static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
-    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    static const lh_by length = {.count = 1, .axes = {{.axis = LH_BY_LENGTH, .all = true}}};
     lh_groups groups;
     lh_error error;
-    int large = 0;
+    int large_count = 0;
     memset(is_picked, 0, (SUMS + 1) * sizeof *is_picked);
     lh_assert_ok(lh_groups_open(&groups, &f->files.corpus, &f->files.spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f->files.corpus, &choice, &error), &error);
@@ -60,19 +60,19 @@ static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 
         int line = (int)f->files.corpus.train.line[groups.indices[i]];
         assert_true(i == 0 || groups.indices[i] > groups.indices[i - 1]); /* ordered by shape */
         assert_int_equal(groups.shape_indices[i] + f->files.corpus.train.first[n - 1], groups.indices[i]);
-        assert_int_equal(f->files.corpus.sizes[n - 1].output == LARGE, f->large[line]);
+        assert_int_equal(f->files.corpus.sizes[n - 1].output == LARGE, f->is_large[line]);
         assert_false(is_picked[line]);
         is_picked[line] = true;
-        large += f->large[line];
+        large_count += f->is_large[line];
     }
     lh_groups_close(&groups);
-    return large;
+    return large_count;
 }
 
 static int count_large(const fixture *f, int lines) {
-    int large = 0;
-    for (int line = 1; line <= lines; line++) large += f->large[line];
-    return large;
+    int large_count = 0;
+    for (int line = 1; line <= lines; line++) large_count += f->is_large[line];
+    return large_count;
 }
 
 /* A choice of 500 has sums of three digits in proportion to the file; the shortest 500 would be nearly all small. */
@@ -83,8 +83,8 @@ static void test_limit_chooses_examples_of_all_kinds(void **state) {
     int count_of_all = count_large(&f, SUMS);
     assert_in_range(count_of_all, 550, 650);
     for (uint64_t seed = 0; seed < 20; seed++) {
-        int large = choose_lines(&f, (lh_pick){.limit = 500, .seed = seed, .in_order = false}, is_picked);
-        assert_in_range(large, count_of_all / 2 - 40, count_of_all / 2 + 40); /* the standard deviation is 8 */
+        int large_count = choose_lines(&f, (lh_pick){.limit = 500, .seed = seed, .in_order = false}, is_picked);
+        assert_in_range(large_count, count_of_all / 2 - 40, count_of_all / 2 + 40); /* the standard deviation is 8 */
     }
     assert_int_equal(choose_lines(&f, (lh_pick){.limit = 0, .seed = 1, .in_order = false}, is_picked), count_of_all);
     assert_int_equal(f.files.corpus.final.group[0].count, f.files.spec.eval.examples);
@@ -122,25 +122,25 @@ static void test_order_file_chooses_first_lines(void **state) {
 /* Preferred examples (lh_pick.preferred_count) are the choice of 128 examples; large sums are in proportion to the
  * file. */
 static void test_preferred_examples_are_of_all_kinds(void **state) {
-    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
+    static const lh_by length = {.count = 1, .axes = {{.axis = LH_BY_LENGTH, .all = true}}};
     fixture f;
     lh_groups groups;
     lh_error error;
-    bool picked[SUMS + 1];
-    int large = 0;
+    bool is_preferred[SUMS + 1];
+    int large_count = 0;
     open_sums(&f, *state);
-    choose_lines(&f, (lh_pick){.limit = 128, .seed = 1}, picked);
+    choose_lines(&f, (lh_pick){.limit = 128, .seed = 1}, is_preferred);
     lh_pick choice = {.limit = 500, .seed = 1, .preferred_count = 128};
     lh_assert_ok(lh_groups_open(&groups, &f.files.corpus, &f.files.spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f.files.corpus, &choice, &error), &error);
     assert_int_equal(groups.group[0].count, 500);
     for (int64_t i = 0; i < 500; i++) {
         int line = (int)f.files.corpus.train.line[groups.indices[i]];
-        assert_int_equal(picked[line], i < 128);
+        assert_int_equal(is_preferred[line], i < 128);
         assert_true(i == 0 || i == 128 || groups.indices[i] > groups.indices[i - 1]);
-        large += i < 128 && f.large[line];
+        large_count += i < 128 && f.is_large[line];
     }
-    assert_in_range(large, 60, 98); /* a proportional choice has 79 of 128 */
+    assert_in_range(large_count, 60, 98); /* a proportional choice has 79 of 128 */
     lh_groups_close(&groups);
     lh_corpus_close(&f.files.corpus);
 }

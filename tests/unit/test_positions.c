@@ -8,8 +8,7 @@
 enum { MAX_RANGE = 2048 };
 
 static lh_draw make_draw(uint32_t step) {
-    lh_draw draw = {lh_key_of_seed(5), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    return draw;
+    return (lh_draw){.key = lh_key_of_seed(5), .step = step, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
 }
 
 /* Draws positions, and checks that no element after scratch[range - 1] is written. */
@@ -34,7 +33,7 @@ static void check_draw(int first, int range, int count, bool is_sorted) {
     assert_int_equal(out[count], -77);
 }
 
-static void test_draw_positions_every_size_distinct_in_range(void **state) {
+static void test_positions_of_every_size_are_distinct_and_in_range(void **state) {
     for (int is_sorted = 0; is_sorted < 2; is_sorted++) {
         for (int count = 0; count <= 40; count++) check_draw(1, 40, count, is_sorted);
         check_draw(0, 1, 1, is_sorted);
@@ -45,13 +44,13 @@ static void test_draw_positions_every_size_distinct_in_range(void **state) {
     }
 }
 
-static void test_draw_positions_whole_range_sorted_is_identity(void **state) {
+static void test_sorted_positions_of_a_whole_range_are_the_range(void **state) {
     int32_t out[100];
     draw(3, 0, 7, 100, 100, true, out); /* step 3, layer 0; all 100 of 7 .. 106, sorted */
     for (int i = 0; i < 100; i++) assert_int_equal(out[i], 7 + i);
 }
 
-static void test_draw_positions_same_counter_same_bits(void **state) {
+static void test_positions_with_the_same_counter_are_the_same(void **state) {
     int32_t a[40], b[40];
     draw(3, 1, 0, 2048, 40, true, a); /* step 3, layer 1; 40 of 0 .. 2047, sorted */
     draw(3, 1, 0, 2048, 40, true, b);
@@ -63,7 +62,7 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
 }
 
 /* The first distance is 0; the further distances are a sorted draw from 1 .. range - 1 at a site of their own. */
-static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state) {
+static void test_distances_ascend_from_zero_at_their_own_site(void **state) {
     lh_draw draw = make_draw(3);
     int32_t out[41], positions[41], expected[40], scratch[64];
     for (int count = 1; count <= 40; count++) {
@@ -84,8 +83,8 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
 }
 
 /* LH_DOMAIN_EVAL is also the domain of examples, so there the place in the site marks a draw of positions. */
-static void test_draw_positions_counter_as_documented(void **state) {
-    lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
+static void test_positions_have_the_documented_counter(void **state) {
+    lh_draw draw = {.key = lh_key_of_seed(5), .step = 6, .example = 7, .domain = LH_DOMAIN_EVAL};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
     int32_t out, scratch[1000];
     lh_draw_positions(&draw, 3, 100, 1000, 1, false, &out, scratch);
@@ -97,7 +96,7 @@ static void test_draw_positions_counter_as_documented(void **state) {
 }
 
 /* Distances to the right equal the result of lh_draw_distances; distances to the left have a site of their own. */
-static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
+static void test_signed_distances_ascend_to_both_sides(void **state) {
     lh_draw draw = make_draw(3);
     int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;
     for (int count = 1; count <= 64; count++) {
@@ -121,7 +120,7 @@ static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
 
 /* All 16 pairs of a neighbour to the left and one to the right, each at one of 4 distances, are equally frequent:
  * chi-square, 15 degrees of freedom. */
-static void test_draw_signed_distances_sides_are_independent(void **state) {
+static void test_sides_of_signed_distances_are_independent(void **state) {
     long pairs[16] = {0};
     for (uint32_t step = 0; step < 16000; step++) {
         int32_t buffer[3], scratch[5];
@@ -133,13 +132,13 @@ static void test_draw_signed_distances_sides_are_independent(void **state) {
 }
 
 /* The counter depends on the sequence and, in evaluation, on the draw; positions begin at `first`. */
-static void test_draw_sequence_counter_as_documented(void **state) {
+static void test_positions_of_a_sequence_have_the_documented_counter(void **state) {
     lh_draw draw = make_draw(3);
     int32_t a[40], b[40], scratch[1000];
     lh_rng rng = lh_rng_at(draw.key, 3, 7, lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS));
     lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, false, a, scratch);
     assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
-    draw = (lh_draw){draw.key, 6, LH_MOST_DRAWS - 1, LH_DOMAIN_EVAL, 0};
+    draw = (lh_draw){.key = draw.key, .step = 6, .example = LH_MOST_DRAWS - 1, .domain = LH_DOMAIN_EVAL};
     rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, LH_MOST_DRAWS - 1, LH_PLACE_SEQUENCE));
     lh_draw_sequence(&draw, 0, 7, 1, 1000, 1, true, a, scratch);
     assert_int_equal(a[0], 1 + (int)lh_rng_below(&rng, 1000));
@@ -153,7 +152,7 @@ static void test_draw_sequence_counter_as_documented(void **state) {
 }
 
 /* All 10 subsets of 3 out of 5 are equally frequent: chi-square, 9 degrees of freedom, 99.9% point. */
-static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
+static void test_sorted_positions_are_uniform_over_subsets(void **state) {
     long times[32] = {0}, subsets[10];
     int count = 0;
     for (uint32_t step = 0; step < 10000; step++) {
@@ -168,7 +167,7 @@ static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
 }
 
 /* All 60 orders of 3 out of 5 are equally frequent: 59 degrees of freedom. */
-static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
+static void test_unsorted_positions_are_uniform_over_orders(void **state) {
     long times[125] = {0}, orders[60];
     int count = 0;
     for (uint32_t step = 0; step < 30000; step++) {
@@ -184,7 +183,7 @@ static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
 
 /* The setting of Ruoss et al. 2023, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the
  * k-th smallest of 40, from k = 0, is (k + 1) 2049 / 41 - 1. */
-static void test_draw_positions_large_range_order_statistics(void **state) {
+static void test_positions_of_a_large_range_have_their_order_statistics(void **state) {
     enum { DRAWS = 4000 };
     long count[16] = {0};
     double sum[3] = {0};
@@ -240,20 +239,20 @@ static void test_sort_pairs_lists_pairs_by_distance(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest positions[] = {
-        cmocka_unit_test(test_draw_positions_every_size_distinct_in_range),
-        cmocka_unit_test(test_draw_positions_whole_range_sorted_is_identity),
-        cmocka_unit_test(test_draw_positions_same_counter_same_bits),
-        cmocka_unit_test(test_draw_positions_counter_as_documented),
-        cmocka_unit_test(test_draw_distances_ascend_from_zero_at_their_own_site),
-        cmocka_unit_test(test_draw_signed_distances_ascend_to_both_sides),
-        cmocka_unit_test(test_draw_signed_distances_sides_are_independent),
-        cmocka_unit_test(test_draw_sequence_counter_as_documented),
-        cmocka_unit_test(test_draw_positions_sorted_uniform_over_subsets),
-        cmocka_unit_test(test_draw_positions_unsorted_uniform_over_orders),
-        cmocka_unit_test(test_draw_positions_large_range_order_statistics),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_positions_of_every_size_are_distinct_and_in_range),
+        cmocka_unit_test(test_sorted_positions_of_a_whole_range_are_the_range),
+        cmocka_unit_test(test_positions_with_the_same_counter_are_the_same),
+        cmocka_unit_test(test_positions_have_the_documented_counter),
+        cmocka_unit_test(test_distances_ascend_from_zero_at_their_own_site),
+        cmocka_unit_test(test_signed_distances_ascend_to_both_sides),
+        cmocka_unit_test(test_sides_of_signed_distances_are_independent),
+        cmocka_unit_test(test_positions_of_a_sequence_have_the_documented_counter),
+        cmocka_unit_test(test_sorted_positions_are_uniform_over_subsets),
+        cmocka_unit_test(test_unsorted_positions_are_uniform_over_orders),
+        cmocka_unit_test(test_positions_of_a_large_range_have_their_order_statistics),
         cmocka_unit_test(test_draw_or_copy_functions_copy_given_values_or_draw),
         cmocka_unit_test(test_sort_pairs_lists_pairs_by_distance),
     };
-    return cmocka_run_group_tests(positions, NULL, NULL);
+    return cmocka_run_group_tests_name("positions", tests, NULL, NULL);
 }

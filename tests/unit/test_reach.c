@@ -19,9 +19,9 @@ typedef struct interval {
     double low, high;
 } interval;
 
-/* Reads from a file of lines the intervals of lengths 1 to LONGEST; a length without a line has low = high = -1.
+/* Reads from a file of lines the intervals of lengths 1 to MAX_LENGTH; a length without a line has low = high = -1.
  * Returns the number of lines. */
-static int read_intervals(void **state, const char *name, bool by_accuracy, interval of_length[MAX_LENGTH + 1]) {
+static int read_intervals(void **state, const char *name, bool uses_accuracy, interval of_length[MAX_LENGTH + 1]) {
     char *text = read_text(state, name), *cursor = text, *line_text;
     int lines = 0;
     for (int n = 0; n <= MAX_LENGTH; n++) of_length[n] = (interval){-1, -1};
@@ -30,9 +30,9 @@ static int read_intervals(void **state, const char *name, bool by_accuracy, inte
         int n = (int)json_integer_value(json_object_get(json_object_get(line, "by"), "length"));
         double accuracy = json_number_value(json_object_get(line, "accuracy"));
         double half = 1.959963984540054 * json_number_value(json_object_get(line, "sd_over_sequences")) / sqrt(60.0);
-        of_length[n] = by_accuracy ? (interval){accuracy - half, accuracy + half}
-                                   : (interval){json_number_value(json_object_get(line, "exact_match_low")),
-                                                json_number_value(json_object_get(line, "exact_match_high"))};
+        of_length[n] = uses_accuracy ? (interval){accuracy - half, accuracy + half}
+                                     : (interval){json_number_value(json_object_get(line, "exact_match_low")),
+                                                  json_number_value(json_object_get(line, "exact_match_high"))};
         lines++;
         json_decref(line);
     }
@@ -41,17 +41,17 @@ static int read_intervals(void **state, const char *name, bool by_accuracy, inte
 }
 
 /* Checks what --reach prints for a level and how many lengths it evaluates, by the definition of a reach. */
-static void check_reach(void **state, bool by_accuracy, double level) {
+static void check_reach(void **state, bool uses_accuracy, double level) {
     interval full[MAX_LENGTH + 1], partial[MAX_LENGTH + 1];
     char command[256], folder[64], file[96], certain_text[96], possible_text[96];
     int certain = MAX_LENGTH, possible = MAX_LENGTH;
-    read_intervals(state, "all/eval.jsonl", by_accuracy, full);
+    read_intervals(state, "all/eval.jsonl", uses_accuracy, full);
     while (certain > 0 && full[certain].low < level) certain--;
     while (possible > 0 && full[possible].high < level) possible--;
-    snprintf(folder, sizeof folder, "reach%d%g", by_accuracy, level);
+    snprintf(folder, sizeof folder, "reach%d%g", uses_accuracy, level);
     snprintf(file, sizeof file, "%s/eval.jsonl", folder);
     snprintf(command, sizeof command, EVALUATE " --out %s --reach %g --metric %s", folder, level,
-             by_accuracy ? "accuracy" : "exact_match");
+             uses_accuracy ? "accuracy" : "exact_match");
     lh_run_result result = run_toy(state, 0, command);
     snprintf(certain_text, sizeof certain_text, certain > 0 ? "or more at length %d," : "or more at no length,",
              certain);
@@ -64,7 +64,7 @@ static void check_reach(void **state, bool by_accuracy, double level) {
                  certain + 1, possible);
     else snprintf(possible_text, sizeof possible_text, "at all %slengths up to 12", certain > 0 ? "longer " : "");
     assert_non_null(strstr(result.out, possible_text));
-    assert_int_equal(read_intervals(state, file, by_accuracy, partial), MAX_LENGTH + 1 - (certain > 0 ? certain : 1));
+    assert_int_equal(read_intervals(state, file, uses_accuracy, partial), MAX_LENGTH + 1 - (certain > 0 ? certain : 1));
     for (int n = certain > 0 ? certain : 1; n <= MAX_LENGTH; n++)
         assert_memory_equal(&partial[n], &full[n], sizeof *partial);
 }

@@ -20,7 +20,7 @@ static void fill(int count, real value, real *x) {
 }
 
 /* All weights of x are 1, all weights of h 0.5; x = 1, h = 0.2, c = 0.3. */
-static void test_lstm_step_printed_case_gives_printed_state(void **state) {
+static void test_lstm_step_of_the_printed_case_gives_the_printed_state(void **state) {
     real gates[ROWS * 4 * WIDTH], cells[ROWS * WIDTH], states[ROWS * WIDTH];
     fill(ROWS * 4 * WIDTH, (real)(1 + 0.5 * 0.2), gates);
     fill(ROWS * WIDTH, (real)0.3, cells);
@@ -80,7 +80,7 @@ static void fill_heads(double value, const double *probabilities, int actions, r
 static const double ACTIONS[] = {0.5, 0.3, 0.2}, STACK[] = {1, 2, 3, 0, 0};
 
 /* A stack of three cells that is full: its last cell is lost by the push, and an empty cell follows it. */
-static void test_stack_step_printed_case_gives_printed_stack(void **state) {
+static void test_stack_step_of_the_printed_case_gives_the_printed_stack(void **state) {
     real stack[5 * CELL_WIDTH], heads[HEADS], bias[HEADS] = {0}, read[CELL_WIDTH];
     fill_cells(5, STACK, stack);
     fill_heads(9, ACTIONS, 3, heads);
@@ -103,7 +103,7 @@ static void test_stack_step_adds_biases_of_value_and_actions(void **state) {
 
 /* The gradient of the sum of all numbers of the new stack: 8 of each cell of the pushed value, 1 + 2 + 9, of the popped
  * stack, 2 + 3, and of the kept stack, 1 + 2 + 3. */
-static void test_stack_step_grad_of_sum_by_hand(void **state) {
+static void test_stack_step_grad_is_that_computed_by_hand(void **state) {
     real stack[5 * CELL_WIDTH], heads[HEADS], dstack[5 * CELL_WIDTH] = {0};
     fill_cells(5, STACK, stack);
     fill(CELL_WIDTH, 9, heads);
@@ -118,7 +118,7 @@ static void test_stack_step_grad_of_sum_by_hand(void **state) {
 }
 
 /* The expected tapes: unmoved, moved by one cell to the left and to the right, jumped by two cells. */
-static void test_move_tape_printed_moves_give_printed_tapes(void **state) {
+static void test_printed_moves_give_printed_tapes(void **state) {
     static const double tape[] = {9, 2, 3, 4};
     static const double moved[TAPE_ACTIONS][4] = {{9, 2, 3, 4}, {2, 3, 4, 9}, {4, 9, 2, 3}, {3, 4, 9, 2}, {3, 4, 9, 2}};
     real from[4 * CELL_WIDTH], to[4 * CELL_WIDTH];
@@ -164,7 +164,7 @@ static void test_tape_step_replaces_first_cell_and_moves(void **state) {
 }
 
 /* The gradient of the sum of the new first cell's numbers: five actions take it from cells 0, 1, 3, 2 and 2. */
-static void test_tape_step_grad_of_first_cell_by_hand(void **state) {
+static void test_tape_step_grad_is_that_computed_by_hand(void **state) {
     static const double cells[] = {9, 2, 3, 4};
     real old_cells[4 * CELL_WIDTH], dnew_cells[4 * CELL_WIDTH] = {0}, dold_cells[4 * CELL_WIDTH], dwritten[CELL_WIDTH];
     real actions[TAPE_ACTIONS];
@@ -247,18 +247,18 @@ static void test_read_weight_grad_sums_outer_products(void **state) {
 }
 
 static const struct CMUnitTest TESTS[] = {
-    cmocka_unit_test(test_lstm_step_printed_case_gives_printed_state),
+    cmocka_unit_test(test_lstm_step_of_the_printed_case_gives_the_printed_state),
     cmocka_unit_test(test_lstm_step_without_earlier_cells_starts_at_zero),
     cmocka_unit_test(test_rnn_step_rectifies_sum_and_bias),
     cmocka_unit_test(test_token_sums_read_and_collect_rows),
-    cmocka_unit_test(test_stack_step_printed_case_gives_printed_stack),
+    cmocka_unit_test(test_stack_step_of_the_printed_case_gives_the_printed_stack),
     cmocka_unit_test(test_stack_step_adds_biases_of_value_and_actions),
-    cmocka_unit_test(test_stack_step_grad_of_sum_by_hand),
+    cmocka_unit_test(test_stack_step_grad_is_that_computed_by_hand),
     cmocka_unit_test(test_count_stack_cells_grow_to_the_middle),
-    cmocka_unit_test(test_move_tape_printed_moves_give_printed_tapes),
+    cmocka_unit_test(test_printed_moves_give_printed_tapes),
     cmocka_unit_test(test_move_tape_jumps_in_both_directions),
     cmocka_unit_test(test_tape_step_replaces_first_cell_and_moves),
-    cmocka_unit_test(test_tape_step_grad_of_first_cell_by_hand),
+    cmocka_unit_test(test_tape_step_grad_is_that_computed_by_hand),
     cmocka_unit_test(test_add_read_adds_product_and_cells_times_weight),
     cmocka_unit_test(test_add_read_grad_copies_sums_and_adds_to_cells),
     cmocka_unit_test(test_read_weight_grad_sums_outer_products),

@@ -20,7 +20,7 @@ static double linear_objective(void *context) {
     return lh_test_compute_weighted_sum(15, c->dy, c->y);
 }
 
-static void test_matmul_two_by_two_known(void **state) {
+static void test_matmul_of_two_by_two_has_known_values(void **state) {
     const double x[] = {1, 2, 3, 4}, w[] = {5, 6, 7, 8}, b[] = {100, 200};
     const double product[] = {19, 22, 43, 50}, with_bias[] = {119, 222, 143, 250};
     double y[4];
@@ -30,7 +30,7 @@ static void test_matmul_two_by_two_known(void **state) {
     lh_assert_close(y, with_bias, 4, 0, 0);
 }
 
-static void test_matmul_grad_odd_sizes_match_differences(void **state) {
+static void test_matmul_grad_of_odd_sizes_matches_differences(void **state) {
     linear_case c;
     double dx[12], dw[20] = {0}, db[5] = {0};
     lh_test_fill_values(1, 12, c.x);
@@ -55,7 +55,7 @@ static void test_matmul_weight_grad_twice_adds_up(void **state) {
     lh_assert_close(doubled, single, 20, EXACT, EXACT);
 }
 
-static void test_relu_negative_and_zero_give_zero(void **state) {
+static void test_relu_of_negative_numbers_and_zero_is_zero(void **state) {
     const double x[] = {-2, 0, 3}, dy[] = {5, 6, 7}, expected_y[] = {0, 0, 3}, expected_dx[] = {0, 0, 7};
     double y[3], dx[3];
     lh_ref_activation(LH_REF_RELU, 3, x, y);
@@ -76,14 +76,14 @@ static double norm_objective(void *context) {
     return lh_test_compute_weighted_sum(21, c->dy, c->y);
 }
 
-static void test_layer_norm_biased_variance_known(void **state) {
+static void test_layer_norm_divides_by_the_biased_deviation(void **state) {
     const double x[] = {1, 3}, scale[] = {2, 5}, offset[] = {10, 20}; /* mean 2, biased variance 1 */
     double y[2], inverse = 1 / sqrt(1 + 1e-5), expected[] = {10 - 2 * inverse, 20 + 5 * inverse};
     lh_ref_layer_norm(1, 2, x, scale, offset, y);
     lh_assert_close(y, expected, 2, EXACT, EXACT);
 }
 
-static void test_layer_norm_grad_odd_sizes_match_differences(void **state) {
+static void test_layer_norm_grad_of_odd_sizes_matches_differences(void **state) {
     norm_case c;
     double dx[21], dscale[7] = {0}, doffset[7] = {0};
     lh_test_fill_values(1, 21, c.x);
@@ -102,14 +102,14 @@ static double rms_objective(void *context) {
     return lh_test_compute_weighted_sum(21, c->dy, c->y);
 }
 
-static void test_rms_norm_keeps_the_mean_known(void **state) {
+static void test_rms_norm_keeps_the_mean(void **state) {
     const double x[] = {1, 7}, scale[] = {2, 5}; /* mean square 25 */
     double y[2], inverse = 1 / sqrt(25 + 1e-5), expected[] = {2 * inverse, 35 * inverse};
     lh_ref_rms_norm(1, 2, x, scale, y);
     lh_assert_close(y, expected, 2, EXACT, EXACT);
 }
 
-static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
+static void test_rms_norm_grad_of_odd_sizes_matches_differences(void **state) {
     norm_case c;
     double dx[21], dscale[7] = {0};
     lh_test_fill_values(1, 21, c.x);
@@ -123,7 +123,7 @@ static void test_rms_norm_grad_odd_sizes_match_differences(void **state) {
 /* ---- activations and gates ---- */
 
 /* Values computed by the formulas in Python, with its erf, tanh and exp. */
-static void test_activations_known_values(void **state) {
+static void test_activations_have_known_values(void **state) {
     static const double x[] = {-3, -1, -0.5, 0, 0.5, 1, 3};
     static const double expected[][7] = {
         [LH_REF_RELU] = {0, 0, 0, 0, 0.5, 1, 3},
@@ -187,7 +187,7 @@ static double loss_objective(void *context) {
     return 0.25 * lh_ref_cross_entropy(4, 3, c->logits, c->labels, 0.25, NULL);
 }
 
-static void test_cross_entropy_equal_logits_give_log_classes(void **state) {
+static void test_cross_entropy_of_equal_logits_is_log_of_classes(void **state) {
     const double logits[6] = {7, 7, 7, -900, -900, -900};
     const uint16_t labels[] = {0, 2};
     double loss = lh_ref_cross_entropy(2, 3, logits, labels, 1, NULL), expected = 2 * log(3);
@@ -204,18 +204,18 @@ static void test_cross_entropy_grad_matches_differences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul_two_by_two_known),
-        cmocka_unit_test(test_matmul_grad_odd_sizes_match_differences),
+        cmocka_unit_test(test_matmul_of_two_by_two_has_known_values),
+        cmocka_unit_test(test_matmul_grad_of_odd_sizes_matches_differences),
         cmocka_unit_test(test_matmul_weight_grad_twice_adds_up),
-        cmocka_unit_test(test_relu_negative_and_zero_give_zero),
-        cmocka_unit_test(test_layer_norm_biased_variance_known),
-        cmocka_unit_test(test_layer_norm_grad_odd_sizes_match_differences),
-        cmocka_unit_test(test_rms_norm_keeps_the_mean_known),
-        cmocka_unit_test(test_rms_norm_grad_odd_sizes_match_differences),
-        cmocka_unit_test(test_activations_known_values),
+        cmocka_unit_test(test_relu_of_negative_numbers_and_zero_is_zero),
+        cmocka_unit_test(test_layer_norm_divides_by_the_biased_deviation),
+        cmocka_unit_test(test_layer_norm_grad_of_odd_sizes_matches_differences),
+        cmocka_unit_test(test_rms_norm_keeps_the_mean),
+        cmocka_unit_test(test_rms_norm_grad_of_odd_sizes_matches_differences),
+        cmocka_unit_test(test_activations_have_known_values),
         cmocka_unit_test(test_gradients_of_activations_and_gates_match_differences),
         cmocka_unit_test(test_gate_takes_the_first_half_of_a_row),
-        cmocka_unit_test(test_cross_entropy_equal_logits_give_log_classes),
+        cmocka_unit_test(test_cross_entropy_of_equal_logits_is_log_of_classes),
         cmocka_unit_test(test_cross_entropy_grad_matches_differences),
     };
     return cmocka_run_group_tests_name("ref", tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 /* ---- positions ---- */
 
-static void test_sinusoid_width_64_published_values(void **state) {
+static void test_sinusoid_of_width_64_has_published_values(void **state) {
     static const int index[] = {0, 1, 31, 32, 33, 63};
     static const double row_of_1[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
     static const double last[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
@@ -30,7 +30,7 @@ static const lh_ref_rope YARN = {.base = 10000,
                                  .beta_fast = 32,
                                  .attention_factor = 1.138629};
 
-static void test_rotate_head_of_8_published_values(void **state) {
+static void test_rotated_head_of_8_has_published_values(void **state) {
     static const double expected[] = {-1.272233, -1.838865, 1.683929, 4.707907, 4.817777, 6.147278, 6.975969, 8.020964};
     const int32_t position = 3;
     double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, cosine[4], sine[4];
@@ -86,7 +86,7 @@ static void test_scaling_by_one_changes_nothing(void **state) {
 }
 
 /* YaRN divides logits by a temperature t: queries and keys are each multiplied by attention_factor = sqrt(1 / t). */
-static void test_rotation_yarn_grows_by_attention_factor(void **state) {
+static void test_yarn_rotation_grows_by_attention_factor(void **state) {
     const int32_t position = 77;
     double cosine[4], sine[4];
     lh_ref_rotation(1, 8, &YARN, &position, cosine, sine);
@@ -134,14 +134,14 @@ static void check_attention_gradients(attention_case *c) {
     if (c->shape.score) lh_test_check_gradient(attention_objective, c, H * T * T, c->score, dscore);
 }
 
-static void test_attend_one_token_gives_value(void **state) {
+static void test_attention_to_one_token_gives_its_value(void **state) {
     attention_case c = new_attention_case();
     c.shape.tokens = 1;
     lh_ref_attend(&c.shape, c.q, c.k, c.v, c.weights, c.out);
     lh_assert_close(c.out, c.v, H * D, 0, 0);
 }
 
-static void test_attend_large_scores_pick_one_key(void **state) {
+static void test_large_scores_pick_one_key(void **state) {
     attention_case c = new_attention_case();
     memset(c.q, 0, sizeof c.q);
     memset(c.k, 0, sizeof c.k);
@@ -156,7 +156,7 @@ static void test_attend_large_scores_pick_one_key(void **state) {
     }
 }
 
-static void test_attend_score_scaled_by_root_of_head_width(void **state) {
+static void test_score_is_divided_by_root_of_head_width(void **state) {
     attention_case c = new_attention_case();
     c.shape.tokens = 2;
     memset(c.q, 0, sizeof c.q);
@@ -168,12 +168,12 @@ static void test_attend_score_scaled_by_root_of_head_width(void **state) {
     lh_assert_close(c.weights, &expected, 1, EXACT, EXACT);
 }
 
-static void test_attend_grad_plain_matches_differences(void **state) {
+static void test_attention_grad_matches_differences(void **state) {
     attention_case c = new_attention_case();
     check_attention_gradients(&c);
 }
 
-static void test_attend_grad_rotated_matches_differences(void **state) {
+static void test_rotated_attention_grad_matches_differences(void **state) {
     attention_case c = new_attention_case();
     const int32_t positions[T] = {0, 3, 4, 17, 60};
     lh_ref_rotation(T, D, &ROPE, positions, c.cosine, c.sine);
@@ -182,7 +182,7 @@ static void test_attend_grad_rotated_matches_differences(void **state) {
     check_attention_gradients(&c);
 }
 
-static void test_attend_grad_relative_matches_differences(void **state) {
+static void test_relative_attention_grad_matches_differences(void **state) {
     attention_case c = new_attention_case();
     lh_test_fill_values(5, T * QKV, c.relative);
     lh_test_fill_values(6, H * D, c.content_bias);
@@ -210,18 +210,18 @@ static void check_forgetting(int sign, const double *expected_row, const double 
 }
 
 /* Lin et al. 2025: the gate of the query counts, the gate of the key does not. */
-static void test_forget_known_rows(void **state) {
+static void test_forgetting_has_known_rows(void **state) {
     check_forgetting(1, (const double[]){0.3735, 2.6867, 1}, (const double[]){1, 1.6928, 2.2113});
 }
 
 /* Veisi et al. 2025: the same sums, of negated gates. */
-static void test_forget_negated_known_rows(void **state) {
+static void test_forgetting_by_negated_gates_has_known_rows(void **state) {
     check_forgetting(-1, (const double[]){0.3735, 3.6867, 1}, (const double[]){1, 1.8598, 2.0904});
 }
 
 /* Golovneva et al. 2024: three tokens with one head of one channel, and a table of three rows. Counts run to the query,
  * contain its own gate, and end at the last row. */
-static void test_cope_known_row(void **state) {
+static void test_cope_has_a_known_row(void **state) {
     static const double q[] = {1, 0.5, 2}, k[] = {1, 2, 0.5}, v[] = {1, 2, 4}, table[] = {0.1, 0.5, -0.2};
     static const double terms[] = {-0.4, 0.0017, 0.7848}, row[] = {0.0755, 0.8337, 0.0908};
     double score[9] = {0}, weights[9], out[3];
@@ -263,7 +263,7 @@ static void test_cope_grad_matches_differences(void **state) {
 }
 
 /* Zhang et al. 2025: a key at distance 3, with one of two heads; the strength's softplus is 1. */
-static void test_grape_known_term(void **state) {
+static void test_grape_has_known_terms(void **state) {
     static const double vector[] = {3, 4, 3, 4}, strength[] = {0.5413248546129181, 0.5413248546129181};
     const lh_ref_grape shape = {.tokens = 4, .heads = 2, .head_width = 2, .key_vector = vector, .strength = strength};
     double q[16] = {0}, k[16] = {1, 1, 1, 1}, score[32] = {0};
@@ -308,7 +308,7 @@ static void test_grape_grad_matches_differences(void **state) {
 }
 
 /* Two tokens, with only one channel that is not 0: the logit is ((q + u) k + (q + v) r) / sqrt(4), plus the score. */
-static void test_attend_relative_known_logits(void **state) {
+static void test_relative_attention_has_known_logits(void **state) {
     attention_case c = new_attention_case();
     c.shape = (lh_ref_attention){.tokens = 2,
                                  .heads = 1,
@@ -332,7 +332,7 @@ static void test_attend_relative_known_logits(void **state) {
 
 /* Four tokens, with indices and with distances 3, 10, 63: the score is the slope (1/16, 1/256) times minus the
  * distance, which is half a step less to the left. */
-static void test_alibi_known_values(void **state) {
+static void test_alibi_has_known_values(void **state) {
     const int32_t index[] = {0, 1, 2, 3}, sampled[] = {0, 3, 10, 63};
     const double half_steps[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
     const double random[] = {0, -3, -10, -63, -62.5, -9.5, -2.5, 0}; /* rows 0 and 3 */
@@ -348,7 +348,7 @@ static void test_alibi_known_values(void **state) {
     for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
 }
 
-static void test_attend_rotated_depends_on_position_differences(void **state) {
+static void test_rotated_attention_depends_on_differences_of_positions(void **state) {
     attention_case c = new_attention_case();
     const int32_t positions[T] = {0, 3, 4, 17, 60}, shifted[T] = {1000, 1003, 1004, 1017, 1060};
     double original[QKV];
@@ -364,29 +364,29 @@ static void test_attend_rotated_depends_on_position_differences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sinusoid_width_64_published_values),
-        cmocka_unit_test(test_rotate_head_of_8_published_values),
+        cmocka_unit_test(test_sinusoid_of_width_64_has_published_values),
+        cmocka_unit_test(test_rotated_head_of_8_has_published_values),
         cmocka_unit_test(test_unrotate_after_rotate_gives_input_back),
         cmocka_unit_test(test_scaling_linear_divides_speeds_by_factor),
         cmocka_unit_test(test_scaling_ntk_slows_the_last_pair_by_factor),
         cmocka_unit_test(test_scaling_yarn_slows_only_slow_pairs),
         cmocka_unit_test(test_scaling_by_one_changes_nothing),
-        cmocka_unit_test(test_rotation_yarn_grows_by_attention_factor),
-        cmocka_unit_test(test_attend_one_token_gives_value),
-        cmocka_unit_test(test_attend_large_scores_pick_one_key),
-        cmocka_unit_test(test_attend_score_scaled_by_root_of_head_width),
-        cmocka_unit_test(test_attend_grad_plain_matches_differences),
-        cmocka_unit_test(test_attend_grad_rotated_matches_differences),
-        cmocka_unit_test(test_attend_grad_relative_matches_differences),
-        cmocka_unit_test(test_forget_known_rows),
-        cmocka_unit_test(test_forget_negated_known_rows),
-        cmocka_unit_test(test_cope_known_row),
+        cmocka_unit_test(test_yarn_rotation_grows_by_attention_factor),
+        cmocka_unit_test(test_attention_to_one_token_gives_its_value),
+        cmocka_unit_test(test_large_scores_pick_one_key),
+        cmocka_unit_test(test_score_is_divided_by_root_of_head_width),
+        cmocka_unit_test(test_attention_grad_matches_differences),
+        cmocka_unit_test(test_rotated_attention_grad_matches_differences),
+        cmocka_unit_test(test_relative_attention_grad_matches_differences),
+        cmocka_unit_test(test_forgetting_has_known_rows),
+        cmocka_unit_test(test_forgetting_by_negated_gates_has_known_rows),
+        cmocka_unit_test(test_cope_has_a_known_row),
         cmocka_unit_test(test_cope_grad_matches_differences),
-        cmocka_unit_test(test_grape_known_term),
+        cmocka_unit_test(test_grape_has_known_terms),
         cmocka_unit_test(test_grape_grad_matches_differences),
-        cmocka_unit_test(test_attend_relative_known_logits),
-        cmocka_unit_test(test_alibi_known_values),
-        cmocka_unit_test(test_attend_rotated_depends_on_position_differences),
+        cmocka_unit_test(test_relative_attention_has_known_logits),
+        cmocka_unit_test(test_alibi_has_known_values),
+        cmocka_unit_test(test_rotated_attention_depends_on_differences_of_positions),
     };
     return cmocka_run_group_tests_name("ref_attention", tests, NULL, NULL);
 }

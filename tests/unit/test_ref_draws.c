@@ -10,8 +10,10 @@
 /* ---- dropout ---- */
 
 static lh_ref_dropout make_dropout(double rate) {
-    lh_ref_dropout site = {lh_key_of_seed(0x123456789abcdefULL), 42, lh_site(LH_DOMAIN_DROPOUT, 3, 1), rate};
-    return site;
+    return (lh_ref_dropout){.key = lh_key_of_seed(0x123456789abcdefULL),
+                            .step = 42,
+                            .site = lh_site(LH_DOMAIN_DROPOUT, 3, 1),
+                            .rate = rate};
 }
 
 static void test_dropout_bits_come_from_halves_low_first(void **state) {
@@ -59,7 +61,7 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
         assert_true(fabs(kept_pairs[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
 }
 
-static void test_drop_kept_values_are_scaled(void **state) {
+static void test_kept_values_are_scaled(void **state) {
     const lh_ref_dropout site = make_dropout(0.25);
     double x[33], y[33];
     lh_test_fill_values(1, 33, x);
@@ -70,7 +72,7 @@ static void test_drop_kept_values_are_scaled(void **state) {
     }
 }
 
-static void test_drop_rate_zero_keeps_all(void **state) {
+static void test_dropout_at_rate_zero_keeps_all(void **state) {
     const lh_ref_dropout site = make_dropout(0);
     double x[33], y[33];
     lh_test_fill_values(1, 33, x);
@@ -81,7 +83,7 @@ static void test_drop_rate_zero_keeps_all(void **state) {
 /* ---- noise ---- */
 
 /* Values computed in Python: Philox4x32-10 of the same counter, math.log, math.cos. */
-static void test_normal_of_known_words(void **state) {
+static void test_normal_numbers_of_known_words_are_known(void **state) {
     const lh_key key = lh_key_of_seed(1);
     const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, 3, 1);
     const double expected[] = {-1.0918770793035835, 0.74476641295364543, -1.2812794292117002, -0.13212756038969825};
@@ -91,7 +93,7 @@ static void test_normal_of_known_words(void **state) {
 }
 
 /* Mean, variance, fourth moment, products of neighbours, and the share beyond two deviations, of a million numbers. */
-static void test_normal_has_the_moments_of_a_normal(void **state) {
+static void test_normal_numbers_have_the_moments_of_a_normal(void **state) {
     enum { EXAMPLES = 100, DRAWS = 10000 };
     const lh_key key = lh_key_of_seed(5);
     double sum = 0, squares = 0, fourth = 0, neighbours = 0, outside = 0, last = 0, count = (double)EXAMPLES * DRAWS;
@@ -127,13 +129,13 @@ static void test_start_noise_is_that_of_the_reference(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal_of_known_words),
-        cmocka_unit_test(test_normal_has_the_moments_of_a_normal),
+        cmocka_unit_test(test_normal_numbers_of_known_words_are_known),
+        cmocka_unit_test(test_normal_numbers_have_the_moments_of_a_normal),
         cmocka_unit_test(test_dropout_bits_come_from_halves_low_first),
         cmocka_unit_test(test_dropout_kept_share_is_near_one_minus_rate),
         cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),
-        cmocka_unit_test(test_drop_kept_values_are_scaled),
-        cmocka_unit_test(test_drop_rate_zero_keeps_all),
+        cmocka_unit_test(test_kept_values_are_scaled),
+        cmocka_unit_test(test_dropout_at_rate_zero_keeps_all),
         cmocka_unit_test(test_start_noise_is_that_of_the_reference),
     };
     return cmocka_run_group_tests_name("ref_draws", tests, NULL, NULL);

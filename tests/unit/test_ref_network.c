@@ -145,7 +145,7 @@ static void check_network_gradients(const lh_ref_network *network, bool by_tenso
     lh_ref_model_free(model);
 }
 
-static void test_run_grad_of_encodings_matches_differences(void **state) {
+static void test_gradients_of_encodings_match_differences(void **state) {
     static const char *const specs[] = {
         "parity_none",          "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
         "parity_rope",          "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
@@ -156,7 +156,7 @@ static void test_run_grad_of_encodings_matches_differences(void **state) {
 
 static const char *const RECURRENT[] = {"rnn", "lstm", "stack_rnn", "tape_rnn"}; /* stored vectors */
 
-static void test_run_grad_of_recurrent_networks_matches_differences(void **state) {
+static void test_gradients_of_recurrent_networks_match_differences(void **state) {
     for (size_t i = 0; i < sizeof RECURRENT / sizeof *RECURRENT; i++) {
         char spec[64];
         snprintf(spec, sizeof spec, "parity_float64_%s", RECURRENT[i]);
@@ -166,7 +166,7 @@ static void test_run_grad_of_recurrent_networks_matches_differences(void **state
 
 /* Random networks any_1, any_2, ... cover features that the specs above lack: two streams, values from outside, loops,
  * several blocks, every operation. random_1, ... are networks of specs. */
-static void test_run_grad_of_random_networks_matches_differences(void **state) {
+static void test_gradients_of_random_networks_match_differences(void **state) {
     static const char *const prefixes[] = {"any_", "random_"};
     for (int p = 0; p < 2; p++) {
         int checked_count = 0;
@@ -230,18 +230,18 @@ static void check_stored(const char *name, double tolerance) {
     lh_st_free(file);
 }
 
-static void test_run_all_networks_match_stored_vectors(void **state) {
+static void test_networks_match_stored_vectors(void **state) {
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
         print_message("           %s\n", lh_vectors_name[i]);
         check_stored(lh_vectors_name[i], STORED_F32);
     }
 }
 
-static void test_run_recurrent_networks_match_stored_vectors(void **state) {
+static void test_recurrent_networks_match_stored_vectors_in_float64(void **state) {
     for (size_t i = 0; i < sizeof RECURRENT / sizeof *RECURRENT; i++) check_stored(RECURRENT[i], STORED_F64);
 }
 
-static void test_run_without_positions_same_logits_everywhere(void **state) {
+static void test_logits_without_positions_are_equal_at_all_tokens(void **state) {
     lh_st_file *file = lh_vectors_open("none");
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
     int classes = lh_vectors_find_network("none")->classes;
@@ -253,12 +253,12 @@ static void test_run_without_positions_same_logits_everywhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_grad_of_encodings_matches_differences),
-        cmocka_unit_test(test_run_grad_of_recurrent_networks_matches_differences),
-        cmocka_unit_test(test_run_grad_of_random_networks_matches_differences),
-        cmocka_unit_test(test_run_all_networks_match_stored_vectors),
-        cmocka_unit_test(test_run_recurrent_networks_match_stored_vectors),
-        cmocka_unit_test(test_run_without_positions_same_logits_everywhere),
+        cmocka_unit_test(test_gradients_of_encodings_match_differences),
+        cmocka_unit_test(test_gradients_of_recurrent_networks_match_differences),
+        cmocka_unit_test(test_gradients_of_random_networks_match_differences),
+        cmocka_unit_test(test_networks_match_stored_vectors),
+        cmocka_unit_test(test_recurrent_networks_match_stored_vectors_in_float64),
+        cmocka_unit_test(test_logits_without_positions_are_equal_at_all_tokens),
     };
     return cmocka_run_group_tests_name("ref_network", tests, NULL, NULL);
 }

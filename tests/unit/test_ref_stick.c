@@ -10,7 +10,7 @@
 enum { T = 6, H = 2, D = 4, C = H * D, SEEDS = 10 };
 
 /* Query 3 and keys 0, 1, 2 with the logits 1, 0, -1. */
-static void test_row_known_weights(void **state) {
+static void test_row_has_known_weights(void **state) {
     static const double logit[] = {1, 0, -1, 5}, expected[] = {0.2672, 0.3655, 0.2689, 0}, expected_rest = 0.0983;
     const lh_ref_stick shape = {.tokens = 4};
     double weight[4], remainder = lh_ref_stick_row(&shape, 3, logit, weight);
@@ -19,7 +19,7 @@ static void test_row_known_weights(void **state) {
 }
 
 /* Without its own key the first query has no key, and the whole stick remains. */
-static void test_row_of_first_query(void **state) {
+static void test_row_of_the_first_query_leaves_the_stick(void **state) {
     static const double logit[] = {0};
     lh_ref_stick shape = {.tokens = 1};
     double weight;
@@ -30,7 +30,7 @@ static void test_row_of_first_query(void **state) {
 }
 
 /* Sums of logarithms keep weights whose products of chances would round to 0 or 1. */
-static void test_row_extreme_logits(void **state) {
+static void test_row_of_extreme_logits_keeps_small_weights(void **state) {
     static const double logit[] = {-700, 40, -40};
     const lh_ref_stick shape = {.tokens = 3, .own_key = 1};
     double weight[3], remainder = lh_ref_stick_row(&shape, 2, logit, weight);
@@ -94,10 +94,10 @@ static void test_attend_matches_stored_values(void **state) {
         lh_assert_close(dk, c->dk, 8, 0, 1e-9);
         lh_assert_close(dv, c->dv, 8, 0, 1e-9);
         for (int mistake = 1; mistake < LH_REF_STICK_MISTAKES; mistake++) {
-            double reversed[8], difference = 0;
+            double mistaken[8], difference = 0;
             shape.mistake = (lh_ref_stick_mistake)mistake;
-            lh_ref_stick_attend(&shape, q, k, v, logits, weights, reversed);
-            for (int e = 0; e < 8; e++) difference = fmax(difference, fabs(reversed[e] - c->out[e]));
+            lh_ref_stick_attend(&shape, q, k, v, logits, weights, mistaken);
+            for (int e = 0; e < 8; e++) difference = fmax(difference, fabs(mistaken[e] - c->out[e]));
             assert_true(difference > 1e-2);
         }
     }
@@ -140,9 +140,9 @@ static void test_attend_grad_matches_differences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_row_known_weights),
-        cmocka_unit_test(test_row_of_first_query),
-        cmocka_unit_test(test_row_extreme_logits),
+        cmocka_unit_test(test_row_has_known_weights),
+        cmocka_unit_test(test_row_of_the_first_query_leaves_the_stick),
+        cmocka_unit_test(test_row_of_extreme_logits_keeps_small_weights),
         cmocka_unit_test(test_attend_matches_stored_values),
         cmocka_unit_test(test_attend_grad_matches_differences),
     };

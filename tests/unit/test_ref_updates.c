@@ -15,7 +15,7 @@
 static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
 
 /* Two updates by hand: with gradients 0.3 and then -0.1 the moments are 0.03, 0.017 and 9e-5, 9.991e-5. */
-static void test_adam_two_steps_known(void **state) {
+static void test_two_steps_of_adam_are_known(void **state) {
     double p = 2, first = 0, second = 0, g = 0.3, expected = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
     lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
     lh_assert_close(&p, &expected, 1, EXACT, 0);
@@ -55,7 +55,7 @@ typedef struct stored_updates {
     double *gradient, *parameter, state[2][STORED_SIZE];
 } stored_updates;
 
-static double *stored_doubles(const lh_st_file *file, const char *name, int expected) {
+static double *read_stored(const lh_st_file *file, const char *name, int expected) {
     int count = 0;
     double *values = lh_vectors_read_doubles(file, name, &count);
     assert_non_null(values);
@@ -67,8 +67,8 @@ static stored_updates open_updates(void) {
     lh_error error;
     stored_updates s = {0};
     lh_assert_ok(lh_st_read("tests/reference/optimizers.safetensors", &s.file, &error), &error);
-    s.gradient = stored_doubles(s.file, "gradient", STORED_STEPS * STORED_SIZE);
-    s.parameter = stored_doubles(s.file, "parameter", STORED_SIZE);
+    s.gradient = read_stored(s.file, "gradient", STORED_STEPS * STORED_SIZE);
+    s.parameter = read_stored(s.file, "parameter", STORED_SIZE);
     return s;
 }
 
@@ -95,12 +95,12 @@ static void apply_update(const char *name, int step, double rate, const double *
 static void check_updates(const char *optimizer, const char *rates, const char *stored) {
     char name[64];
     stored_updates s = open_updates();
-    double *rate = rates ? stored_doubles(s.file, rates, STORED_STEPS) : NULL;
+    double *rate = rates ? read_stored(s.file, rates, STORED_STEPS) : NULL;
     for (int step = 1; step <= STORED_STEPS; step++) {
         apply_update(optimizer, step, rate ? rate[step - 1] : STORED_RATE, s.gradient + (step - 1) * STORED_SIZE, &s);
         snprintf(name, sizeof name, "%s.%d", stored, step);
         if (!lh_st_find(s.file, name)) continue;
-        double *expected = stored_doubles(s.file, name, STORED_SIZE);
+        double *expected = read_stored(s.file, name, STORED_SIZE);
         lh_assert_close(s.parameter, expected, STORED_SIZE, 1e-13, 1e-13);
         free(expected);
     }
@@ -128,7 +128,7 @@ static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_adam_two_steps_known),
+        cmocka_unit_test(test_two_steps_of_adam_are_known),
         cmocka_unit_test(test_adam_long_gradient_is_clipped_to_norm),
         cmocka_unit_test(test_adam_short_gradient_or_no_limit_is_not_clipped),
         cmocka_unit_test(test_updates_are_those_of_pytorch),

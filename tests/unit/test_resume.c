@@ -29,7 +29,7 @@ static lh_run_facts make_run_facts(void) {
     return (lh_run_facts){.level = toy_facts.level, .compiler = toy_facts.compiler};
 }
 
-/* Checks that a resume gives this state at this step, with a note that contains part (NULL: no note). */
+/* Checks that a resume gives this state at this step, with a note that contains note_text (NULL: no note). */
 static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *note_text) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
@@ -75,7 +75,7 @@ static void flip_bit(const char *path, size_t from_end) {
 
 /* ---- resuming ---- */
 
-static void test_resume_empty_directory_not_found(void **state) {
+static void test_empty_directory_has_no_run(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
     int found = 1;
@@ -85,7 +85,7 @@ static void test_resume_empty_directory_not_found(void **state) {
     free(v);
 }
 
-static void test_resume_after_rotate_same_bits(void **state) {
+static void test_resumed_state_has_the_bits_of_the_written(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
     int found;
@@ -97,7 +97,7 @@ static void test_resume_after_rotate_same_bits(void **state) {
     free(v);
 }
 
-static void test_resume_other_origin_refused_naming_both(void **state) {
+static void test_checkpoint_of_another_origin_is_refused_with_both_named(void **state) {
     toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
     lh_spec changed = lh_toy_spec;
@@ -123,7 +123,7 @@ static void test_resume_other_origin_refused_naming_both(void **state) {
     free(v);
 }
 
-static void test_resume_damaged_current_falls_back(void **state) {
+static void test_damaged_current_falls_back(void **state) {
     size_t bytes;
     toy_state *old = toy_make_filled_state(0), *new = toy_make_filled_state(1);
     rotate(*state, old, 10);
@@ -145,7 +145,7 @@ static void test_resume_damaged_current_falls_back(void **state) {
     free(new);
 }
 
-static void test_resume_both_damaged_refused_naming_both(void **state) {
+static void test_two_damaged_checkpoints_are_refused_with_both_named(void **state) {
     toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
     rotate(*state, v, 20);
@@ -159,7 +159,7 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
 }
 
 /* A checkpoint that cannot be read, but may be valid, is not skipped, since the next checkpoint would replace it. */
-static void test_resume_unreadable_current_is_an_environment_error(void **state) {
+static void test_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
     struct rlimit old_limit, no_files;
@@ -179,14 +179,14 @@ static void test_resume_unreadable_current_is_an_environment_error(void **state)
 }
 
 /* Parameters alone are enough for an evaluation, but not for a resume. */
-static void test_resume_parameters_alone_refused(void **state) {
+static void test_parameters_alone_are_not_resumed(void **state) {
     toy_write_parameters(name_current(*state), -1, -1, NULL);
     check_resume_refused(*state, &lh_toy_spec, make_run_facts(), "checksum");
 }
 
 /* ---- rotating ---- */
 
-static void test_rotate_three_times_last_two_kept(void **state) {
+static void test_last_two_of_three_checkpoints_are_kept(void **state) {
     toy_state *v[3] = {toy_make_filled_state(0), toy_make_filled_state(1), toy_make_filled_state(2)};
     for (int i = 0; i < 3; i++) rotate(*state, v[i], i + 1);
     assert_int_equal(lh_test_count_files(*state), 2);
@@ -197,7 +197,7 @@ static void test_rotate_three_times_last_two_kept(void **state) {
 }
 
 /* The next rotation does not keep a damaged current checkpoint, but the good previous checkpoint. */
-static void test_rotate_damaged_current_previous_stays(void **state) {
+static void test_previous_stays_if_current_is_damaged(void **state) {
     toy_state *v[3] = {toy_make_filled_state(0), toy_make_filled_state(1), toy_make_filled_state(2)};
     rotate(*state, v[0], 1);
     rotate(*state, v[1], 2);
@@ -210,7 +210,7 @@ static void test_rotate_damaged_current_previous_stays(void **state) {
 }
 
 /* The files that a kill leaves after each system call can be resumed, and the next rotation restores the pair. */
-static void test_rotate_after_kill_at_each_call_resumes(void **state) {
+static void test_rotation_killed_after_any_call_resumes(void **state) {
     toy_state *old = toy_make_filled_state(0), *new = toy_make_filled_state(1);
     const char *current = name_current(*state), *previous = name_previous(*state);
     const char *new_path = lh_test_path(*state, "checkpoint.new.safetensors");
@@ -244,7 +244,7 @@ static int rotate_for_ever(void *argument, const char *directory) {
     }
 }
 
-static void test_rotate_killed_any_time_resumes(void **state) {
+static void test_rotation_killed_at_any_time_resumes(void **state) {
     lh_error error, note;
     int found;
     toy_state *v = toy_make_filled_state(0), *actual = toy_make_state();
@@ -280,7 +280,7 @@ static int rotate_on_full_disk(void *argument, const char *directory) {
     return is_complete && lh_test_count_files(directory) == 2 ? 0 : 2;
 }
 
-static void test_rotate_full_disk_old_stays(void **state) {
+static void test_old_checkpoints_stay_on_a_full_disk(void **state) {
     lh_error error;
     size_t bytes;
     toy_state *v = toy_make_filled_state(0);
@@ -295,19 +295,19 @@ static void test_rotate_full_disk_old_stays(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest resume[] = {
-        lh_test_in_directory(test_resume_empty_directory_not_found),
-        lh_test_in_directory(test_resume_after_rotate_same_bits),
-        lh_test_in_directory(test_resume_other_origin_refused_naming_both),
-        lh_test_in_directory(test_resume_damaged_current_falls_back),
-        lh_test_in_directory(test_resume_both_damaged_refused_naming_both),
-        lh_test_in_directory(test_resume_unreadable_current_is_an_environment_error),
-        lh_test_in_directory(test_resume_parameters_alone_refused),
-        lh_test_in_directory(test_rotate_three_times_last_two_kept),
-        lh_test_in_directory(test_rotate_damaged_current_previous_stays),
-        lh_test_in_directory(test_rotate_after_kill_at_each_call_resumes),
-        lh_test_in_directory(test_rotate_killed_any_time_resumes),
-        lh_test_in_directory(test_rotate_full_disk_old_stays),
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_empty_directory_has_no_run),
+        lh_test_in_directory(test_resumed_state_has_the_bits_of_the_written),
+        lh_test_in_directory(test_checkpoint_of_another_origin_is_refused_with_both_named),
+        lh_test_in_directory(test_damaged_current_falls_back),
+        lh_test_in_directory(test_two_damaged_checkpoints_are_refused_with_both_named),
+        lh_test_in_directory(test_unreadable_current_is_an_environment_error),
+        lh_test_in_directory(test_parameters_alone_are_not_resumed),
+        lh_test_in_directory(test_last_two_of_three_checkpoints_are_kept),
+        lh_test_in_directory(test_previous_stays_if_current_is_damaged),
+        lh_test_in_directory(test_rotation_killed_after_any_call_resumes),
+        lh_test_in_directory(test_rotation_killed_at_any_time_resumes),
+        lh_test_in_directory(test_old_checkpoints_stay_on_a_full_disk),
     };
-    return cmocka_run_group_tests(resume, NULL, NULL);
+    return cmocka_run_group_tests_name("resume", tests, NULL, NULL);
 }

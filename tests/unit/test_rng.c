@@ -6,7 +6,7 @@
 #include "longhand/rng.h"
 
 /* Random123, tests/kat_vectors: philox4x32 10. */
-static void test_philox_known_answers_match(void **state) {
+static void test_philox_gives_known_answers(void **state) {
     static const uint32_t cases[3][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
@@ -22,7 +22,7 @@ static void test_philox_known_answers_match(void **state) {
     }
 }
 
-static void test_key_of_seed_low_word_first(void **state) {
+static void test_key_of_a_seed_has_the_low_word_first(void **state) {
     lh_key key = lh_key_of_seed(0x0123456789abcdefu);
     assert_int_equal(key.word[0], 0x89abcdefu);
     assert_int_equal(key.word[1], 0x01234567u);
@@ -34,7 +34,7 @@ static void test_site_fields_do_not_overlap(void **state) {
 }
 
 /* A stream consists of the blocks 0, 1, 2, ... at (step, example, site), four words each. */
-static void test_rng_word_blocks_in_order(void **state) {
+static void test_words_are_blocks_in_order(void **state) {
     lh_key key = lh_key_of_seed(42);
     lh_rng rng = lh_rng_at(key, 7, 11, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     for (uint32_t block = 0; block < 5; block++) {
@@ -44,14 +44,14 @@ static void test_rng_word_blocks_in_order(void **state) {
     }
 }
 
-static void test_rng_copy_continues_equally(void **state) {
+static void test_copy_continues_equally(void **state) {
     lh_rng a = lh_rng_at(lh_key_of_seed(1), 2, 3, 4);
     for (int i = 0; i < 6; i++) lh_rng_word(&a);
     lh_rng b = a;
     for (int i = 0; i < 20; i++) assert_int_equal(lh_rng_word(&a), lh_rng_word(&b));
 }
 
-static void test_rng_below_every_value_equally_often(void **state) {
+static void test_integers_below_a_number_are_equally_frequent(void **state) {
     /* 99.9% points of chi-square with n - 1 degrees of freedom; the draws are fixed, so the test is deterministic. */
     static const struct {
         int n;
@@ -65,17 +65,20 @@ static void test_rng_below_every_value_equally_often(void **state) {
     }
 }
 
-static void test_rng_below_one_is_zero(void **state) {
+static void test_integer_below_one_is_zero(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (int i = 0; i < 100; i++) assert_int_equal(lh_rng_below(&rng, 1), 0);
 }
 
 int main(void) {
-    const struct CMUnitTest rng[] = {
-        cmocka_unit_test(test_philox_known_answers_match), cmocka_unit_test(test_key_of_seed_low_word_first),
-        cmocka_unit_test(test_site_fields_do_not_overlap), cmocka_unit_test(test_rng_word_blocks_in_order),
-        cmocka_unit_test(test_rng_copy_continues_equally), cmocka_unit_test(test_rng_below_every_value_equally_often),
-        cmocka_unit_test(test_rng_below_one_is_zero),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_philox_gives_known_answers),
+        cmocka_unit_test(test_key_of_a_seed_has_the_low_word_first),
+        cmocka_unit_test(test_site_fields_do_not_overlap),
+        cmocka_unit_test(test_words_are_blocks_in_order),
+        cmocka_unit_test(test_copy_continues_equally),
+        cmocka_unit_test(test_integers_below_a_number_are_equally_frequent),
+        cmocka_unit_test(test_integer_below_one_is_zero),
     };
-    return cmocka_run_group_tests(rng, NULL, NULL);
+    return cmocka_run_group_tests_name("rng", tests, NULL, NULL);
 }

@@ -10,23 +10,19 @@ enum { ROWS = 7, C = 3 * LANES, COUNT = ROWS * C, KEEP_SCALE = 2 };
 
 /* ---- norms ---- */
 
-enum form {
-    RESIDUAL,
-    SUM,
-    STORED_SUM,
-    FORMS
-}; /* input of the norm: the residual; the sum of residual and branch; the sum, which is stored */
+/* Input of the norm: the residual; the sum of residual and branch; this sum, which is stored. */
+enum form { RESIDUAL, SUM, STORED_SUM, FORMS };
 
 /* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
-    int rms, has_dropout;
+    bool is_rms, has_dropout;
     enum form form;
 } variant;
 
 typedef struct arrays {
     real *residual, *branch, *scale, *offset, *dy;
-    real *sum, *xhat, *rstd, *y, *dz, *dbranch, *dscale,
-        *doffset; /* dz: at first the gradient of the residual stream */
+    real *sum, *xhat, *rstd, *y, *dbranch, *dscale, *doffset;
+    real *dz; /* at first the gradient of the residual stream */
     int8_t *keep;
 } arrays;
 
@@ -102,12 +98,12 @@ NOINLINE void run_rms_backward(const variant *v, arrays *a) {
 }
 
 static void run_forward(const variant *v, arrays *a) {
-    if (v->rms) run_rms_forward(v, a);
+    if (v->is_rms) run_rms_forward(v, a);
     else run_layer_forward(v, a);
 }
 
 static void run_backward(const variant *v, arrays *a) {
-    if (v->rms) run_rms_backward(v, a);
+    if (v->is_rms) run_rms_backward(v, a);
     else run_layer_backward(v, a);
 }
 
@@ -130,7 +126,7 @@ static expected *compute_expected(const variant *v, const arrays *a) {
         copy_to_double(a->doffset, C, e->doffset);
     for (int i = 0; v->form != RESIDUAL && i < COUNT; i++)
         e->z[i] += !v->has_dropout ? a->branch[i] : a->keep[i] ? KEEP_SCALE * a->branch[i] : 0;
-    if (v->rms) {
+    if (v->is_rms) {
         lh_ref_rms_norm(ROWS, C, e->z, scale, e->y);
         lh_ref_rms_norm_grad(ROWS, C, e->z, scale, dy, e->dz, e->dscale);
     } else {
@@ -152,7 +148,7 @@ static void check_norm(const variant *v) {
     check_close(a.y, e->y, COUNT, sum_tolerance(C));
     check_close(a.dz, e->dz, COUNT, sum_tolerance(C));
     check_close(a.dscale, e->dscale, C, sum_tolerance(ROWS + C));
-    if (!v->rms) check_close(a.doffset, e->doffset, C, sum_tolerance(ROWS));
+    if (!v->is_rms) check_close(a.doffset, e->doffset, C, sum_tolerance(ROWS));
     if (v->form == STORED_SUM) check_close(a.sum, e->z, COUNT, sum_tolerance(0));
     if (v->has_dropout) check_close(a.dbranch, e->dbranch, COUNT, sum_tolerance(C));
     free(e);
@@ -162,7 +158,7 @@ static void check_norm(const variant *v) {
 /* Calls `check` for every function; a norm of the residual alone has no dropout. */
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
-        const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
+        const variant v = {.is_rms = i / 2 % 2, .has_dropout = i % 2, .form = (enum form)(i / 4)};
         if (v.form != RESIDUAL || !v.has_dropout) check(&v);
     }
 }
@@ -195,12 +191,12 @@ static void check_in_place(const variant *v) {
 static void test_norms_in_place_give_same_bits(void **state) { for_every_norm(check_in_place); }
 
 /* Checks that a row's gradient is added to an existing gradient: the increase equals the separate gradient. */
-static void check_added(int rms) {
-    const variant v = {rms, 0, RESIDUAL};
+static void check_added(bool is_rms) {
+    const variant v = {.is_rms = is_rms, .form = RESIDUAL};
     arrays a = make_arrays(), b = make_arrays();
     run_forward(&v, &a);
     run_backward(&v, &a);
-    if (rms) rms_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale);
+    if (is_rms) rms_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale);
     else layer_norm_grad_added(ROWS, C, b.dy, a.xhat, a.rstd, a.scale, b.dz, b.dscale, b.doffset);
     real *stream = make_random_reals(6, COUNT, COUNT);
     double expected_wide[COUNT];
@@ -212,15 +208,15 @@ static void check_added(int rms) {
     free_arrays(&b);
 }
 
-static void test_norm_grad_added_to_the_streams(void **state) {
-    check_added(0);
-    check_added(1);
+static void test_norm_grad_is_added_to_the_stream(void **state) {
+    check_added(false);
+    check_added(true);
 }
 
 /* The constant 1e-5 matters for small rows, and a row of zeros is normalised to 0. */
 static void test_norms_of_small_rows_match_reference(void **state) {
-    for (int rms = 0; rms < 2; rms++) {
-        const variant v = {rms, 0, RESIDUAL};
+    for (int is_rms = 0; is_rms < 2; is_rms++) {
+        const variant v = {.is_rms = is_rms, .form = RESIDUAL};
         arrays a = make_arrays();
         for (int i = 0; i < COUNT; i++) a.residual[i] *= i < C ? 0 : (real)1e-4;
         expected *e = compute_expected(&v, &a);
@@ -239,7 +235,7 @@ NOINLINE void add_rows(const arrays *a, int has_dropout, real *out) {
     else add_branch(ROWS, C, a->residual, a->branch, out);
 }
 
-static void test_add_branch_separate_and_in_place(void **state) {
+static void test_branch_is_added_separately_and_in_place(void **state) {
     for (int has_dropout = 0; has_dropout < 2; has_dropout++) {
         arrays a = make_arrays();
         add_rows(&a, has_dropout, a.sum);
@@ -253,14 +249,14 @@ static void test_add_branch_separate_and_in_place(void **state) {
     }
 }
 
-static void test_copy_rows_takes_all(void **state) {
+static void test_copy_rows_copies_all(void **state) {
     arrays a = make_arrays();
     copy_rows(ROWS, C, a.dy, a.dz);
     assert_same(a.dz, a.dy);
     free_arrays(&a);
 }
 
-static void test_dropout_grad_separate_and_in_place(void **state) {
+static void test_dropout_grad_is_right_separately_and_in_place(void **state) {
     arrays a = make_arrays();
     dropout_grad(ROWS, C, a.dy, a.keep, KEEP_SCALE, a.dbranch);
     for (int i = 0; i < COUNT; i++) assert_true(a.dbranch[i] == (a.keep[i] ? KEEP_SCALE * a.dy[i] : 0));
@@ -372,11 +368,11 @@ static void test_gates_forward_and_backward_match_reference(void **state) {
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_norms_forward_and_backward_match_reference),
     cmocka_unit_test(test_norms_in_place_give_same_bits),
-    cmocka_unit_test(test_norm_grad_added_to_the_streams),
+    cmocka_unit_test(test_norm_grad_is_added_to_the_stream),
     cmocka_unit_test(test_norms_of_small_rows_match_reference),
-    cmocka_unit_test(test_add_branch_separate_and_in_place),
-    cmocka_unit_test(test_copy_rows_takes_all),
-    cmocka_unit_test(test_dropout_grad_separate_and_in_place),
+    cmocka_unit_test(test_branch_is_added_separately_and_in_place),
+    cmocka_unit_test(test_copy_rows_copies_all),
+    cmocka_unit_test(test_dropout_grad_is_right_separately_and_in_place),
     cmocka_unit_test(test_activations_forward_and_backward_match_reference),
     cmocka_unit_test(test_activations_of_large_arguments_are_0_or_the_argument),
     cmocka_unit_test(test_gates_forward_and_backward_match_reference),

@@ -51,7 +51,7 @@ static void write_sample(const char *path) {
     lh_assert_ok(lh_st_write(path, tensors, 5, meta, 2, &error), &error);
 }
 
-static void test_write_then_read_equal(void **state) {
+static void test_written_file_is_read_as_it_was(void **state) {
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(*state, "good.safetensors");
@@ -76,7 +76,7 @@ static void test_write_then_read_equal(void **state) {
 
 /* Tensors are sorted by the size of an element, largest first, then by name, so that each is aligned; the header ends
  * at a multiple of 8. */
-static void test_write_layout_aligned_and_sorted(void **state) {
+static void test_written_tensors_are_aligned_and_sorted(void **state) {
     static const char *const order[] = {"vector", "a.matrix", "b.matrix", "scalar", "empty"};
     lh_error error;
     lh_st_file *file;
@@ -93,7 +93,7 @@ static void test_write_layout_aligned_and_sorted(void **state) {
 }
 
 /* Rows with gaps, more than any buffer holds, give the same file and the same sum as dense rows. */
-static void test_write_rows_with_gaps_as_dense(void **state) {
+static void test_rows_with_gaps_are_written_as_dense_rows(void **state) {
     enum { ROWS = 5000, COLUMNS = 3, STRIDE = 7 };
     static float strided[ROWS][STRIDE], dense[ROWS][COLUMNS];
     for (int r = 0; r < ROWS; r++)
@@ -120,7 +120,7 @@ static void test_write_rows_with_gaps_as_dense(void **state) {
     free(text[1]);
 }
 
-static void test_write_nothing_read_as_empty(void **state) {
+static void test_file_without_tensors_is_read_as_empty(void **state) {
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(*state, "none.safetensors");
@@ -139,7 +139,7 @@ static void check_write_refused(const char *directory, lh_st_tensor invalid_tens
     assert_int_equal(lh_test_count_files(directory), 0);
 }
 
-static void test_write_bad_tensor_refused(void **state) {
+static void test_bad_tensor_is_not_written(void **state) {
     lh_error error;
     lh_st_meta twice[2] = {{"k", "1"}, {"k", "2"}};
     check_write_refused(*state, (lh_st_tensor){"scalar", "I32", 0, {0}, scalar, 4, 0}, "scalar: given twice");
@@ -154,7 +154,7 @@ static void test_write_bad_tensor_refused(void **state) {
 
 /* ---- files of other programs ---- */
 
-static void test_read_any_order_of_header(void **state) {
+static void test_header_in_any_order_is_read(void **state) {
     static const float data[3] = {1, 2, 3};
     lh_error error;
     lh_st_file *file;
@@ -174,7 +174,7 @@ static void test_read_any_order_of_header(void **state) {
 #define ENTRY(name, dtype, shape, begin, end) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" begin "," end "]}"
 
-static void test_read_bad_offsets_refused(void **state) {
+static void test_bad_offsets_are_refused(void **state) {
     check_refused(*state, "{" ENTRY("a", "F32", "1", "0", "4") "," ENTRY("b", "F32", "1", "0", "4") "}", 8,
                   "begins at");
     check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "8") "," ENTRY("b", "F32", "1", "4", "8") "}", 8,
@@ -193,7 +193,7 @@ static void test_read_bad_offsets_refused(void **state) {
     check_refused(*state, "{}", 4, "4 bytes of data, but the tensors have 0");
 }
 
-static void test_read_bad_shapes_and_types_refused(void **state) {
+static void test_bad_shapes_and_types_are_refused(void **state) {
     check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "4") "}", 4, "4 bytes do not fit its shape");
     check_refused(*state, "{" ENTRY("a", "F32", "-1", "0", "4") "}", 4, "shape: expected");
     check_refused(*state, "{" ENTRY("a", "F32", "1.5", "0", "4") "}", 4, "shape: expected");
@@ -204,7 +204,7 @@ static void test_read_bad_shapes_and_types_refused(void **state) {
     check_refused(*state, "{" ENTRY("a", "", "1", "0", "4") "}", 4, "unknown type");
 }
 
-static void test_read_bad_json_refused(void **state) {
+static void test_bad_json_is_refused(void **state) {
     check_refused(*state, "", 0, "does not begin with {");
     check_refused(*state, " {}", 0, "does not begin with {");
     check_refused(*state, "[]", 0, "does not begin with {");
@@ -220,28 +220,28 @@ static void test_read_bad_json_refused(void **state) {
     check_refused(*state, "{\"\xff\":{}}", 0, "header, byte");
 }
 
-static void test_read_bad_metadata_refused(void **state) {
+static void test_bad_metadata_is_refused(void **state) {
     check_refused(*state, "{\"__metadata__\":{\"step\":1}}", 0, "step: expected a string");
     check_refused(*state, "{\"__metadata__\":[]}", 0, "expected an object");
     check_refused(*state, "{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}", 0, "duplicate object key");
     check_refused(*state, "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "duplicate object key");
 }
 
-static void test_read_bad_header_length_refused(void **state) {
+static void test_bad_header_length_is_refused(void **state) {
     static const long long lengths[] = {3, 100000000, 100000001, 0x7fffffffffffffff};
-    static const char *const parts[] = {"but only 2 follow", "but only 2 follow", "at most 100000000", "at most"};
+    static const char *const messages[] = {"but only 2 follow", "but only 2 follow", "at most 100000000", "at most"};
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(*state, "bad.safetensors");
     for (int i = 0; i < 4; i++) {
         write_file(path, lengths[i], "{}", NULL, 0);
-        lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, parts[i]);
+        lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, messages[i]);
     }
     lh_test_write(path, "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10);
     lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, "at most 100000000");
 }
 
-static void test_read_missing_file_refused(void **state) {
+static void test_missing_file_is_refused(void **state) {
     lh_error error;
     lh_st_file *file;
     lh_status status = lh_st_read(lh_test_path(*state, "none"), &file, &error);
@@ -250,7 +250,7 @@ static void test_read_missing_file_refused(void **state) {
 
 /* ---- damage ---- */
 
-static void test_read_truncated_anywhere_refused(void **state) {
+static void test_file_truncated_anywhere_is_refused(void **state) {
     lh_error error;
     lh_st_file *file;
     size_t bytes;
@@ -265,15 +265,15 @@ static void test_read_truncated_anywhere_refused(void **state) {
 }
 
 /* Any byte of length or header is changed, in several ways: the file is refused, or its tensors lie inside it. */
-static void test_read_any_header_byte_changed_no_crash(void **state) {
+static void test_change_of_any_header_byte_is_survived(void **state) {
     static const unsigned char changes[] = {0x01, 0x10, 0x80, 0xff};
     lh_st_file *file;
     size_t bytes, sum = 0;
     const char *path = lh_test_path(*state, "good.safetensors"), *changed = lh_test_path(*state, "changed.safetensors");
     write_sample(path);
     char *text = lh_test_read(path, &bytes);
-    size_t header = 8 + (unsigned char)text[0] + 256u * (unsigned char)text[1];
-    for (size_t offset = 0; offset < header; offset++) {
+    size_t data_offset = 8 + (unsigned char)text[0] + 256u * (unsigned char)text[1];
+    for (size_t offset = 0; offset < data_offset; offset++) {
         for (size_t c = 0; c < sizeof changes; c++) {
             text[offset] = (char)(text[offset] ^ changes[c]);
             lh_test_write(changed, text, bytes);
@@ -292,21 +292,21 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest safetensors[] = {
-        lh_test_in_directory(test_write_then_read_equal),
-        lh_test_in_directory(test_write_layout_aligned_and_sorted),
-        lh_test_in_directory(test_write_rows_with_gaps_as_dense),
-        lh_test_in_directory(test_write_nothing_read_as_empty),
-        lh_test_in_directory(test_write_bad_tensor_refused),
-        lh_test_in_directory(test_read_any_order_of_header),
-        lh_test_in_directory(test_read_bad_offsets_refused),
-        lh_test_in_directory(test_read_bad_shapes_and_types_refused),
-        lh_test_in_directory(test_read_bad_json_refused),
-        lh_test_in_directory(test_read_bad_metadata_refused),
-        lh_test_in_directory(test_read_bad_header_length_refused),
-        lh_test_in_directory(test_read_missing_file_refused),
-        lh_test_in_directory(test_read_truncated_anywhere_refused),
-        lh_test_in_directory(test_read_any_header_byte_changed_no_crash),
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_written_file_is_read_as_it_was),
+        lh_test_in_directory(test_written_tensors_are_aligned_and_sorted),
+        lh_test_in_directory(test_rows_with_gaps_are_written_as_dense_rows),
+        lh_test_in_directory(test_file_without_tensors_is_read_as_empty),
+        lh_test_in_directory(test_bad_tensor_is_not_written),
+        lh_test_in_directory(test_header_in_any_order_is_read),
+        lh_test_in_directory(test_bad_offsets_are_refused),
+        lh_test_in_directory(test_bad_shapes_and_types_are_refused),
+        lh_test_in_directory(test_bad_json_is_refused),
+        lh_test_in_directory(test_bad_metadata_is_refused),
+        lh_test_in_directory(test_bad_header_length_is_refused),
+        lh_test_in_directory(test_missing_file_is_refused),
+        lh_test_in_directory(test_file_truncated_anywhere_is_refused),
+        lh_test_in_directory(test_change_of_any_header_byte_is_survived),
     };
-    return cmocka_run_group_tests(safetensors, NULL, NULL);
+    return cmocka_run_group_tests_name("safetensors", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ enum { STEPS = 50 };
 static const double RATE = 1e-2;
 
 static lh_train_defaults make_stored_schedule(lh_schedule_kind kind, int64_t warmup) {
-    return (lh_train_defaults){.steps = STEPS, .schedule = {kind, warmup, 0.1}};
+    return (lh_train_defaults){.steps = STEPS, .schedule = {.kind = kind, .warmup = warmup, .final = 0.1}};
 }
 
 static void check_rates(const char *name, lh_schedule_kind kind, int64_t warmup) {
@@ -51,7 +51,7 @@ static void test_rate_after_the_last_step_is_constant(void **state) {
     for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_compute_learning_rate(&train, 1, t) == 0.1);
 }
 
-static void test_steps_without_a_rate_refused(void **state) {
+static void test_steps_without_a_rate_are_refused(void **state) {
     lh_error error;
     lh_train_defaults train = make_stored_schedule(LH_SCHEDULE_LINEAR, 0);
     lh_assert_ok(lh_schedule_check(&train, STEPS, &error), &error);
@@ -65,12 +65,12 @@ static void test_steps_without_a_rate_refused(void **state) {
 
 static int make_scheduled_toy(void **state) {
     int failure = make_toy(state);
-    toy.train.schedule = (lh_schedule){LH_SCHEDULE_COSINE, 6, 0.1};
+    toy.train.schedule = (lh_schedule){.kind = LH_SCHEDULE_COSINE, .warmup = 6, .final = 0.1};
     return failure;
 }
 
 /* Runs are stopped during the warm-up, and while the rate falls. */
-static void test_train_resumed_within_a_schedule_same_bits(void **state) {
+static void test_run_resumed_within_a_schedule_has_the_same_bits(void **state) {
     run_toy(state, 0, "train --out whole --threads 1 --no-eval");
     lh_run_result first = run_toy(state, 0, "train --out parts --threads 1 --no-eval --steps 4");
     assert_non_null(strstr(first.err, "stops at step 4, before the learning rate schedule ends at step 20"));
@@ -80,7 +80,7 @@ static void test_train_resumed_within_a_schedule_same_bits(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
-static void test_train_rates_are_recorded_and_applied(void **state) {
+static void test_rates_are_recorded_and_applied(void **state) {
     run_toy(state, 0, "train --out . --threads 1 --no-eval");
     char *text = read_text(state, FOLDER "/metrics.jsonl"), *line = text;
     for (int t = 5; t <= 20; t += 5) {
@@ -111,7 +111,7 @@ static void test_info_prints_the_schedule(void **state) {
     assert_null(strstr(result.out, "warm-up"));
 }
 
-static void test_train_more_steps_than_the_schedule_refused(void **state) {
+static void test_more_steps_than_the_schedule_are_refused(void **state) {
     lh_run_result result = run_toy(state, 1, "train --out . --threads 1 --no-eval --steps 21");
     assert_non_null(strstr(result.err, "expected: at most 20"));
     assert_false(lh_test_exists(lh_test_path(*state, "toy")));
@@ -124,11 +124,11 @@ int main(void) {
         cmocka_unit_test(test_rates_are_those_of_pytorch),
         cmocka_unit_test(test_rate_without_schedule_is_constant),
         cmocka_unit_test(test_rate_after_the_last_step_is_constant),
-        cmocka_unit_test(test_steps_without_a_rate_refused),
-        WITH_SCHEDULE(test_train_resumed_within_a_schedule_same_bits),
-        WITH_SCHEDULE(test_train_rates_are_recorded_and_applied),
+        cmocka_unit_test(test_steps_without_a_rate_are_refused),
+        WITH_SCHEDULE(test_run_resumed_within_a_schedule_has_the_same_bits),
+        WITH_SCHEDULE(test_rates_are_recorded_and_applied),
         WITH_SCHEDULE(test_info_prints_the_schedule),
-        WITH_SCHEDULE(test_train_more_steps_than_the_schedule_refused),
+        WITH_SCHEDULE(test_more_steps_than_the_schedule_are_refused),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
 }

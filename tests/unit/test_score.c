@@ -13,7 +13,7 @@ static void check_value(double actual, double expected) { lh_assert_close(&actua
 static lh_ref_pair make_pair(int head, int heads, int query, int key) { return (lh_ref_pair){head, heads, query, key}; }
 
 /* The rows of Ruoss's code, T = 4, head 0 of 8; head 7 has 2^-7 of head 0's slope. */
-static void test_alibi_half_step_four_tokens_published_values(void **state) {
+static void test_alibi_half_step_of_four_tokens_has_published_values(void **state) {
     static const double expected[4][4] = {
         {0, -0.5, -1, -1.5}, {-0.25, 0, -0.5, -1}, {-0.75, -0.25, 0, -0.5}, {-1.25, -0.75, -0.25, 0}};
     for (int i = 0; i < 4; i++) {
@@ -24,19 +24,19 @@ static void test_alibi_half_step_four_tokens_published_values(void **state) {
     }
 }
 
-static void test_alibi_same_on_both_sides(void **state) {
+static void test_alibi_is_the_same_on_both_sides(void **state) {
     check_value(lh_ref_alibi(make_pair(2, 8, 9, 4)), -5.0 / 8);
     check_value(lh_ref_alibi(make_pair(2, 8, 4, 9)), -5.0 / 8);
     check_value(lh_ref_alibi(make_pair(0, 1, 1000, 0)), -1000.0 / 256);
 }
 
-static void test_alibi_slope_powers_of_two_halve_regularly(void **state) {
+static void test_alibi_slopes_of_powers_of_two_halve_regularly(void **state) {
     for (int head = 0; head < 8; head++) check_value(lh_ref_alibi_slope(head, 8), ldexp(1, -(head + 1)));
     for (int head = 0; head < 16; head++) check_value(lh_ref_alibi_slope(head, 16), sqrt(ldexp(1, -(head + 1))));
     check_value(lh_ref_alibi_slope(0, 2), 0.0625);
 }
 
-static void test_alibi_slope_other_heads_take_every_other_of_twice_as_many(void **state) {
+static void test_alibi_slopes_of_other_heads_take_every_other_of_twice_as_many(void **state) {
     for (int head = 0; head < 8; head++) check_value(lh_ref_alibi_slope(head, 12), ldexp(1, -(head + 1)));
     for (int extra = 0; extra < 4; extra++) {
         check_value(lh_ref_alibi_slope(8 + extra, 12), M_SQRT1_2 * ldexp(1, -extra));
@@ -54,7 +54,7 @@ static int find_bucket(int n) {
     return 8 + k;
 }
 
-static void test_t5_bucket_every_integer_edge(void **state) {
+static void test_t5_buckets_have_every_integer_edge(void **state) {
     for (int n = 0; n <= 300; n++) {
         assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 300, 300 - n), 32, 128), find_bucket(n));
         if (n > 0) assert_int_equal(lh_ref_t5_bucket(make_pair(0, 8, 0, n), 32, 128), 16 + find_bucket(n));
@@ -66,7 +66,7 @@ static void test_t5_bucket_every_integer_edge(void **state) {
     }
 }
 
-static void test_kerple_known_values(void **state) {
+static void test_kerple_has_known_values(void **state) {
     check_value(lh_ref_kerple_log(make_pair(0, 8, 7, 0), 0.5, 1), -1.5 * M_LN2);
     check_value(lh_ref_kerple_log(make_pair(0, 8, 0, 7), 0.5, 1), -1.5 * M_LN2);
     check_value(lh_ref_kerple_log(make_pair(0, 8, 5, 5), 2, 3), 0);
@@ -76,10 +76,16 @@ static void test_kerple_known_values(void **state) {
 }
 
 /* c = 1, threshold 3, distances 0, 1, 7: psi(d) = log(d + 1) is a multiple of log 2, and log 2 cancels. */
-static void test_fire_network_by_hand(void **state) {
+static void test_fire_network_is_that_computed_by_hand(void **state) {
     static const double in[] = {1, -1, 2}, in_offset[] = {0, 0.5, -1};
     static const double out[] = {1, 10, 100, 1000, 3, 30}, out_offset[] = {0.25, -0.25};
-    const lh_ref_fire_parameters p = {1, 3, 3, in, in_offset, out, out_offset};
+    const lh_ref_fire_parameters p = {.c = 1,
+                                      .threshold = 3,
+                                      .width = 3,
+                                      .input_weight = in,
+                                      .input_offset = in_offset,
+                                      .output_weight = out,
+                                      .output_offset = out_offset};
     /* distance 1: x = log 2 / log 4 = 1/2; hidden units 1/2, 0, 0 */
     check_value(lh_ref_fire(make_pair(0, 2, 1, 0), &p), 0.5 + 0.25);
     check_value(lh_ref_fire(make_pair(1, 2, 1, 0), &p), 5 - 0.25);
@@ -122,13 +128,13 @@ static void test_sandwich_by_head_falls_from_zero_more_slowly_in_later_heads(voi
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alibi_half_step_four_tokens_published_values),
-        cmocka_unit_test(test_alibi_same_on_both_sides),
-        cmocka_unit_test(test_alibi_slope_powers_of_two_halve_regularly),
-        cmocka_unit_test(test_alibi_slope_other_heads_take_every_other_of_twice_as_many),
-        cmocka_unit_test(test_t5_bucket_every_integer_edge),
-        cmocka_unit_test(test_kerple_known_values),
-        cmocka_unit_test(test_fire_network_by_hand),
+        cmocka_unit_test(test_alibi_half_step_of_four_tokens_has_published_values),
+        cmocka_unit_test(test_alibi_is_the_same_on_both_sides),
+        cmocka_unit_test(test_alibi_slopes_of_powers_of_two_halve_regularly),
+        cmocka_unit_test(test_alibi_slopes_of_other_heads_take_every_other_of_twice_as_many),
+        cmocka_unit_test(test_t5_buckets_have_every_integer_edge),
+        cmocka_unit_test(test_kerple_has_known_values),
+        cmocka_unit_test(test_fire_network_is_that_computed_by_hand),
         cmocka_unit_test(test_sandwich_is_product_of_sinusoids),
         cmocka_unit_test(test_sandwich_by_head_falls_from_zero_more_slowly_in_later_heads),
     };

@@ -35,7 +35,8 @@ static lh_status solve(const int *options, const char *text, solved *out, lh_err
     uint16_t token[64], input[MOST_TOKENS], target[MOST_TOKENS];
     uint8_t mask[MOST_TOKENS];
     for (size_t i = 0; i < strlen(text); i++) token[i] = (uint16_t)(strchr(symbols, text[i]) - symbols);
-    const lh_literal literal = {token, (int)strlen(text), names, options, LH_NO_VALUE};
+    const lh_literal literal = {
+        .token = token, .count = (int)strlen(text), .symbol = names, .options = options, .frame = LH_NO_VALUE};
     lh_example example = {.options = options};
     lh_status status = lh_solve_scratchpad_addition(&literal, &example, error);
     if (status != LH_OK) return status;
@@ -86,7 +87,12 @@ static void check_example(const lh_full_collection *s, const lh_kept_example *k)
     char texts[2][MOST_TOKENS + 1];
     uint64_t sum = 0;
     int max_digits = 0;
-    lh_example example = {k->input_length, k->output_length, input, target, mask, s->c.options};
+    lh_example example = {.input_length = k->input_length,
+                          .output_length = k->output_length,
+                          .input = input,
+                          .target = target,
+                          .mask = mask,
+                          .options = s->c.options};
     s->c.expand(s->c.seed, k->word, &example);
     assert_int_equal(example.output_length, k->output_length);
     write_text(texts[0], input, k->input_length);

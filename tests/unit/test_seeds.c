@@ -13,7 +13,7 @@
 enum { STEPS = 20 };
 
 typedef struct trained_model {
-    lh_state start, close_trained;
+    lh_state start, end;
     lh_step_metrics metrics[STEPS];
 } trained_model;
 
@@ -34,14 +34,14 @@ static trained_model train(uint64_t seed, lh_separate_seeds part_seeds, lh_state
     if (start != NULL) lh_assert_ok(engine->ops->write_state(engine, start, 0, &error), &error);
     t.start = lh_test_copy_state(engine);
     lh_test_step(engine, STEPS, t.metrics);
-    t.close_trained = lh_test_copy_state(engine);
+    t.end = lh_test_copy_state(engine);
     engine->ops->close(engine);
     return t;
 }
 
 static void close_trained(trained_model *t) {
     lh_state_close(&t->start);
-    lh_state_close(&t->close_trained);
+    lh_state_close(&t->end);
 }
 
 static bool is_same_start(const trained_model *a, const trained_model *b) {
@@ -49,7 +49,7 @@ static bool is_same_start(const trained_model *a, const trained_model *b) {
 }
 
 static bool is_same_run(const trained_model *a, const trained_model *b) {
-    return memcmp(a->close_trained.parameters, b->close_trained.parameters, TOY_STORAGE * sizeof(float)) == 0 &&
+    return memcmp(a->end.parameters, b->end.parameters, TOY_STORAGE * sizeof(float)) == 0 &&
            memcmp(a->metrics, b->metrics, sizeof a->metrics) == 0;
 }
 
@@ -59,7 +59,7 @@ static bool has_same_lengths(const trained_model *a, const trained_model *b) {
     return true;
 }
 
-static lh_separate_seeds set_apart(lh_seed_part seed_part, uint64_t seed) {
+static lh_separate_seeds separate_seed(lh_seed_part seed_part, uint64_t seed) {
     lh_separate_seeds part_seeds = {{false}, {0}};
     part_seeds.is_separate[seed_part] = true;
     part_seeds.seed[seed_part] = seed;
@@ -67,8 +67,8 @@ static lh_separate_seeds set_apart(lh_seed_part seed_part, uint64_t seed) {
 }
 
 static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
-    lh_separate_seeds equal_seeds = {{false}, {0}}, part_seeds = {{true, true, true}, {7, 7, 7}};
-    trained_model plain = train(7, equal_seeds, NULL), moved = train(99, part_seeds, NULL);
+    lh_separate_seeds one_seed = {{false}, {0}}, part_seeds = {{true, true, true}, {7, 7, 7}};
+    trained_model plain = train(7, one_seed, NULL), moved = train(99, part_seeds, NULL);
     assert_true(is_same_start(&plain, &moved) && is_same_run(&plain, &moved));
     close_trained(&plain);
     close_trained(&moved);
@@ -76,9 +76,9 @@ static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
 
 /* From the same parameters, runs that differ in LH_SEED_INIT alone have equal batches, positions and dropout. */
 static void test_init_changes_nothing_but_the_start(void **state) {
-    lh_separate_seeds equal_seeds = {{false}, {0}};
-    trained_model plain = train(7, equal_seeds, NULL), changed_init = train(7, set_apart(LH_SEED_INIT, 8), NULL);
-    trained_model moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, equal_seeds, NULL);
+    lh_separate_seeds one_seed = {{false}, {0}};
+    trained_model plain = train(7, one_seed, NULL), changed_init = train(7, separate_seed(LH_SEED_INIT, 8), NULL);
+    trained_model moved = train(7, separate_seed(LH_SEED_INIT, 8), &plain.start), eight = train(8, one_seed, NULL);
     assert_false(is_same_start(&plain, &changed_init));
     assert_true(is_same_start(&eight, &changed_init));
     assert_true(has_same_lengths(&plain, &changed_init));
@@ -91,12 +91,12 @@ static void test_init_changes_nothing_but_the_start(void **state) {
 }
 
 static void test_data_and_draws_change_the_steps_alone(void **state) {
-    lh_separate_seeds equal_seeds = {{false}, {0}}, changed = set_apart(LH_SEED_DATA, 8);
+    lh_separate_seeds one_seed = {{false}, {0}}, changed = separate_seed(LH_SEED_DATA, 8);
     changed.is_separate[LH_SEED_DRAWS] = true;
     changed.seed[LH_SEED_DRAWS] = 8;
-    trained_model plain = train(7, equal_seeds, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
-    trained_model draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), changed_both = train(7, changed, NULL);
-    trained_model eight = train(8, set_apart(LH_SEED_INIT, 7), NULL);
+    trained_model plain = train(7, one_seed, NULL), data = train(7, separate_seed(LH_SEED_DATA, 8), NULL);
+    trained_model draws = train(7, separate_seed(LH_SEED_DRAWS, 8), NULL), changed_both = train(7, changed, NULL);
+    trained_model eight = train(8, separate_seed(LH_SEED_INIT, 7), NULL);
     assert_true(is_same_start(&plain, &data) && is_same_start(&plain, &draws) && is_same_start(&plain, &changed_both));
     assert_false(has_same_lengths(&plain, &data));
     assert_true(has_same_lengths(&plain, &draws));

@@ -8,13 +8,13 @@
 
 /* ---- vector.h ---- */
 
-static void test_sum_lanes_counting_lanes_gives_triangle_number(void **state) {
+static void test_sum_of_counting_lanes_is_a_triangle_number(void **state) {
     vector x;
     for (int i = 0; i < LANES; i++) x[i] = (real)(i + 1);
     assert_true(sum_lanes(x) == LANES * (LANES + 1) / 2);
 }
 
-static void test_maximum_either_order_gives_larger(void **state) {
+static void test_maximum_in_either_order_is_the_larger(void **state) {
     vector a = broadcast(-3), b = broadcast(2);
     assert_true(maximum(a, b)[0] == 2 && maximum(b, a)[LANES - 1] == 2);
 }
@@ -28,7 +28,7 @@ static void test_round_up_gives_next_multiple(void **state) {
 
 /* ---- math.h ---- */
 
-static void test_exp_negative_whole_range_relative_error_small(void **state) {
+static void test_exp_negative_has_small_relative_errors_in_its_whole_range(void **state) {
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, allowed = REAL_BYTES == 8 ? 4e-16 : 2e-7;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
@@ -37,14 +37,14 @@ static void test_exp_negative_whole_range_relative_error_small(void **state) {
     }
 }
 
-static void test_exp_negative_zero_and_far_below(void **state) {
+static void test_exp_negative_of_zero_and_far_below_is_exact(void **state) {
     assert_true(exp_negative(broadcast(0))[0] == 1);
     assert_true(exp_negative(broadcast((real)-INFINITY))[0] == 0);
     assert_true(exp_negative(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
     assert_true(isnan(exp_negative(broadcast((real)NAN))[0]));
 }
 
-static void test_exp_negative_nan_of_any_bits_stays_nan(void **state) {
+static void test_exp_negative_of_a_nan_of_any_bits_is_nan(void **state) {
     for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
         bits payload = (bits)broadcast(-(real)NAN) | (nan_bit - 1) | nan_bit;
         assert_true(isnan(exp_negative((vector)payload)[0]) && isnan(exp_negative((vector)(payload << 1 >> 1))[0]));
@@ -57,7 +57,7 @@ static vector exp_of_weight(vector x) {
     return x;
 }
 
-static void test_exp_for_softmax_whole_range_relative_error_small(void **state) {
+static void test_exp_for_softmax_has_small_relative_errors_in_its_whole_range(void **state) {
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, ulp = REAL_BYTES == 8 ? 0x1p-52 : 0x1p-23;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
@@ -66,7 +66,7 @@ static void test_exp_for_softmax_whole_range_relative_error_small(void **state) 
     }
 }
 
-static void test_exp_for_softmax_zero_far_below_and_nan(void **state) {
+static void test_exp_for_softmax_of_zero_far_below_and_nan_is_exact(void **state) {
     assert_true(exp_of_weight(broadcast(0))[0] == 1);
     assert_true(exp_of_weight(broadcast((real)-INFINITY))[0] == 0);
     assert_true(exp_of_weight(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
@@ -74,7 +74,7 @@ static void test_exp_for_softmax_zero_far_below_and_nan(void **state) {
     assert_true(isnan(exp_of_weight(broadcast((real)INFINITY) - broadcast((real)INFINITY))[0]));
 }
 
-static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
+static void test_exp_weights_of_a_nan_of_any_bits_have_a_sum_of_nan(void **state) {
     for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
         vector nan = (vector)((bits)broadcast((real)NAN) | nan_bit);
         real weights[5 * LANES];
@@ -84,7 +84,7 @@ static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
 }
 
 /* Each exponential has the same bits in a group of SIDE_BY_SIDE and alone. */
-static void test_exp_weights_each_exponential_and_their_sum_in_order(void **state) {
+static void test_exp_weights_are_exponentials_with_their_sum_in_order(void **state) {
     enum { MAX_COUNT = 2 * SIDE_BY_SIDE + 3 };
     for (int count = 0; count <= MAX_COUNT; count++) {
         real weights[(MAX_COUNT + 1) * LANES];
@@ -114,7 +114,7 @@ INLINE void check_exp_heads(const int H) {
     }
 }
 
-static void test_exp_heads_each_by_the_largest_of_its_head(void **state) {
+static void test_exp_heads_subtract_the_largest_logit_of_each_head(void **state) {
     check_exp_heads(1);
     check_exp_heads(2);
     if (LANES >= 4) check_exp_heads(4);
@@ -166,7 +166,7 @@ static void test_class_logits_and_softmax_loss_match_reference(void **state) {
     free_all(x, w, b, x_wide, w_wide, b_wide);
 }
 
-static void test_softmax_loss_large_logits_do_not_overflow(void **state) {
+static void test_softmax_loss_of_large_logits_does_not_overflow(void **state) {
     real logits[CE_COLUMNS] = {0};
     logits[0] = 10000;
     double loss = softmax_loss(CE_CLASSES, CE_COLUMNS, logits, 1), expected = 10000;
@@ -200,19 +200,19 @@ static void test_class_grad_matches_reference(void **state) {
 }
 
 static const struct CMUnitTest TESTS[] = {
-    cmocka_unit_test(test_sum_lanes_counting_lanes_gives_triangle_number),
-    cmocka_unit_test(test_maximum_either_order_gives_larger),
+    cmocka_unit_test(test_sum_of_counting_lanes_is_a_triangle_number),
+    cmocka_unit_test(test_maximum_in_either_order_is_the_larger),
     cmocka_unit_test(test_round_up_gives_next_multiple),
-    cmocka_unit_test(test_exp_negative_whole_range_relative_error_small),
-    cmocka_unit_test(test_exp_negative_zero_and_far_below),
-    cmocka_unit_test(test_exp_negative_nan_of_any_bits_stays_nan),
-    cmocka_unit_test(test_exp_for_softmax_whole_range_relative_error_small),
-    cmocka_unit_test(test_exp_for_softmax_zero_far_below_and_nan),
-    cmocka_unit_test(test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum),
-    cmocka_unit_test(test_exp_weights_each_exponential_and_their_sum_in_order),
-    cmocka_unit_test(test_exp_heads_each_by_the_largest_of_its_head),
+    cmocka_unit_test(test_exp_negative_has_small_relative_errors_in_its_whole_range),
+    cmocka_unit_test(test_exp_negative_of_zero_and_far_below_is_exact),
+    cmocka_unit_test(test_exp_negative_of_a_nan_of_any_bits_is_nan),
+    cmocka_unit_test(test_exp_for_softmax_has_small_relative_errors_in_its_whole_range),
+    cmocka_unit_test(test_exp_for_softmax_of_zero_far_below_and_nan_is_exact),
+    cmocka_unit_test(test_exp_weights_of_a_nan_of_any_bits_have_a_sum_of_nan),
+    cmocka_unit_test(test_exp_weights_are_exponentials_with_their_sum_in_order),
+    cmocka_unit_test(test_exp_heads_subtract_the_largest_logit_of_each_head),
     cmocka_unit_test(test_class_logits_and_softmax_loss_match_reference),
-    cmocka_unit_test(test_softmax_loss_large_logits_do_not_overflow),
+    cmocka_unit_test(test_softmax_loss_of_large_logits_does_not_overflow),
     cmocka_unit_test(test_first_class_wins_a_tie),
     cmocka_unit_test(test_class_grad_matches_reference),
 };

@@ -77,7 +77,7 @@ static int count_whole_lines(void **state, const char *name) {
     return lines;
 }
 
-static void test_train_evaluation_resumes_at_the_condition(void **state) {
+static void test_evaluation_after_training_resumes_at_the_condition(void **state) {
     run_command(state, "train --out whole --threads 2");
     run_until(state, PASSES + 5, LH_STOPPED, "train --out cut --threads 2");
     assert_int_equal(count_whole_lines(state, "cut/" FOLDER "/eval.jsonl"), 1);
@@ -92,7 +92,7 @@ static void test_train_evaluation_resumes_at_the_condition(void **state) {
 static void test_evaluation_during_training_resumes(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
+    toy.eval.during_lengths = (lh_lengths){.first = 5, .last = 6, .step = 1};
     toy.eval.during_examples = EXAMPLES;
     run_command(state, "train --out whole --steps 19 --threads 2 --no-eval");
     while (lh_test_exists(lh_test_path(*state, "cut")) == 0 ||
@@ -155,7 +155,7 @@ static void test_decode_ends_between_tokens(void **state) {
     static const uint16_t input[EXAMPLES * 7];
     uint16_t answers[EXAMPLES * 7];
     const lh_answers to = {.answers = answers};
-    lh_lengths lengths = {NULL, 0, 7, 7, 1}; /* a single length, 7 */
+    lh_lengths lengths = {.first = 7, .last = 7, .step = 1};
     lh_error error;
     toy = lh_toy_make_pair(list);
     for (int by_passes = 0; by_passes < 2; by_passes++) {
@@ -181,7 +181,7 @@ static void test_decode_ends_between_tokens(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_train_evaluation_resumes_at_the_condition),
+        TEST(test_evaluation_after_training_resumes_at_the_condition),
         TEST(test_evaluation_during_training_resumes),
         TEST(test_stopped_overfit_is_no_failure),
         TEST(test_eval_keeps_finished_conditions),

@@ -36,7 +36,7 @@ static double compute_loss(const double *logits, const uint16_t *labels) {
 static void test_predict_with_the_target_is_the_evaluation_of_the_example(void **state) {
     enum { EXAMPLES = 9 };
     lh_spec spec = lh_toy_make_pair(toy_double_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
+    lh_lengths lengths = {.first = N, .last = N, .step = 1};
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, 0);
     lh_sums sums, sequence_sums[EXAMPLES];
     lh_error error;
@@ -70,7 +70,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
+    lh_lengths lengths = {.first = N, .last = N, .step = 1};
     lh_error error;
     lh_step_metrics metrics[8];
     double decoded[N * TOY_CLASSES], at_once[N * TOY_CLASSES], first[N * TOY_CLASSES];
@@ -100,11 +100,11 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
     check_decode(&passes, false);   /* by passes */
 }
 
-static void test_predict_positions_belong_to_their_stream(void **state) {
+static void test_positions_of_a_query_belong_to_their_stream(void **state) {
     static const int32_t indices[] = {0, 1, 2, 3, 4, 5, 6}, reversed[] = {9, 8, 7, 6, 5, 4, 3};
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
+    lh_lengths lengths = {.first = N, .last = N, .step = 1};
     lh_error error;
     double expected[N * TOY_CLASSES], actual[N * TOY_CLASSES];
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
@@ -171,8 +171,8 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
     lh_spec spec = lh_toy_make_pair(NULL);
     lh_input input;
     lh_error error = {""};
-    for (lh_answer_source right = LH_LINE_ONLY; right <= LH_LINE_OR_TASK; right++) {
-        lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, right, &error), &error);
+    for (lh_answer_source source = LH_LINE_ONLY; source <= LH_LINE_OR_TASK; source++) {
+        lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, source, &error), &error);
         assert_int_equal(input.target_length, N);
         assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
         lh_input_free(&input);
@@ -245,8 +245,11 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     lh_batch batch;
     lh_error error;
     lh_engine *engine = open_engine(&spec, &toy_double, 1);
-    lh_trace_request request = {
-        .kinds = {true, true, true, true}, .draws = 1, .seed = 1, .lengths = {NULL, 0, N, N, 1}, .examples = EXAMPLES};
+    lh_trace_request request = {.kinds = {true, true, true, true},
+                                .draws = 1,
+                                .seed = 1,
+                                .lengths = {.first = N, .last = N, .step = 1},
+                                .examples = EXAMPLES};
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
     assert_shape(find_tensor(&traces, "n4.tokens.source"), 2, (int64_t[]){EXAMPLES, N});
@@ -279,7 +282,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
 static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
+    lh_lengths lengths = {.first = N, .last = N, .step = 1};
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_traces traces;
     lh_error error;
@@ -327,7 +330,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predict_with_the_target_is_the_evaluation_of_the_example),
         cmocka_unit_test(test_decode_gives_the_answers_of_one_pass_over_them),
-        cmocka_unit_test(test_predict_positions_belong_to_their_stream),
+        cmocka_unit_test(test_positions_of_a_query_belong_to_their_stream),
         cmocka_unit_test(test_input_lines_name_the_stream_of_a_list),
         cmocka_unit_test(test_input_lines_may_have_the_right_answer),
         cmocka_unit_test(test_literals_are_solved_by_the_task),

@@ -26,7 +26,7 @@ static void test_batch_holds_tokens_of_each_stream_and_places(void **state) {
     lh_spec spec = lh_toy_make_pair(NULL);
     lh_batch batch;
     lh_error error;
-    lh_source source = {lh_key_of_seed(1), 3, LH_DOMAIN_DATA, 0, NULL, NULL};
+    lh_source source = {.key = lh_key_of_seed(1), .step = 3, .domain = LH_DOMAIN_DATA};
     lh_assert_ok(lh_batch_open(&batch, &spec, N, BATCH, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &spec, &source, N, 0, BATCH, &error), &error);
     assert_int_equal(batch.shape.length[0], N);
@@ -92,7 +92,7 @@ static double compute_gradient_by_hand(const lh_spec *spec, int n, double *gradi
     lh_error error;
     lh_sums sums = {0};
     lh_key key = lh_key_of_seed(7);
-    lh_source source = {key, 0, LH_DOMAIN_DATA, 0, NULL, NULL};
+    lh_source source = {.key = key, .domain = LH_DOMAIN_DATA};
     double *parameters = lh_engine_allocate(TOY_STORAGE * sizeof *parameters, "the test", &error),
            workspace[WORKSPACE] = {0};
     double *tables = lh_engine_allocate(toy_double.tables_bytes(shape.length), "the test", &error);
@@ -104,7 +104,7 @@ static double compute_gradient_by_hand(const lh_spec *spec, int n, double *gradi
     lh_cpu_step step = {.mode = LH_MODE_TRAIN,
                         .shape = shape,
                         .key = key,
-                        .draw = {key, 0, LH_SHARED, LH_DOMAIN_POSITIONS},
+                        .draw = {.key = key, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS},
                         .parameters = parameters,
                         .tables = tables,
                         .shared = shared};
@@ -140,7 +140,7 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
     for (int n = 2; n <= 6; n += 4) {
         lh_step_metrics metrics;
         lh_error error;
-        spec.train.lengths = (lh_lengths){NULL, 0, n, n, 1}; /* a single length, n */
+        spec.train.lengths = (lh_lengths){.first = n, .last = n, .step = 1};
         double loss = compute_gradient_by_hand(&spec, n, expected), squares = 0;
         lh_engine *engine = open_engine(&spec, &toy_double, 3);
         lh_test_step(engine, 1, &metrics);
@@ -157,19 +157,19 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
 
 static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
     enum { STEPS = 20 };
-    static lh_step_metrics one_thread[STEPS], three_threads[STEPS];
+    static lh_step_metrics one_thread[STEPS], many_threads[STEPS];
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     spec.train.batch = 13;
     for (int threads = 1; threads <= 4; threads++) {
         lh_engine *engine = open_engine(&spec, &toy_float, threads);
-        lh_test_step(engine, STEPS, threads == 1 ? one_thread : three_threads);
-        if (threads > 1) assert_memory_equal(one_thread, three_threads, sizeof one_thread);
+        lh_test_step(engine, STEPS, threads == 1 ? one_thread : many_threads);
+        if (threads > 1) assert_memory_equal(one_thread, many_threads, sizeof one_thread);
         engine->ops->close(engine);
     }
 }
 
 /* Each example occurs once in an epoch, in two streams with lengths from the shape. */
-static void test_epochs_of_files_in_two_streams(void **state) {
+static void test_epochs_of_files_have_every_example_in_two_streams(void **state) {
     enum { EXAMPLES = 10 };
     char text[EXAMPLES * 64] = "";
     lh_spec spec = lh_toy_make_pair(toy_float_list);
@@ -204,8 +204,8 @@ static void test_epochs_of_files_in_two_streams(void **state) {
 static void test_limit_holds_for_every_stream(void **state) {
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_error error;
-    lh_lengths allowed = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};  /* a single length, TOY_LONGEST - 3 */
-    lh_lengths too_long = {NULL, 0, TOY_LONGEST - 2, TOY_LONGEST - 2, 1}; /* a single length, TOY_LONGEST - 2 */
+    lh_lengths allowed = {.first = TOY_LONGEST - 3, .last = TOY_LONGEST - 3, .step = 1};
+    lh_lengths too_long = {.first = TOY_LONGEST - 2, .last = TOY_LONGEST - 2, .step = 1};
     lh_assert_ok(lh_check_limit(&spec, &allowed, &error), &error);
     lh_assert_error(lh_check_limit(&spec, &too_long, &error), LH_ERR_INPUT, &error, "a sequence has 65 tokens");
 }
@@ -226,29 +226,29 @@ static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
     lh_tensor tensors[TOY_TENSORS];
-    lh_spec spec = lh_toy_make_pair(toy_float_list), short_spec = spec;
-    lh_step_metrics full_metrics[2], short_metrics[2];
+    lh_spec spec = lh_toy_make_pair(toy_float_list), fixed_spec = spec;
+    lh_step_metrics full_metrics[2], fixed_metrics[2];
     memcpy(tensors, spec.tensors, sizeof tensors);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) tensors[fixed[i]].learned = false;
-    short_spec.tensors = tensors;
+    fixed_spec.tensors = tensors;
     lh_initialise(&spec, 7, 4, start);
     lh_state full_state = train_two_steps(&spec, full_metrics),
-             short_state = train_two_steps(&short_spec, short_metrics);
-    assert_true(short_metrics[0].sums.loss == full_metrics[0].sums.loss);
-    assert_true(short_metrics[0].gradient_norm > 0 && short_metrics[0].gradient_norm < full_metrics[0].gradient_norm);
+             fixed_state = train_two_steps(&fixed_spec, fixed_metrics);
+    assert_true(fixed_metrics[0].sums.loss == full_metrics[0].sums.loss);
+    assert_true(fixed_metrics[0].gradient_norm > 0 && fixed_metrics[0].gradient_norm < full_metrics[0].gradient_norm);
     for (int t = 0; t < TOY_TENSORS; t++)
         for (int64_t e = 0; e < (tensors[t].rank == 2 ? tensors[t].shape[0] : 1); e++) {
             size_t first = (size_t)(tensors[t].offset + e * tensors[t].stride);
             size_t bytes = (size_t)tensors[t].shape[tensors[t].rank - 1] * sizeof(float);
-            const float zeros[8] = {0}, *now = (float *)short_state.parameters + first,
-                        *moment = (float *)short_state.optimizer[1] + first;
+            const float zeros[8] = {0}, *now = (float *)fixed_state.parameters + first,
+                        *moment = (float *)fixed_state.optimizer[1] + first;
             if (!tensors[t].learned) assert_memory_equal(now, start + first, bytes);
             if (!tensors[t].learned) assert_memory_equal(moment, zeros, bytes);
             if (t == TOY_SCALE || t == TOY_BIAS) assert_memory_not_equal(now, start + first, bytes);
             if (t == TOY_OUTPUT) assert_memory_not_equal((float *)full_state.parameters + first, start + first, bytes);
         }
     lh_state_close(&full_state);
-    lh_state_close(&short_state);
+    lh_state_close(&fixed_state);
 }
 
 int main(void) {
@@ -258,7 +258,7 @@ int main(void) {
         cmocka_unit_test(test_batch_with_more_labels_than_their_stream_has_tokens_is_refused),
         cmocka_unit_test(test_step_gives_the_gradient_of_both_streams),
         cmocka_unit_test(test_steps_are_the_same_on_any_number_of_threads),
-        lh_test_in_directory(test_epochs_of_files_in_two_streams),
+        lh_test_in_directory(test_epochs_of_files_have_every_example_in_two_streams),
         cmocka_unit_test(test_limit_holds_for_every_stream),
         cmocka_unit_test(test_constant_tensor_keeps_its_values_and_is_in_no_norm),
     };

@@ -55,47 +55,72 @@ static bool is_counted(const lh_drawn_example *d) {
     return d->input[0] == 0 && counts_all_labels(d);
 }
 
-static const lh_task_case bucket_sort = {lh_task_bucket_sort, is_sorted, lh_keep_length, lh_keep_length, 5, 5, NULL};
-static const lh_task_case even_pairs = {lh_task_even_pairs, has_odd_pairs, lh_keep_length, lh_get_one, 2, 2, NULL};
-static const lh_task_case parity_check = {lh_task_parity_check, has_odd_ones, lh_keep_length, lh_get_one, 2, 2, NULL};
-static const lh_task_case cycle = {lh_task_cycle_navigation, is_sum_of_steps, lh_keep_length, lh_get_one, 3, 5, NULL};
-static const lh_task_case counting = {lh_task_counting, is_counted, lh_keep_length, lh_keep_length, 3, 10, NULL};
+static const lh_task_case bucket_sort = {.sample = lh_task_bucket_sort,
+                                         .rule = is_sorted,
+                                         .inputs = lh_keep_length,
+                                         .outputs = lh_keep_length,
+                                         .symbols = 5,
+                                         .classes = 5};
+static const lh_task_case even_pairs = {.sample = lh_task_even_pairs,
+                                        .rule = has_odd_pairs,
+                                        .inputs = lh_keep_length,
+                                        .outputs = lh_get_one,
+                                        .symbols = 2,
+                                        .classes = 2};
+static const lh_task_case parity_check = {.sample = lh_task_parity_check,
+                                          .rule = has_odd_ones,
+                                          .inputs = lh_keep_length,
+                                          .outputs = lh_get_one,
+                                          .symbols = 2,
+                                          .classes = 2};
+static const lh_task_case cycle = {.sample = lh_task_cycle_navigation,
+                                   .rule = is_sum_of_steps,
+                                   .inputs = lh_keep_length,
+                                   .outputs = lh_get_one,
+                                   .symbols = 3,
+                                   .classes = 5};
+static const lh_task_case counting = {.sample = lh_task_counting,
+                                      .rule = is_counted,
+                                      .inputs = lh_keep_length,
+                                      .outputs = lh_keep_length,
+                                      .symbols = 3,
+                                      .classes = 10};
 
 /* ---- tests ---- */
 
-static void test_bucket_sort_every_length_sorted(void **state) {
+static void test_bucket_sort_is_right_at_every_length(void **state) {
     lh_check_worked_example(&bucket_sort, "10204112", "00111224");
     lh_check_worked_example(&bucket_sort, "330", "033");
     lh_check_every_length(&bucket_sort);
 }
 
-static void test_even_pairs_every_length_counted(void **state) {
+static void test_even_pairs_is_right_at_every_length(void **state) {
     lh_check_worked_example(&even_pairs, "01001", "1");
     lh_check_worked_example(&even_pairs, "1101", "0");
     lh_check_worked_example(&even_pairs, "1", "0");
     lh_check_every_length(&even_pairs);
 }
 
-static void test_parity_check_every_length_counted(void **state) {
+static void test_parity_check_is_right_at_every_length(void **state) {
     lh_check_worked_example(&parity_check, "1011", "1");
     lh_check_worked_example(&parity_check, "01100", "0");
     lh_check_every_length(&parity_check);
 }
 
-static void test_cycle_navigation_every_length_added_up(void **state) {
+static void test_cycle_navigation_is_right_at_every_length(void **state) {
     lh_check_worked_example(&cycle, "20100", "3");
     lh_check_worked_example(&cycle, "222022", "4");
     lh_check_every_length(&cycle);
 }
 
-static void test_counting_every_length_counted(void **state) {
+static void test_counting_is_right_at_every_length(void **state) {
     lh_check_worked_example(&counting, "0121102", "0112300");
     lh_check_worked_example(&counting, "00211", "00012");
     lh_check_every_length(&counting);
 }
 
 /* After the single reset of an input, all counts are equally frequent. */
-static void test_counting_totals_uniform(void **state) {
+static void test_totals_of_counting_are_uniform(void **state) {
     static lh_drawn_example example;
     long count[10] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
@@ -105,7 +130,7 @@ static void test_counting_totals_uniform(void **state) {
     lh_check_equal(count, 10);
 }
 
-static void test_tokens_uniform(void **state) {
+static void test_tokens_are_uniform(void **state) {
     lh_check_uniform(&bucket_sort);
     lh_check_uniform(&even_pairs);
     lh_check_uniform(&parity_check);
@@ -113,7 +138,7 @@ static void test_tokens_uniform(void **state) {
 }
 
 /* Single targets are balanced for any length (for even pairs, from n = 2 on). */
-static void test_single_tasks_targets_balanced(void **state) {
+static void test_single_targets_are_balanced(void **state) {
     static lh_drawn_example example;
     const lh_task_case *tasks[] = {&even_pairs, &parity_check};
     for (int t = 0; t < 2; t++) {
@@ -129,33 +154,33 @@ static void test_single_tasks_targets_balanced(void **state) {
 }
 
 /* A simulation gives a score of 23.69 over lengths 41 to 500. */
-static void test_bucket_sort_most_frequent_token_scores_as_derived(void **state) {
+static void test_most_frequent_token_scores_in_bucket_sort_as_derived(void **state) {
     lh_check_score(&bucket_sort, lh_guess_most_frequent, 1, 23.69, 0.02);
 }
 
-static void test_cycle_navigation_constants_score_as_derived(void **state) {
+static void test_constants_score_in_cycle_navigation_as_derived(void **state) {
     lh_check_score(&cycle, lh_guess_0, 1, 20.0, 0.0);
     lh_check_score(&cycle, lh_guess_1, 1, 20.0, 0.0);
 }
 
 /* A simulation gives a score of 29.37 over lengths 41 to 500. */
-static void test_counting_zero_scores_as_simulated(void **state) {
+static void test_zero_scores_in_counting_as_simulated(void **state) {
     lh_check_score(&counting, lh_guess_0, 1, 29.37, 0.06);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bucket_sort_every_length_sorted),
-        cmocka_unit_test(test_even_pairs_every_length_counted),
-        cmocka_unit_test(test_parity_check_every_length_counted),
-        cmocka_unit_test(test_cycle_navigation_every_length_added_up),
-        cmocka_unit_test(test_counting_every_length_counted),
-        cmocka_unit_test(test_counting_totals_uniform),
-        cmocka_unit_test(test_tokens_uniform),
-        cmocka_unit_test(test_single_tasks_targets_balanced),
-        cmocka_unit_test(test_bucket_sort_most_frequent_token_scores_as_derived),
-        cmocka_unit_test(test_cycle_navigation_constants_score_as_derived),
-        cmocka_unit_test(test_counting_zero_scores_as_simulated),
+        cmocka_unit_test(test_bucket_sort_is_right_at_every_length),
+        cmocka_unit_test(test_even_pairs_is_right_at_every_length),
+        cmocka_unit_test(test_parity_check_is_right_at_every_length),
+        cmocka_unit_test(test_cycle_navigation_is_right_at_every_length),
+        cmocka_unit_test(test_counting_is_right_at_every_length),
+        cmocka_unit_test(test_totals_of_counting_are_uniform),
+        cmocka_unit_test(test_tokens_are_uniform),
+        cmocka_unit_test(test_single_targets_are_balanced),
+        cmocka_unit_test(test_most_frequent_token_scores_in_bucket_sort_as_derived),
+        cmocka_unit_test(test_constants_score_in_cycle_navigation_as_derived),
+        cmocka_unit_test(test_zero_scores_in_counting_as_simulated),
     };
     return cmocka_run_group_tests_name("tasks", tests, NULL, NULL);
 }

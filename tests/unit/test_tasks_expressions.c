@@ -65,11 +65,11 @@ static int read_expression(token_text *t) {
     take_token(t);
     int left_value = read_expression(t);
     if (!is_next(t, open + 1)) {
-        int op = take_token(t), right = read_expression(t);
+        int op = take_token(t), right_value = read_expression(t);
         t->is_valid = t->is_valid && op >= PLUS && op < open;
-        left_value = reduce_modulo_5(op == PLUS    ? left_value + right
-                                     : op == MINUS ? left_value - right
-                                                   : left_value * right);
+        left_value = reduce_modulo_5(op == PLUS    ? left_value + right_value
+                                     : op == MINUS ? left_value - right_value
+                                                   : left_value * right_value);
     }
     expect(t, open + 1);
     return left_value;
@@ -105,28 +105,40 @@ static bool equation_is_solved(const lh_drawn_example *d) {
 
 static int get_odd_length(int n) { return n % 2 ? n : n - 1; }
 
-static const lh_task_case simple = {
-    lh_task_modular_arithmetic_simple, sum_has_value, get_odd_length, lh_get_one, 9, 5, NULL};
-static const lh_task_case brackets = {
-    lh_task_modular_arithmetic_brackets, brackets_have_value, lh_keep_length, lh_get_one, 11, 5, NULL};
-static const lh_task_case equation = {
-    lh_task_solve_equation, equation_is_solved, lh_keep_length, lh_get_one, 11, 5, NULL};
+static const lh_task_case simple = {.sample = lh_task_modular_arithmetic_simple,
+                                    .rule = sum_has_value,
+                                    .inputs = get_odd_length,
+                                    .outputs = lh_get_one,
+                                    .symbols = 9,
+                                    .classes = 5};
+static const lh_task_case brackets = {.sample = lh_task_modular_arithmetic_brackets,
+                                      .rule = brackets_have_value,
+                                      .inputs = lh_keep_length,
+                                      .outputs = lh_get_one,
+                                      .symbols = 11,
+                                      .classes = 5};
+static const lh_task_case equation = {.sample = lh_task_solve_equation,
+                                      .rule = equation_is_solved,
+                                      .inputs = lh_keep_length,
+                                      .outputs = lh_get_one,
+                                      .symbols = 11,
+                                      .classes = 5};
 
 /* ---- targets ---- */
 
-static void test_simple_arithmetic_every_length_has_its_value(void **state) {
+static void test_simple_arithmetic_has_its_value_at_every_length(void **state) {
     lh_check_worked_example(&simple, "15273", "2");
     lh_check_worked_example(&simple, "0647362", "1");
     lh_check_every_length(&simple);
 }
 
-static void test_brackets_every_length_have_their_value(void **state) {
+static void test_brackets_have_their_value_at_every_length(void **state) {
     lh_check_worked_example(&brackets, "88639749", "3");
     lh_check_worked_example(&brackets, "8268156499", "0");
     lh_check_every_length(&brackets);
 }
 
-static void test_equations_every_length_are_solved(void **state) {
+static void test_equations_are_solved_at_every_length(void **state) {
     lh_check_worked_example(&equation, "79538a1", "3");
     lh_check_worked_example(&equation, "762698a0", "3");
     lh_check_worked_example(&equation, "0", "0");
@@ -136,7 +148,7 @@ static void test_equations_every_length_are_solved(void **state) {
 
 /* ---- distributions ---- */
 
-static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
+static void test_digits_and_operators_of_simple_arithmetic_are_uniform(void **state) {
     static lh_drawn_example example;
     static long digits[11][5], operators[10][3], pairs[10][15];
     for (uint32_t e = 0; e < 6000; e++) {
@@ -180,7 +192,7 @@ static void check_pairs(const lh_task_case *task, int n, int length, int operato
     lh_check_equal(digits, 5);
 }
 
-static void test_expressions_splits_operators_and_digits_uniform(void **state) {
+static void test_splits_operators_and_digits_of_expressions_are_uniform(void **state) {
     check_pairs(&brackets, 20, 20, 3);
     check_pairs(&equation, 22, 20, 2);
 }
@@ -207,19 +219,19 @@ static void test_short_expressions_have_their_form(void **state) {
 static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
     enum { EXAMPLES = 10000 };
     static lh_drawn_example example;
-    long first = 0, answers[5] = {0};
+    long hidden_first = 0, answers[5] = {0}; /* hidden_first: expressions whose first digit is hidden */
     for (uint32_t e = 0; e < EXAMPLES; e++) {
         lh_draw_example(&equation, 7, 3, e, &example);
-        first += example.input[1] == 9;
+        hidden_first += example.input[1] == UNKNOWN;
         answers[example.target[0]]++;
     }
-    assert_in_range(first, EXAMPLES * 3 / 5 - 210, EXAMPLES * 3 / 5 + 210); /* 4.3 standard deviations */
+    assert_in_range(hidden_first, EXAMPLES * 3 / 5 - 210, EXAMPLES * 3 / 5 + 210); /* 4.3 standard deviations */
     lh_check_equal(answers, 5);
 }
 
 /* Zero is the value of 29.2% of expressions with brackets at n = 41 and of 31.6% at n = 500; the other values are
  * equally frequent. */
-static void test_brackets_classes_have_their_shares(void **state) {
+static void test_classes_of_brackets_have_their_shares(void **state) {
     enum { EXAMPLES = 10000 };
     static lh_drawn_example example;
     for (int i = 0; i < 2; i++) {
@@ -245,14 +257,14 @@ static void test_constants_score_as_derived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simple_arithmetic_every_length_has_its_value),
-        cmocka_unit_test(test_brackets_every_length_have_their_value),
-        cmocka_unit_test(test_equations_every_length_are_solved),
-        cmocka_unit_test(test_simple_arithmetic_digits_and_operators_uniform),
-        cmocka_unit_test(test_expressions_splits_operators_and_digits_uniform),
+        cmocka_unit_test(test_simple_arithmetic_has_its_value_at_every_length),
+        cmocka_unit_test(test_brackets_have_their_value_at_every_length),
+        cmocka_unit_test(test_equations_are_solved_at_every_length),
+        cmocka_unit_test(test_digits_and_operators_of_simple_arithmetic_are_uniform),
+        cmocka_unit_test(test_splits_operators_and_digits_of_expressions_are_uniform),
         cmocka_unit_test(test_short_expressions_have_their_form),
         cmocka_unit_test(test_hidden_digits_are_those_after_a_uniform_place),
-        cmocka_unit_test(test_brackets_classes_have_their_shares),
+        cmocka_unit_test(test_classes_of_brackets_have_their_shares),
         cmocka_unit_test(test_constants_score_as_derived),
     };
     return cmocka_run_group_tests_name("tasks of expressions", tests, NULL, NULL);

@@ -66,10 +66,10 @@ static bool is_less(const number *x, const number *y) {
 
 /* ---- the targets, by definition ---- */
 
-/* Whether the target has the bits of x up to the highest 1, but at least `fewest` bits, then a terminator (the last
+/* Whether the target has the bits of x up to the highest 1, but at least `min_bits` bits, then a terminator (the last
  * counted label), then zeros. */
-static bool is_written(const lh_drawn_example *d, const number *x, int fewest) {
-    int length = count_bits(x) > fewest ? count_bits(x) : fewest;
+static bool is_written(const lh_drawn_example *d, const number *x, int min_bits) {
+    int length = count_bits(x) > min_bits ? count_bits(x) : min_bits;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
     for (int i = 0; i < d->outputs; i++)
         if (i != length && d->target[i] != (i < length ? get_bit(x, i) : 0)) return false;
@@ -122,15 +122,28 @@ static bool is_root_right(const lh_drawn_example *d) {
 
 static int halve_length(int n) { return n - n / 2; }
 
-static const lh_task_case addition = {lh_task_binary_addition, is_sum_right, lh_keep_length, lh_add_one, 3, 3, NULL};
-static const lh_task_case multiplication = {
-    lh_task_binary_multiplication, is_product_right, lh_keep_length, lh_keep_length, 3, 3, NULL};
-static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_keep_length, halve_length, 2, 2, NULL};
+static const lh_task_case addition = {.sample = lh_task_binary_addition,
+                                      .rule = is_sum_right,
+                                      .inputs = lh_keep_length,
+                                      .outputs = lh_add_one,
+                                      .symbols = 3,
+                                      .classes = 3};
+static const lh_task_case multiplication = {.sample = lh_task_binary_multiplication,
+                                            .rule = is_product_right,
+                                            .inputs = lh_keep_length,
+                                            .outputs = lh_keep_length,
+                                            .symbols = 3,
+                                            .classes = 3};
+static const lh_task_case root = {.sample = lh_task_compute_sqrt,
+                                  .rule = is_root_right,
+                                  .inputs = lh_keep_length,
+                                  .outputs = halve_length,
+                                  .symbols = 2,
+                                  .classes = 2};
 
 /* ---- targets ---- */
 
-/* Targets are sums at every length of the input. */
-static void test_addition_every_length_added(void **state) {
+static void test_addition_is_right_at_every_length(void **state) {
     lh_check_worked_example(&addition, "001201101", "010112|0000");
     lh_check_worked_example(&addition, "1121", "0012|0");
     lh_check_worked_example(&addition, "121", "012|0");
@@ -141,7 +154,7 @@ static void test_addition_every_length_added(void **state) {
     lh_check_every_length(&addition);
 }
 
-static void test_multiplication_every_length_multiplied(void **state) {
+static void test_multiplication_is_right_at_every_length(void **state) {
     lh_check_worked_example(&multiplication, "001201101", "00011012|0");
     lh_check_worked_example(&multiplication, "1121", "112|0");
     lh_check_worked_example(&multiplication, "0", "2|");
@@ -151,7 +164,7 @@ static void test_multiplication_every_length_multiplied(void **state) {
     lh_check_every_length(&multiplication);
 }
 
-static void test_square_root_every_length_found(void **state) {
+static void test_square_root_is_right_at_every_length(void **state) {
     lh_check_worked_example(&root, "100101", "110");
     lh_check_worked_example(&root, "00111", "010");
     lh_check_every_length(&root);
@@ -197,12 +210,12 @@ static void check_operands(const lh_task_case *task) {
     lh_check_equal(singles, 3);
 }
 
-static void test_operands_uniform(void **state) {
+static void test_operands_are_uniform(void **state) {
     check_operands(&addition);
     check_operands(&multiplication);
 }
 
-static void test_radicands_uniform(void **state) {
+static void test_radicands_are_uniform(void **state) {
     static lh_drawn_example example;
     long count[15] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
@@ -223,7 +236,7 @@ static void test_constants_score_as_derived(void **state) {
     lh_check_score(&root, lh_guess_0, 10, 49.8, 0.1);
 }
 
-static void test_counted_outputs_per_token_as_derived(void **state) {
+static void test_counted_outputs_per_token_are_as_derived(void **state) {
     double actual[2] = {lh_compute_counted_share(&addition, 6), lh_compute_counted_share(&multiplication, 2)},
            expected[2] = {0.744, 0.987};
     lh_assert_close(actual, expected, 2, 0, 0.008);
@@ -231,14 +244,14 @@ static void test_counted_outputs_per_token_as_derived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addition_every_length_added),
-        cmocka_unit_test(test_multiplication_every_length_multiplied),
-        cmocka_unit_test(test_square_root_every_length_found),
+        cmocka_unit_test(test_addition_is_right_at_every_length),
+        cmocka_unit_test(test_multiplication_is_right_at_every_length),
+        cmocka_unit_test(test_square_root_is_right_at_every_length),
         cmocka_unit_test(test_square_roots_of_all_small_numbers_are_right),
-        cmocka_unit_test(test_operands_uniform),
-        cmocka_unit_test(test_radicands_uniform),
+        cmocka_unit_test(test_operands_are_uniform),
+        cmocka_unit_test(test_radicands_are_uniform),
         cmocka_unit_test(test_constants_score_as_derived),
-        cmocka_unit_test(test_counted_outputs_per_token_as_derived),
+        cmocka_unit_test(test_counted_outputs_per_token_are_as_derived),
     };
     return cmocka_run_group_tests_name("tasks of numbers", tests, NULL, NULL);
 }

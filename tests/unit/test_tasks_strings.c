@@ -73,33 +73,60 @@ static bool is_stack_right(const lh_drawn_example *d) {
 static int double_length(int n) { return 2 * n; }
 
 static const int ODD[] = {0}, EVEN[] = {1};
-static const lh_task_case reverse_string = {
-    lh_task_reverse_string, is_reversed, lh_keep_length, lh_keep_length, 2, 2, NULL};
-static const lh_task_case duplicate_string = {
-    lh_task_duplicate_string, is_doubled, lh_keep_length, double_length, 2, 2, NULL};
-static const lh_task_case odds_first = {
-    lh_task_odds_first, has_odds_then_evens, lh_keep_length, lh_keep_length, 2, 2, ODD};
-static const lh_task_case evens_first = {
-    lh_task_odds_first, has_evens_then_odds, lh_keep_length, lh_keep_length, 2, 2, EVEN};
-static const lh_task_case missing = {
-    lh_task_missing_duplicate_string, is_hole_filled, lh_keep_length, lh_get_one, 4, 2, NULL};
-static const lh_task_case stack = {lh_task_stack_manipulation, is_stack_right, lh_keep_length, lh_add_one, 5, 3, NULL};
+static const lh_task_case reverse_string = {.sample = lh_task_reverse_string,
+                                            .rule = is_reversed,
+                                            .inputs = lh_keep_length,
+                                            .outputs = lh_keep_length,
+                                            .symbols = 2,
+                                            .classes = 2};
+static const lh_task_case duplicate_string = {.sample = lh_task_duplicate_string,
+                                              .rule = is_doubled,
+                                              .inputs = lh_keep_length,
+                                              .outputs = double_length,
+                                              .symbols = 2,
+                                              .classes = 2};
+static const lh_task_case odds_first = {.sample = lh_task_odds_first,
+                                        .rule = has_odds_then_evens,
+                                        .inputs = lh_keep_length,
+                                        .outputs = lh_keep_length,
+                                        .symbols = 2,
+                                        .classes = 2,
+                                        .options = ODD};
+static const lh_task_case evens_first = {.sample = lh_task_odds_first,
+                                         .rule = has_evens_then_odds,
+                                         .inputs = lh_keep_length,
+                                         .outputs = lh_keep_length,
+                                         .symbols = 2,
+                                         .classes = 2,
+                                         .options = EVEN};
+static const lh_task_case missing = {.sample = lh_task_missing_duplicate_string,
+                                     .rule = is_hole_filled,
+                                     .inputs = lh_keep_length,
+                                     .outputs = lh_get_one,
+                                     .symbols = 4,
+                                     .classes = 2};
+static const lh_task_case stack = {.sample = lh_task_stack_manipulation,
+                                   .rule = is_stack_right,
+                                   .inputs = lh_keep_length,
+                                   .outputs = lh_add_one,
+                                   .symbols = 5,
+                                   .classes = 3};
 
 /* ---- targets ---- */
 
-static void test_reverse_string_every_length_reversed(void **state) {
+static void test_reverse_string_is_right_at_every_length(void **state) {
     lh_check_worked_example(&reverse_string, "011", "110");
     lh_check_worked_example(&reverse_string, "10010", "01001");
     lh_check_every_length(&reverse_string);
 }
 
-static void test_duplicate_string_every_length_written_twice(void **state) {
+static void test_duplicate_string_is_right_at_every_length(void **state) {
     lh_check_worked_example(&duplicate_string, "10", "1010");
     lh_check_worked_example(&duplicate_string, "011", "011011");
     lh_check_every_length(&duplicate_string);
 }
 
-static void test_odds_first_every_length_has_odd_positions_first(void **state) {
+static void test_odds_first_is_right_at_every_length(void **state) {
     lh_check_worked_example(&odds_first, "00110101", "01110100");
     lh_check_worked_example(&odds_first, "110", "110");
     lh_check_worked_example(&evens_first, "00110101", "01000111");
@@ -108,14 +135,14 @@ static void test_odds_first_every_length_has_odd_positions_first(void **state) {
     lh_check_every_length(&evens_first);
 }
 
-static void test_missing_duplicate_every_length_has_its_hole_filled(void **state) {
+static void test_missing_duplicate_is_right_at_every_length(void **state) {
     lh_check_worked_example(&missing, "01100210", "1");
     lh_check_worked_example(&missing, "1021003", "0");
     lh_check_worked_example(&missing, "1", "1");
     lh_check_every_length(&missing);
 }
 
-static void test_stack_manipulation_every_length_leaves_the_right_stack(void **state) {
+static void test_stack_manipulation_is_right_at_every_length(void **state) {
     lh_check_worked_example(&stack, "0110422", "1102|0000");
     lh_check_worked_example(&stack, "1223", "02|000");
     lh_check_worked_example(&stack, "12", "2|00");
@@ -125,7 +152,7 @@ static void test_stack_manipulation_every_length_leaves_the_right_stack(void **s
 
 /* ---- distributions ---- */
 
-static void test_bits_uniform(void **state) {
+static void test_bits_are_uniform(void **state) {
     lh_check_uniform(&reverse_string);
     lh_check_uniform(&duplicate_string);
     lh_check_uniform(&odds_first);
@@ -141,7 +168,7 @@ static void test_bits_come_from_words_lowest_first(void **state) {
 }
 
 /* The hole may be anywhere, and the hidden bit has either value. */
-static void test_missing_duplicate_holes_uniform(void **state) {
+static void test_holes_of_missing_duplicate_are_uniform(void **state) {
     static lh_drawn_example example;
     long places[20] = {0}, bits[2] = {0}, answers[2] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
@@ -158,7 +185,7 @@ static void test_missing_duplicate_holes_uniform(void **state) {
 }
 
 /* Before the actions the stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
-static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
+static void test_heights_bits_and_actions_of_stacks_are_uniform(void **state) {
     static lh_drawn_example example;
     long heights[11] = {0}, bits[2] = {0}, actions[3] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
@@ -193,11 +220,11 @@ static void test_majority_bit_scores_as_derived(void **state) {
     lh_assert_close(actual, expected, 2, 0, 0.2);
 }
 
-static void test_missing_duplicate_majority_scores_as_derived(void **state) {
+static void test_majority_scores_in_missing_duplicate_as_derived(void **state) {
     lh_check_score(&missing, lh_guess_most_frequent, 1, 52.0, 0.1);
 }
 
-static void test_stack_manipulation_constants_score_as_derived(void **state) {
+static void test_constants_score_in_stack_manipulation_as_derived(void **state) {
     lh_check_score(&stack, lh_guess_1, 2, 49.6, 0.1);
     lh_check_score(&stack, lh_guess_0, 2, 49.6, 0.1);
     double actual = lh_compute_counted_share(&stack, 10), expected = 0.671;
@@ -206,18 +233,18 @@ static void test_stack_manipulation_constants_score_as_derived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reverse_string_every_length_reversed),
-        cmocka_unit_test(test_duplicate_string_every_length_written_twice),
-        cmocka_unit_test(test_odds_first_every_length_has_odd_positions_first),
-        cmocka_unit_test(test_missing_duplicate_every_length_has_its_hole_filled),
-        cmocka_unit_test(test_stack_manipulation_every_length_leaves_the_right_stack),
-        cmocka_unit_test(test_bits_uniform),
+        cmocka_unit_test(test_reverse_string_is_right_at_every_length),
+        cmocka_unit_test(test_duplicate_string_is_right_at_every_length),
+        cmocka_unit_test(test_odds_first_is_right_at_every_length),
+        cmocka_unit_test(test_missing_duplicate_is_right_at_every_length),
+        cmocka_unit_test(test_stack_manipulation_is_right_at_every_length),
+        cmocka_unit_test(test_bits_are_uniform),
         cmocka_unit_test(test_bits_come_from_words_lowest_first),
-        cmocka_unit_test(test_missing_duplicate_holes_uniform),
-        cmocka_unit_test(test_stack_manipulation_heights_bits_and_actions_uniform),
+        cmocka_unit_test(test_holes_of_missing_duplicate_are_uniform),
+        cmocka_unit_test(test_heights_bits_and_actions_of_stacks_are_uniform),
         cmocka_unit_test(test_majority_bit_scores_as_derived),
-        cmocka_unit_test(test_missing_duplicate_majority_scores_as_derived),
-        cmocka_unit_test(test_stack_manipulation_constants_score_as_derived),
+        cmocka_unit_test(test_majority_scores_in_missing_duplicate_as_derived),
+        cmocka_unit_test(test_constants_score_in_stack_manipulation_as_derived),
     };
     return cmocka_run_group_tests_name("tasks of strings", tests, NULL, NULL);
 }

@@ -13,25 +13,25 @@
 enum { MAX_THREADS = 9, PHASES = 2000 };
 
 typedef struct log {
-    int ran[MAX_THREADS], count[MAX_THREADS];
+    int run_count[MAX_THREADS], count[MAX_THREADS];
     atomic_int total;
 } log;
 
 static void record_index(void *argument, int index, int count) {
     log *l = argument;
-    l->ran[index]++;
+    l->run_count[index]++;
     l->count[index] = count;
     atomic_fetch_add(&l->total, 1);
 }
 
-static void test_run_each_index_once(void **state) {
+static void test_each_index_runs_once(void **state) {
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
         log l = {0};
         lh_team_run(threads, record_index, &l);
         int count = l.count[0];
         assert_in_range(count, 1, threads);
         assert_int_equal(l.total, count);
-        for (int i = 0; i < count; i++) assert_true(l.ran[i] == 1 && l.count[i] == count);
+        for (int i = 0; i < count; i++) assert_true(l.run_count[i] == 1 && l.count[i] == count);
     }
 }
 
@@ -128,8 +128,8 @@ static void test_processors_follow_affinity(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest team[] = {
-        cmocka_unit_test(test_run_each_index_once),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_index_runs_once),
         cmocka_unit_test(test_run_with_zero_threads_uses_one),
         cmocka_unit_test(test_barrier_of_many_phases_lets_no_thread_pass_early),
         cmocka_unit_test(test_barrier_of_more_threads_than_processors_lets_none_pass_early),
@@ -138,5 +138,5 @@ int main(void) {
         cmocka_unit_test(test_barrier_without_team_returns),
         cmocka_unit_test(test_processors_follow_affinity),
     };
-    return cmocka_run_group_tests(team, NULL, NULL);
+    return cmocka_run_group_tests_name("team", tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void test_options_are_parsed(void **state) {
     lh_error error;
     int64_t steps = 1;
     double rate = 1;
-    bool is_on = false, is_given = false, help;
+    bool is_on = false, is_given = false, wants_help;
     const char *text = NULL;
     lh_option_lengths lengths;
     const lh_verb verb = {"verb", "", NULL};
@@ -32,19 +32,19 @@ static void test_options_are_parsed(void **state) {
     };
     char line[] = "--steps 2e6 --rate=3e-4 --on --text a=b --lengths 10:500:20", *words[8], *cursor = line;
     for (int i = 0; i < 8; i++) words[i] = strsep(&cursor, " ");
-    lh_assert_ok(lh_options_parse(&verb, options, 5, 8, words, &help, &error), &error);
-    assert_true(steps == 2000000 && rate == 3e-4 && is_on && is_given && !help);
+    lh_assert_ok(lh_options_parse(&verb, options, 5, 8, words, &wants_help, &error), &error);
+    assert_true(steps == 2000000 && rate == 3e-4 && is_on && is_given && !wants_help);
     assert_string_equal(text, "a=b");
     assert_true(lengths.lengths.first == 10 && lengths.lengths.last == 500 && lengths.lengths.step == 20);
     char list[] = "41,50,60";
     words[0] = words[6];
     words[1] = list;
-    lh_assert_ok(lh_options_parse(&verb, options, 5, 2, words, &help, &error), &error);
+    lh_assert_ok(lh_options_parse(&verb, options, 5, 2, words, &wants_help, &error), &error);
     assert_int_equal(lengths.lengths.count, 3);
     assert_int_equal(lengths.lengths.list[2], 60);
 }
 
-static void test_shortest_number_reads_back(void **state) {
+static void test_shortest_text_of_a_number_is_read_back(void **state) {
     static const double numbers[] = {0.1, 1.0 / 3.0, 3e-4, 1e-5, 2000000, 1e300, 5e-324, 0.1 + 0.2, -7.25, 0};
     static const char *const texts[] = {"0.1",    "0.3333333333333333",  "0.0003", "1e-05", "2e+06", "1e+300",
                                         "5e-324", "0.30000000000000004", "-7.25",  "0"};
@@ -116,18 +116,18 @@ static int show_progress(bool catches) {
 static void check_line_ends(bool catches, int killed_by, const char *expected) {
     char text[256] = "";
     size_t used = 0;
-    bool typed = false;
-    int terminal, has_ended;
+    bool has_typed = false;
+    int terminal, status;
     pid_t child = forkpty(&terminal, NULL, NULL, NULL);
     if (child == 0) _exit(show_progress(catches));
     assert_true(child > 0);
     for (ssize_t actual = 1; actual > 0; used += (size_t)(actual > 0 ? actual : 0)) {
         actual = read(terminal, text + used, sizeof text - 1 - used);
-        if (!typed && strstr(text, "step 2") != NULL) typed = write(terminal, "\003", 1) == 1;
+        if (!has_typed && strstr(text, "step 2") != NULL) has_typed = write(terminal, "\003", 1) == 1;
     }
     close(terminal);
-    assert_int_equal(waitpid(child, &has_ended, 0), child);
-    assert_int_equal(WIFSIGNALED(has_ended) ? WTERMSIG(has_ended) : 0, killed_by);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, killed_by);
     assert_string_equal(text, expected);
 }
 
@@ -139,7 +139,7 @@ static void test_progress_line_is_ended_by_a_signal(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options_are_parsed),
-        cmocka_unit_test(test_shortest_number_reads_back),
+        cmocka_unit_test(test_shortest_text_of_a_number_is_read_back),
         cmocka_unit_test(test_quoted_text_is_json),
         cmocka_unit_test(test_numbers_are_names_of_symbols),
         cmocka_unit_test(test_symbols_are_read_by_the_longest_name),

@@ -57,13 +57,14 @@ static void open_toy(toy *t, const char *input, const lh_token_positions *positi
 }
 
 static void fill(toy *t, uint32_t first, int rows) {
-    const lh_source source = {lh_key_of_seed(3), 5, LH_DOMAIN_DATA, 0, NULL, NULL};
+    const lh_source source = {.key = lh_key_of_seed(3), .step = 5, .domain = LH_DOMAIN_DATA};
     lh_error error;
     lh_assert_ok(lh_batch_fill(&t->batch, &t->spec, &source, (int)strlen(text), first, rows, &error), &error);
 }
 
 static void shift(toy *t, uint64_t seed, uint32_t step) {
-    const lh_draw draw = {lh_key_of_seed(seed), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    const lh_draw draw = {
+        .key = lh_key_of_seed(seed), .step = step, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
     lh_batch_shift_positions(&t->batch, &t->spec, &draw, 50);
 }
 
@@ -246,7 +247,8 @@ static void test_a_step_adds_a_number_to_the_positions_of_each_sequence(void **s
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t first = step % 2 * 100;
         fill(&t, first, ROWS);
-        const lh_draw draw = {lh_key_of_seed(9), step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+        const lh_draw draw = {
+            .key = lh_key_of_seed(9), .step = step, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
         lh_batch_shift_positions(&t.batch, &t.spec, &draw, first);
         for (uint32_t row = 0; row < ROWS; row++) {
             lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, first + row, lh_site(LH_DOMAIN_POSITIONS, 0, 0));
@@ -275,13 +277,13 @@ static void test_positions_out_of_range_are_an_error(void **state) {
     static const char *const messages[] = {NULL,
                                            "position 20\n  expected: 0 to encoding.positions.max_position = 10\n  hint",
                                            "position -1\n  expected: 0 to"};
-    const lh_source source = {lh_key_of_seed(3), 5, LH_DOMAIN_DATA, 0, NULL, NULL};
+    const lh_source source = {.key = lh_key_of_seed(3), .step = 5, .domain = LH_DOMAIN_DATA};
     for (int i = 0; i < 3; i++) {
         lh_error error;
         toy t;
         open_toy(&t, texts[i], &by_task);
         t.task.place = place_far;
-        const lh_lengths lengths = {NULL, 0, (int)strlen(text), (int)strlen(text), 1};
+        const lh_lengths lengths = {.first = (int)strlen(text), .last = (int)strlen(text), .step = 1};
         const lh_status status = lh_batch_fill(&t.batch, &t.spec, &source, (int)strlen(text), 0, 1, &error);
         if (messages[i] == NULL) lh_assert_ok(status, &error);
         else lh_assert_error(status, LH_ERR_INPUT, &error, messages[i]);

@@ -85,7 +85,7 @@ static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *pro
 
 static void reserve_length(lh_engine *engine, int n) {
     lh_error error = {""};
-    lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
+    lh_lengths lengths = {.first = n, .last = n, .step = 1};
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
 }
 
@@ -95,7 +95,7 @@ static void open_buffers(const lh_engine *engine, int T, lh_trace *to) {
     assert_int_equal(engine->spec->site_count, SITES);
     for (int site = 0; site < SITES; site++) {
         const lh_trace_site *s = &engine->spec->sites[site];
-        to[site] = (lh_trace){NULL, NULL, NULL};
+        to[site] = (lh_trace){0};
         assert_int_equal(s->channels, site % 2 == 0 ? WIDTH : 0);
         assert_int_equal(s->heads, site % 2 == 0 ? 0 : HEADS);
         if (s->channels > 0) to[site].activation = lh_parity_reserve(tokens * WIDTH * real);
@@ -148,13 +148,13 @@ static void check_scores(const lh_engine *engine, void *actual, double *expected
 }
 
 /* Checks that every row of attention is the geometric weights that kernels/ref has for its row of scores. */
-static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool normalised) {
+static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool is_normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = to_doubles(engine, to->scores, count), *expected = lh_parity_reserve(count * sizeof *expected);
     for (int row = 0; row < HEADS * T; row++) {
         double *weight = expected + (size_t)row * (size_t)T;
         double total = lh_ref_geometric_row(T, row % T, scores + (size_t)row * (size_t)T, weight);
-        for (int j = 0; j < T && normalised && total > 0; j++) weight[j] /= total;
+        for (int j = 0; j < T && is_normalised && total > 0; j++) weight[j] /= total;
     }
     check_tensor(engine, to->attention, expected, count);
     free(scores);
@@ -183,12 +183,12 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
 
 /* ---- one pass ---- */
 
-/* The trace of one sequence, with which `layers` layers of the reference have been compared. */
+/* The trace of one sequence. layers: layers of the reference that have been compared with it. */
 typedef struct observed_trace {
     const lh_engine *engine;
     const lh_trace *to;
     int tokens, layers;
-    bool geometric, normalised, breaks_stick;
+    bool is_geometric, is_normalised, breaks_stick;
 } observed_trace;
 
 static void check_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
@@ -198,7 +198,7 @@ static void check_layer(void *context, int sequence, int layer, const lh_ref_lay
     assert_int_equal(sequence, 0);
     check_tensor(o->engine, site[0].activation, values->input, activations);
     double *scores = to_doubles(o->engine, site[1].scores, pairs);
-    if (o->geometric) check_geometric(o->engine, o->tokens, &site[1], o->normalised);
+    if (o->is_geometric) check_geometric(o->engine, o->tokens, &site[1], o->is_normalised);
     else if (!o->breaks_stick) check_softmax(o->engine, o->tokens, &site[1]);
     check_tensor(o->engine, site[1].attention, values->attention, pairs);
     memcpy(scores, values->scores, pairs * sizeof *scores);
@@ -229,7 +229,12 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
     free(predicted);
 
     const lh_ref_family *family = model->network->families;
-    observed_trace o = {engine, to, T, 0, family->geometric, family->normalised, family->breaks_stick};
+    observed_trace o = {.engine = engine,
+                        .to = to,
+                        .tokens = T,
+                        .is_geometric = family->geometric,
+                        .is_normalised = family->normalised,
+                        .breaks_stick = family->breaks_stick};
     lh_ref_observer observer = {check_layer, &o};
     lh_ref_batch sequence = *batch;
     sequence.sequences = 1;
@@ -256,7 +261,9 @@ static void check_stored(const lh_parity_case *c, lh_engine *engine) {
     lh_st_free(file);
 }
 
-static void test_trace_stored_batches_match_reference_and_prediction(void **state) { for_each_engine(check_stored); }
+static void test_traces_of_stored_batches_match_reference_and_prediction(void **state) {
+    for_each_engine(check_stored);
+}
 
 /* The arguments that a program's own functions need, without an engine around them. */
 typedef struct bare_program {
@@ -308,7 +315,8 @@ static void check_decoder(lh_engine *engine, const lh_cpu_program *program, lh_r
     lh_parity_case c = lh_parity_make_random_case(engine->spec);
     lh_parity_batch data;
     lh_trace to[SITES];
-    observed_trace o = {engine, to, TOKENS, 0, false, false, model->network->families->breaks_stick};
+    observed_trace o = {
+        .engine = engine, .to = to, .tokens = TOKENS, .breaks_stick = model->network->families->breaks_stick};
     lh_ref_observer observer = {check_layer, &o};
     bare_program b;
     lh_parity_make_batch(&c, (lh_parity_size){TOKENS, 1, 0}, 0, &data);
@@ -384,17 +392,17 @@ static void check_blocks(const lh_parity_case *c, lh_engine *engine) {
         }
 }
 
-static void test_trace_block_of_two_sequences_is_each_alone(void **state) { for_each_engine(check_blocks); }
+static void test_trace_of_two_sequences_is_that_of_each_alone(void **state) { for_each_engine(check_blocks); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
+        cmocka_unit_test(test_traces_of_stored_batches_match_reference_and_prediction),
         cmocka_unit_test(test_trace_of_running_sums_matches_reference),
         cmocka_unit_test(test_trace_of_gates_of_tokens_matches_reference),
         cmocka_unit_test(test_trace_of_counts_matches_reference),
         cmocka_unit_test(test_trace_of_sums_over_keys_matches_reference),
         cmocka_unit_test(test_trace_of_sticks_matches_reference),
-        cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
+        cmocka_unit_test(test_trace_of_two_sequences_is_that_of_each_alone),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

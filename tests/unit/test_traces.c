@@ -24,7 +24,7 @@ static lh_engine *open_engine(const lh_spec *spec, int threads) {
     return lh_test_open_engine((lh_engine_config){.spec = spec, .seed = 3, .threads = threads}, program);
 }
 
-static void test_entropy_known_rows_give_known_numbers(void **state) {
+static void test_entropy_of_known_rows_is_known(void **state) {
     const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
     const float weight = 1;
     double expected = (log(2) + log(4)) / 2, actual = lh_compute_entropy(rows, 8, 2, 4);
@@ -43,7 +43,8 @@ static void test_uniform_entropy_counts_the_keys_that_a_query_sees(void **state)
 }
 
 static lh_trace_request request_all(int first, int last) {
-    lh_trace_request request = {.draws = DRAWS, .seed = 5, .lengths = {NULL, 0, first, last, 1}, .examples = EXAMPLES};
+    lh_trace_request request = {
+        .draws = DRAWS, .seed = 5, .lengths = {.first = first, .last = last, .step = 1}, .examples = EXAMPLES};
     for (int kind = 0; kind < LH_TRACE_TOKENS; kind++) request.kinds[kind] = true;
     return request;
 }
@@ -68,7 +69,7 @@ static void check_shape(const lh_trace_tensor *t, int rank, const int64_t *shape
     for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
 }
 
-static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
+static void test_shapes_of_traces_are_draws_examples_heads_tokens(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_rand_rope, 1);
     lh_trace_request request = request_all(4, 5);
     lh_traces traces = run_traces(engine, &request);
@@ -107,7 +108,7 @@ static void check_means(const lh_engine *engine, const lh_trace_tensor *full, co
     }
 }
 
-static void test_traces_averages_are_means_of_stored_values(void **state) {
+static void test_averaged_traces_are_means_of_stored_values(void **state) {
     const lh_spec *const specs[] = {&longhand_spec_parity_rand_rope, &longhand_spec_parity_float64_rand_learned};
     for (int i = 0; i < 2; i++) { /* a float model and a double one, both with random positions */
         lh_engine *engine = open_engine(specs[i], 1);
@@ -142,7 +143,7 @@ static void test_traces_are_equal_for_any_number_of_threads(void **state) {
 }
 
 /* A user's inputs of different lengths are grouped by length, in their order. */
-static void test_traces_inputs_are_grouped_by_length(void **state) {
+static void test_inputs_of_traces_are_grouped_by_length(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_sincos, 1);
     uint16_t input[3][4] = {{1, 2, 3, 4}, {4, 0}, {0, 1, 1, 0}};
     const lh_query queries[3] = {{.n = 4, .input = input[0]}, {.n = 2, .input = input[1]}, {.n = 4, .input = input[2]}};
@@ -161,15 +162,15 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     engine->ops->close(engine);
 }
 
-/* The entropy of uniform attention over T tokens; causal: query i has i + 1 keys. */
-static double compute_uniform(int T, bool causal) {
+/* The entropy of uniform attention over T tokens; is_causal: query i has i + 1 keys. */
+static double compute_uniform(int T, bool is_causal) {
     double sum = 0;
-    for (int i = 1; i <= T; i++) sum += log(causal ? i : T);
+    for (int i = 1; i <= T; i++) sum += log(is_causal ? i : T);
     return sum / T;
 }
 
 /* With all weights zero, attention is uniform over the keys that a query sees. */
-static void check_uniform_attention(const lh_spec *spec, bool causal) {
+static void check_uniform_attention(const lh_spec *spec, bool is_causal) {
     lh_engine *engine = open_engine(spec, 1);
     lh_error error = {""};
     lh_state zeros;
@@ -180,7 +181,7 @@ static void check_uniform_attention(const lh_spec *spec, bool causal) {
     lh_traces traces = run_traces(engine, &request);
     for (int n = 1; n <= 18; n++) {
         char name[40];
-        double expected = compute_uniform(2 * n, causal);
+        double expected = compute_uniform(2 * n, is_causal);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
         const lh_trace_tensor *entropy = find_tensor(&traces, name);
         for (int h = 0; h < HEADS; h++) {
@@ -193,7 +194,7 @@ static void check_uniform_attention(const lh_spec *spec, bool causal) {
     engine->ops->close(engine);
 }
 
-static void test_traces_uniform_attention_has_entropy_of_log_keys(void **state) {
+static void test_uniform_attention_has_the_entropy_of_log_keys(void **state) {
     check_uniform_attention(&longhand_spec_parity_none, false);
     check_uniform_attention(&longhand_spec_parity_float64_tables, true);
 }
@@ -241,7 +242,7 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_error error = {""};
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "max_position");
     lh_traces_close(&traces);
-    request.lengths = (lh_lengths){twice, 2, 0, 0, 0};
+    request.lengths = (lh_lengths){.list = twice, .count = 2};
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "--lengths: 5 is given");
     lh_traces_close(&traces);
     request = request_all(32, 32);
@@ -261,13 +262,13 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entropy_known_rows_give_known_numbers),
+        cmocka_unit_test(test_entropy_of_known_rows_is_known),
         cmocka_unit_test(test_uniform_entropy_counts_the_keys_that_a_query_sees),
-        cmocka_unit_test(test_traces_shapes_are_draws_examples_heads_tokens),
-        cmocka_unit_test(test_traces_averages_are_means_of_stored_values),
+        cmocka_unit_test(test_shapes_of_traces_are_draws_examples_heads_tokens),
+        cmocka_unit_test(test_averaged_traces_are_means_of_stored_values),
         cmocka_unit_test(test_traces_are_equal_for_any_number_of_threads),
-        cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
-        cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_keys),
+        cmocka_unit_test(test_inputs_of_traces_are_grouped_by_length),
+        cmocka_unit_test(test_uniform_attention_has_the_entropy_of_log_keys),
         cmocka_unit_test(test_traces_have_the_sites_of_all_passes_by_the_length),
         cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),
     };

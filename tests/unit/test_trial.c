@@ -119,12 +119,12 @@ static void make_own_spec(own_task *o, lh_task_sample *sample) {
 }
 
 static lh_status fill(const own_task *o, uint32_t domain, lh_batch *batch, lh_error *error) {
-    lh_source source = {lh_key_of_seed(4), 11, domain, 0, NULL, NULL};
+    lh_source source = {.key = lh_key_of_seed(4), .step = 11, .domain = domain};
     lh_assert_ok(lh_batch_open(batch, &o->spec, N, 8, error), error);
     return lh_batch_fill(batch, &o->spec, &source, N, 0, 8, error);
 }
 
-static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
+static void test_batch_of_a_wrong_sampler_names_defect_and_example(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         own_task o;
         lh_batch batch;
@@ -164,7 +164,7 @@ static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
     lh_batch_close(&batch);
 }
 
-static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
+static void test_batch_of_a_right_sampler_is_that_without_a_trial(void **state) {
     own_task o, without_source;
     lh_batch tried, untried;
     lh_error error;
@@ -250,10 +250,10 @@ static void test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch_of_wrong_sampler_names_defect_and_example),
+        cmocka_unit_test(test_batch_of_a_wrong_sampler_names_defect_and_example),
         cmocka_unit_test(test_batch_of_a_sampler_with_declared_masks_is_accepted),
         cmocka_unit_test(test_batch_of_evaluation_is_named_in_the_message),
-        cmocka_unit_test(test_batch_of_right_sampler_same_as_without_trial),
+        cmocka_unit_test(test_batch_of_a_right_sampler_is_that_without_a_trial),
         cmocka_unit_test(test_trial_of_a_wrong_length_names_it),
         cmocka_unit_test(test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_target),
     };

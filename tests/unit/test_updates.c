@@ -8,7 +8,7 @@
 
 /* ---- gradient.h ---- */
 
-enum { COUNT = 8 * LANES, FIRST = 2 * LANES, SHARD = 4 * LANES };
+enum { COUNT = 8 * LANES, FIRST = 2 * LANES, UPDATED_COUNT = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
     real *total = make_random_reals(1, COUNT, COUNT), *original = make_random_reals(1, COUNT, COUNT);
@@ -32,30 +32,31 @@ static void test_sum_of_squares_matches_plain_sum(void **state) {
 
 /* ---- adam.h ---- */
 
-static void test_adam_update_part_of_vector_matches_reference(void **state) {
-    const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
+static void test_adam_update_of_a_part_matches_reference(void **state) {
+    const lh_ref_adam reference = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
     real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT),
          *old_values = make_random_reals(1, COUNT, COUNT);
     for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
     double *p_expected = to_doubles(p, COUNT), *g_wide = to_doubles(g, COUNT), *m_expected = to_doubles(m, COUNT);
     double *v_expected = to_doubles(v, COUNT), squares[2] = {0, 0};
-    const lh_update u = {p, {m, v}, g, 0, reference.learning_rate, 5};
+    const lh_update u = {
+        .parameters = p, .state = {m, v}, .gradient = g, .learning_rate = reference.learning_rate, .step = 5};
     lh_update_sums sums = {0, 0};
-    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, SHARD, &sums);
+    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, UPDATED_COUNT, &sums);
     for (int i = 0; i < COUNT; i++) g_wide[i] *= 0.5;
-    lh_ref_adam_update(&reference, 5, 0, SHARD, g_wide + FIRST, p_expected + FIRST, m_expected + FIRST,
+    lh_ref_adam_update(&reference, 5, 0, UPDATED_COUNT, g_wide + FIRST, p_expected + FIRST, m_expected + FIRST,
                        v_expected + FIRST);
     check_close(p, p_expected, COUNT, sum_tolerance(0));
     check_close(m, m_expected, COUNT, sum_tolerance(0));
     check_close(v, v_expected, COUNT, sum_tolerance(0));
-    for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + SHARD));
-    for (int i = FIRST; i < FIRST + SHARD; i++) {
+    for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + UPDATED_COUNT));
+    for (int i = FIRST; i < FIRST + UPDATED_COUNT; i++) {
         squares[0] += p_expected[i] * p_expected[i];
         squares[1] += (p_expected[i] - old_values[i]) * (p_expected[i] - old_values[i]);
     }
-    lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(SHARD), 0);
-    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(SHARD) + 1e-12, 0); /* cancellation */
+    lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(UPDATED_COUNT), 0);
+    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(UPDATED_COUNT) + 1e-12, 0); /* cancellation */
     free_all(p, g, m, v, old_values, p_expected, g_wide, m_expected, v_expected);
 }
 
@@ -70,7 +71,8 @@ static void test_adam_first_step_moves_every_element_by_the_rate(void **state) {
         expected[i] = -1e-3 * g[i] / (fabs((double)g[i]) + 1e-8);
     }
     lh_update_sums sums = {0, 0};
-    adam_update(&(lh_update){p, {m, v}, g, 0, 1e-3, 1}, (adam){0.9, 0.999, 1e-8}, 1, 0, COUNT, &sums);
+    const lh_update u = {.parameters = p, .state = {m, v}, .gradient = g, .learning_rate = 1e-3, .step = 1};
+    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 1, 0, COUNT, &sums);
     double *actual = to_doubles(p, COUNT);
     lh_assert_close(actual, expected, COUNT, REAL_BYTES == 8 ? 1e-13 : 5e-7, 0);
     free_all(p, g, m, v, actual);
@@ -108,14 +110,15 @@ static bool is_not_decayed(int e) {
     return e == FIRST + 1 || e == FIRST + LANES - 1 || e == FIRST + LANES || e >= COUNT - 1;
 }
 
-/* Updates elements FIRST .. FIRST + PART - 1 by the kernel, and their copies in double by kernels/ref. */
+/* Updates elements FIRST .. FIRST + UPDATED_COUNT - 1 by the kernel, and their copies in double by kernels/ref. */
 static void update_both(rule update_rule, int step, const updated_vector *u, lh_update_sums *sums) {
     const lh_ref_adam adam_settings = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = 1e-2};
-    const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
+    const lh_update update = {
+        .parameters = u->p, .state = {u->state[0], u->state[1]}, .gradient = u->g, .learning_rate = 1e-2, .step = step};
     double *g = to_doubles(u->g, COUNT);
-    real shares[SHARD];
-    for (int e = FIRST; e < FIRST + SHARD; e++) {
+    real shares[UPDATED_COUNT];
+    for (int e = FIRST; e < FIRST + UPDATED_COUNT; e++) {
         double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
         if (update_rule == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
         else if (update_rule == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
@@ -123,10 +126,10 @@ static void update_both(rule update_rule, int step, const updated_vector *u, lh_
             lh_ref_adamw_update(&adam_settings, is_not_decayed(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first,
                                 u->state_wide[1] + e);
     }
-    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, SHARD, shares);
-    if (update_rule == SGD) sgd_update(&update, 0.5, FIRST, SHARD, sums);
-    else if (update_rule == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, SHARD, sums);
-    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, SHARD, sums);
+    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, UPDATED_COUNT, shares);
+    if (update_rule == SGD) sgd_update(&update, 0.5, FIRST, UPDATED_COUNT, sums);
+    else if (update_rule == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, UPDATED_COUNT, sums);
+    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, UPDATED_COUNT, sums);
     free(g);
 }
 
@@ -139,15 +142,16 @@ static void check_updates(rule update_rule, int states) {
         real *next = make_random_reals(10 + (uint64_t)step, COUNT, COUNT);
         for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
         update_both(update_rule, step, &u, &sums);
-        for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + SHARD));
+        for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + UPDATED_COUNT));
         check_close(u.p, u.p_wide, COUNT, 4 * step * sum_tolerance(0));
         for (int i = 0; i < states; i++) check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));
-        for (int i = FIRST; i < FIRST + SHARD; i++) {
+        for (int i = FIRST; i < FIRST + UPDATED_COUNT; i++) {
             squares[0] += (double)u.p[i] * u.p[i];
             squares[1] += (u.p[i] - old_parameters[i]) * (u.p[i] - old_parameters[i]);
         }
-        lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(SHARD), 0);
-        lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(SHARD), 1e-12); /* the difference cancels */
+        lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(UPDATED_COUNT), 0);
+        lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(UPDATED_COUNT),
+                        1e-12); /* the difference cancels */
         free_all(old_parameters, next);
     }
     free_all(u.p, u.g, u.state[0], u.state[1], u.p_wide, u.state_wide[0], u.state_wide[1]);
@@ -163,7 +167,7 @@ static void test_sgd_updates_match_reference(void **state) {
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_fold_gradient_adds_and_clears),
     cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
-    cmocka_unit_test(test_adam_update_part_of_vector_matches_reference),
+    cmocka_unit_test(test_adam_update_of_a_part_matches_reference),
     cmocka_unit_test(test_adam_first_step_moves_every_element_by_the_rate),
     cmocka_unit_test(test_adamw_updates_match_reference),
     cmocka_unit_test(test_sgd_updates_match_reference),

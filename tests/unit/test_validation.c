@@ -30,15 +30,16 @@ lh_task_sample lh_task_bucket_sort;
 
 static void record_sample(lh_rng *rng, int n, lh_example *example) {
     recorded_call *call = &examples[atomic_fetch_add(&example_count, 1) % MAX_CALLS];
-    *call = (recorded_call){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
+    *call =
+        (recorded_call){.key = rng->key.word[0], .word = {rng->counter[1], rng->counter[2], rng->counter[3]}, .n = n};
     lh_task_bucket_sort(rng, n, example);
     for (int i = 0; i < n; i++) call->input = call->input * 5 + example->input[i];
 }
 
 static void record_pass(const lh_cpu_step *step) {
     recorded_call *call = &passes[atomic_fetch_add(&pass_count, 1) % MAX_CALLS];
-    *call =
-        (recorded_call){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
+    *call = (recorded_call){.key = step->draw.key.word[0],
+                            .word = {step->draw.domain << 24, step->draw.example, step->draw.step}};
 }
 
 static void record_train(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
@@ -65,8 +66,8 @@ static int make_recorded_toy(void **state) {
     program.forward_block = record_forward;
     toy.cpu = programs;
     toy.task = &task;
-    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, MAX_LENGTH, 1}; /* lengths 1 to MAX_LENGTH */
-    toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};                         /* lengths 1 to 6 */
+    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){.first = 1, .last = MAX_LENGTH, .step = 1};
+    toy.eval.validation_lengths = (lh_lengths){.first = 1, .last = 6, .step = 1};
     toy.eval.validation_examples = 4;
     atomic_store(&example_count, 0);
     atomic_store(&pass_count, 0);
@@ -79,23 +80,24 @@ static int count_draws(const recorded_call *calls, int count, uint32_t domain) {
     return found;
 }
 
-static bool is_counter(const recorded_call *a, const recorded_call *b) {
+static bool have_same_counter(const recorded_call *a, const recorded_call *b) {
     return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
 }
 
-/* The number of examples of a domain and of length n (0: of any) whose counter (inputs: whose input) an example of the
- * other domain also has. */
-static int count_shared(uint32_t domain, uint32_t other_domain, int n, bool inputs) {
-    int shared = 0, count = atomic_load(&example_count);
+/* The number of examples of a domain and of length n (0: of any) whose counter (by_input: whose input) an example of
+ * the other domain also has. */
+static int count_shared(uint32_t domain, uint32_t other_domain, int n, bool by_input) {
+    int shared_count = 0, count = atomic_load(&example_count);
     for (int i = 0; i < count; i++) {
         if (examples[i].word[0] >> 24 != domain || (n > 0 && examples[i].n != n)) continue;
-        bool found = false;
-        for (int k = 0; k < count && !found; k++)
-            found = examples[k].word[0] >> 24 == other_domain && examples[k].n == examples[i].n &&
-                    (inputs ? examples[k].input == examples[i].input : is_counter(&examples[k], &examples[i]));
-        shared += found;
+        bool is_shared = false;
+        for (int k = 0; k < count && !is_shared; k++)
+            is_shared =
+                examples[k].word[0] >> 24 == other_domain && examples[k].n == examples[i].n &&
+                (by_input ? examples[k].input == examples[i].input : have_same_counter(&examples[k], &examples[i]));
+        shared_count += is_shared;
     }
-    return shared;
+    return shared_count;
 }
 
 /* The seed equals the seed of the evaluation during training: only the domain distinguishes the streams. */
@@ -193,7 +195,7 @@ static void test_progress_names_the_split(void **state) {
     static const int32_t trained[] = {2, 4, 6};
     toy.train.lengths = (lh_lengths){.list = trained, .count = 3};
     toy.eval.during_every = 20;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, 9, 1}; /* lengths 1 to 9 */
+    toy.eval.during_lengths = (lh_lengths){.first = 1, .last = 9, .step = 1};
     lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --no-eval");
     const char *line = strstr(result.err, "step 20/20");
     assert_non_null(line);
@@ -202,7 +204,7 @@ static void test_progress_names_the_split(void **state) {
     assert_non_null(strstr(validation, " at lengths 2..6  beyond 0."));
     assert_non_null(strstr(between_score, " at lengths 1..5  validation 0."));
     assert_non_null(strstr(line, " at lengths 7..9  0 s left"));
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 9, 9, 1}; /* a single length, 9 */
+    toy.eval.during_lengths = (lh_lengths){.first = 9, .last = 9, .step = 1};
     result = run_toy(state, 0, "train --out . --seed 1 --no-eval --overwrite");
     assert_null(strstr(result.err, "  validation"));
     assert_non_null(strstr(result.err, " at length 9  0 s left"));

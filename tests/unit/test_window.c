@@ -71,23 +71,22 @@ static void test_window_log_without_counted_labels_has_no_loss(void **state) {
     free(text);
 }
 
-static void test_window_save_load_same_sums(void **state) {
+static void test_saved_window_is_loaded_with_the_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
-    lh_window window = {3,
-                        1,
-                        0.1,
-                        1.0 / 3.0,
-                        0,
-                        1e-300,
-                        2,
-                        1e17,
-                        0.1 + 0.2,
-                        7.25,
-                        40,
-                        2,
-                        {5, 2, 2.5, 3, 0.1},
-                        {8, 1.0 / 3.0, 12, 1}},
+    lh_window window = {.steps = 3,
+                        .masked_steps = 1,
+                        .loss = 0.1,
+                        .accuracy = 1.0 / 3.0,
+                        .gradient_norm = 1e-300,
+                        .clipped_steps = 2,
+                        .parameter_norm = 1e17,
+                        .update_norm = 0.1 + 0.2,
+                        .seconds = 7.25,
+                        .metrics_lines = 40,
+                        .eval_lines = 2,
+                        .epoch = {.steps = 5, .masked_steps = 2, .sum = 2.5, .last_epoch = 3, .accuracy = 0.1},
+                        .best = {.step = 8, .score = 1.0 / 3.0, .last_evaluated_step = 12, .waited_evaluations = 1}},
               changed = window, read_back;
     bool found;
     changed.loss = 5;
@@ -112,7 +111,7 @@ int main(void) {
         cmocka_unit_test(test_window_epoch_leaves_out_batches_without_counted_labels),
         cmocka_unit_test(test_window_mean_loss_leaves_out_batches_without_counted_labels),
         lh_test_in_directory(test_window_log_without_counted_labels_has_no_loss),
-        lh_test_in_directory(test_window_save_load_same_sums),
+        lh_test_in_directory(test_saved_window_is_loaded_with_the_same_sums),
     };
     return cmocka_run_group_tests_name("window", tests, NULL, NULL);
 }
