@@ -257,7 +257,7 @@ static void test_every_layer_reads_its_own_draws(void **state) {
     assert_int_equal(m.spec->cuda->draw_count(&shape), LAYERS * TOKENS);
     assert_memory_not_equal(draws, draws + TOKENS, TOKENS * sizeof *draws);
     data.batch.positions = draws;
-    data.batch.draws = LAYERS;
+    data.batch.position_rows = LAYERS;
     data.batch.distances = NULL;
     lh_device_check_batch(&m, &data, (lh_model_cut){2, 2, 0});
     free(draws);
