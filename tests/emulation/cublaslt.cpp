@@ -24,9 +24,9 @@ enum {
     WORKSPACE = 1, /* CUBLASLT_MATMUL_PREF_... */
     ALIGNMENT_A = 5,
     ALIGNMENT_D = 8,
-    COMPUTE_64F = 70,      /* CUBLAS_COMPUTE_64F */
-    ALIGNMENT = 16,        /* bytes; least alignment of matrices according to the runtime */
-    LEAST_WORKSPACE = 1024 /* bytes that the only algorithm requires */
+    COMPUTE_64F = 70,         /* CUBLAS_COMPUTE_64F */
+    ALIGNMENT = 16,           /* bytes; least alignment of matrices according to the runtime */
+    REQUIRED_WORKSPACE = 1024 /* bytes that the only algorithm requires */
 };
 
 struct operation {
@@ -85,9 +85,9 @@ struct matrix {
 
 bool is_supported(const operation *o, const layout *a, const layout *b, const layout *c) {
     matrix first = {NULL, *a, o->is_transposed[0] != 0}, second = {NULL, *b, o->is_transposed[1] != 0};
-    bool types = a->type == o->scale && b->type == o->scale && c->type == o->scale;
-    bool compute = (o->scale == REAL_64F) == (o->compute == COMPUTE_64F);
-    return types && compute && first.rows() == c->rows && second.columns() == c->columns &&
+    bool has_equal_types = a->type == o->scale && b->type == o->scale && c->type == o->scale;
+    bool computes_in_type = (o->scale == REAL_64F) == (o->compute == COMPUTE_64F);
+    return has_equal_types && computes_in_type && first.rows() == c->rows && second.columns() == c->columns &&
            first.columns() == second.rows();
 }
 
@@ -103,7 +103,7 @@ unsigned long long get_bias_alignment(const operation *o) {
     return o->epilogue & BIAS ? address & -address : 0;
 }
 
-/* Whether the epilogue exists. */
+/* Whether this library has such an epilogue. */
 bool has_epilogue(unsigned epilogue) {
     return epilogue == NO_EPILOGUE || (!lh_emulated.plain_products && (epilogue == BIAS || epilogue == (RELU | BIAS)));
 }
@@ -214,12 +214,12 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
     *count = 0;
     if (call.failure) return NOT_READY;
     if (requested < 1 || !is_supported(o, a, b, c) || !is_supported(o, a, b, d)) return INVALID;
-    if (!has_epilogue(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
+    if (!has_epilogue(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_EPILOGUES_FAIL ? UNSUPPORTED : 0;
     for (unsigned alignment : p->alignment)
-        if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT)
+        if (p->workspace < REQUIRED_WORKSPACE || alignment > ALIGNMENT)
             return 0; /* count 0: no algorithm works for certain */
     *count = 1;
-    results[0] = {choose_algorithm(a, b, c, get_bias_alignment(o)), LEAST_WORKSPACE, 0, 1, {0}};
+    results[0] = {choose_algorithm(a, b, c, get_bias_alignment(o)), REQUIRED_WORKSPACE, 0, 1, {0}};
     return 0;
 }
 
@@ -238,7 +238,7 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     matrix first = {static_cast<const char *>(a), *a_layout, o->is_transposed[0] != 0};
     matrix second = {static_cast<const char *>(b), *b_layout, o->is_transposed[1] != 0};
     matrix out = {static_cast<const char *>(d), *d_layout, false};
-    bool has_workspace = workspace_bytes >= LEAST_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
+    bool has_workspace = workspace_bytes >= REQUIRED_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
     if (!has_workspace || !first.is_on_device() || !second.is_on_device() || !out.is_on_device()) return INVALID;
     if (!lh_device.streams.count(stream)) return INVALID;
     bool is_double = o->scale == REAL_64F;

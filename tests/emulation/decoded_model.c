@@ -19,7 +19,7 @@ typedef struct decoded {
     unsigned char *logits;            /* [all_labels][classes] */
 } decoded;
 
-/* Returns the token of a label's answer, which is in the sequence unless it is the last answer; NULL: it is not. */
+/* Returns the token of a label's answer in its sequence, or NULL for the last answer, which is not in the sequence. */
 static uint16_t *find_token(const decoded *d, size_t label) {
     int stream = SPEC->format->label_stream, length = d->p.shape.length[stream];
     size_t n = label % d->labels, sequence = label / d->labels;
@@ -27,15 +27,15 @@ static uint16_t *find_token(const decoded *d, size_t label) {
     return d->p.batch.tokens[stream] + (sequence + 1) * (size_t)length - d->labels + n + 1;
 }
 
-/* Finds the positions of digits after the sequences have got other tokens. */
-static void place_digits(decoded *d) {
+/* Computes the positions of digits again after tokens of the sequences have changed. */
+static void update_digit_positions(decoded *d) {
     const lh_token_positions *positions = SPEC->format->positions;
     const int stream = SPEC->format->label_stream, length = d->p.shape.length[stream];
     if (positions == NULL || positions->digit == NULL) return;
     int32_t *position = d->p.batch.positions[stream];
     for (int i = 0; i < SEQUENCES * length; i++) {
-        const int before = i % length > 0 ? position[i - 1] : 0;
-        position[i] = positions->digit[d->p.batch.tokens[stream][i]] ? before + 1 : 0;
+        const int previous_position = i % length > 0 ? position[i - 1] : 0;
+        position[i] = positions->digit[d->p.batch.tokens[stream][i]] ? previous_position + 1 : 0;
     }
     free(d->p.draws);
     d->step.draws = d->p.draws =
@@ -62,7 +62,7 @@ static decoded open_decoded(int n) {
         if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)d.first_output;
     }
     d.step.mask = d.mask;
-    place_digits(&d);
+    update_digit_positions(&d);
     return d;
 }
 
@@ -106,20 +106,20 @@ void test_decoded_logits_are_those_of_whole_passes(void **state) {
     for (size_t n = 0; has_decoding() && n < sizeof lengths / sizeof *lengths; n++) {
         decoded d = open_decoded(lengths[n]);
         lh_cuda_loop_answer answers[SEQUENCES];
-        unsigned char *expected_logits = lh_model_reserve(d.bytes), *of_cpu = lh_model_reserve(d.bytes);
+        unsigned char *expected_logits = lh_model_reserve(d.bytes), *cpu_logits = lh_model_reserve(d.bytes);
         lh_sums sums = {0};
         decode(&d, (lh_model_cut){2, 2, (unsigned)n % 4}, -1);
         for (size_t i = 0; i < d.all_labels; i++)
             if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)(d.first_output + d.classes[i]);
-        place_digits(&d);
+        update_digit_positions(&d);
         lh_model_evaluate(SPEC, d.p.parameters, d.p.tables, &d.step, 2, 2, 0, answers, expected_logits);
         compare_logits(&d, expected_logits, !has_fragments);
         cpu_side c = open_cpu_side(&d.p, LH_MODE_EVALUATE);
-        run_each_block(&d.p, &c, NULL, of_cpu, &sums);
-        compare_logits(&d, of_cpu, false);
+        run_each_block(&d.p, &c, NULL, cpu_logits, &sums);
+        compare_logits(&d, cpu_logits, false);
         close_cpu_side(&c);
         free(expected_logits);
-        free(of_cpu);
+        free(cpu_logits);
         close_decoded(&d);
     }
 }

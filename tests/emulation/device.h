@@ -48,7 +48,7 @@ struct CUstream_st {
 };
 
 struct lh_device_state {
-    bool initialised;
+    bool is_initialised;
     CUctx_st context;
     std::map<unsigned char *, size_t> device_memory, host_memory; /* allocations and their bytes; host: pinned */
     std::set<CUstream> streams;
@@ -59,14 +59,15 @@ struct lh_device_state {
     CUresult sticky_error;    /* status of all calls after a failed kernel */
     CUresult explained_error; /* the error that `reason` explains */
     lh_error reason;          /* text of cuGetErrorString for that error */
-    int calls_before_failure; /* number of successful calls of lh_emulation.failing_call that are left */
+    int calls_before_failure; /* number of calls of lh_emulation.failing_call that still succeed */
 };
 
 extern lh_device_state lh_device;
 extern std::recursive_mutex lh_device_mutex;
 extern thread_local CUcontext lh_device_context; /* context of the calling thread */
 
-/* A call of the driver: its lock, and the result of the checks at its beginning. need: what must exist before. */
+/* A call of the driver: its lock, and the result of the checks at its beginning. need: what must exist before the
+ * call. */
 enum lh_need { NO_NEED, INITIALISED, CONTEXT };
 struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
@@ -74,7 +75,7 @@ struct lh_device_call {
 
     lh_device_call(const char *name, lh_need need) : hold(lh_device_mutex), failure(lh_device.sticky_error) {
         if (need >= CONTEXT && (lh_device_context == NULL || !lh_device.context.holders)) failure = INVALID_CONTEXT;
-        if (need >= INITIALISED && !lh_device.initialised) failure = NOT_INITIALIZED;
+        if (need >= INITIALISED && !lh_device.is_initialised) failure = NOT_INITIALIZED;
         if (!lh_emulated.failing_call || strcmp(name, lh_emulated.failing_call) != 0) return;
         if (lh_device.calls_before_failure-- <= 0) failure = lh_emulated.failing_result;
     }

@@ -1,3 +1,4 @@
+/* See device_parity.h. */
 #include "device_parity.h"
 
 #include <stdlib.h>
@@ -13,19 +14,19 @@ typedef struct inputs {
 } inputs;
 
 /* rate: the learning rate of a step, or the deviation of an evaluation's noise. */
-static inputs open_inputs(const lh_device_model *m, const lh_device_question *q, double rate) {
-    const lh_ref_batch *batch = &q->batch;
+static inputs open_inputs(const lh_device_model *m, const lh_device_batch *d, double rate) {
+    const lh_ref_batch *batch = &d->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
-    int32_t *const token_positions[LH_MAX_STREAMS] = {q->token_positions};
+    int32_t *const token_positions[LH_MAX_STREAMS] = {d->token_positions};
     inputs in = {.tables = lh_model_make_tables(m->spec, &shape),
                  .draws =
                      lh_model_make_draws(m->spec, (lh_cuda_passes){batch->passes, batch->free_passes}, NULL, &shape,
-                                         batch->positions, q->distances, q->token_positions ? token_positions : NULL)};
+                                         batch->positions, d->distances, d->token_positions ? token_positions : NULL)};
     if (batch->position_rows > 1)
         memcpy(in.draws, batch->positions, (size_t)(batch->position_rows * batch->tokens) * sizeof *in.draws);
     in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
-                             .mask = q->mask,
+                             .mask = d->mask,
                              .place = batch->place,
                              .draws = in.draws,
                              .sequences = batch->sequences,
@@ -49,21 +50,21 @@ static void check_loss(const lh_device_model *m, double loss, double expected) {
     lh_assert_close(&loss, &expected, 1, m->tolerance->loss, 0);
 }
 
-static lh_parity_counts count_parity(const lh_device_model *m, const lh_device_question *q) {
-    return lh_parity_count(&q->batch, m->spec, q->logits, q->mask);
+static lh_parity_counts count_parity(const lh_device_model *m, const lh_device_batch *d) {
+    return lh_parity_count(&d->batch, m->spec, d->logits, d->mask);
 }
 
-void lh_device_check_evaluation(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut) {
-    size_t count = (size_t)(q->batch.sequences * q->batch.labels * m->spec->classes);
+void lh_device_check_evaluation(const lh_device_model *m, const lh_device_batch *d, lh_model_cut cut) {
+    size_t count = (size_t)(d->batch.sequences * d->batch.labels * m->spec->classes);
     void *logits = lh_model_reserve(count * (size_t)m->real_bytes);
     lh_cuda_loop_answer answers[LH_PARITY_SEQUENCES];
-    inputs in = open_inputs(m, q, q->batch.noise);
+    inputs in = open_inputs(m, d, d->batch.noise);
     lh_model_evaluate(m->spec, m->parameters, in.tables, &in.step, cut.team, cut.shards, cut.order, answers, logits);
-    lh_parity_check_values(m->real_bytes, logits, q->logits, count, m->tolerance->logits);
-    lh_parity_counts expected = count_parity(m, q), actual = {0, 0, 0, 0, 0};
+    lh_parity_check_values(m->real_bytes, logits, d->logits, count, m->tolerance->logits);
+    lh_parity_counts expected = count_parity(m, d), actual = {0, 0, 0, 0, 0};
     double loss = 0, uncertainty = 0;
     actual.positions = expected.positions;
-    for (int b = 0; b < q->batch.sequences; b++) {
+    for (int b = 0; b < d->batch.sequences; b++) {
         loss += answers[b].loss;
         uncertainty += answers[b].uncertainty;
         actual.counted += answers[b].counted;
@@ -72,21 +73,20 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
         actual.sequences += has_answer;
         actual.exact += has_answer && answers[b].correct == answers[b].counted;
     }
-    check_loss(m, loss, q->loss);
+    check_loss(m, loss, d->loss);
     if (m->spec->passes > 0)
-        check_loss(m, uncertainty, lh_parity_sum_uncertainty(&q->batch, m->spec, q->logits, q->mask));
+        check_loss(m, uncertainty, lh_parity_sum_uncertainty(&d->batch, m->spec, d->logits, d->mask));
     assert_memory_equal(&actual, &expected, sizeof actual);
     close_inputs(&in);
     free(logits);
 }
 
-void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
-                              double tolerance) {
-    inputs in = open_inputs(m, q, 1e-3);
+void lh_device_check_training(const lh_device_model *m, const lh_device_batch *d, lh_model_cut cut, double tolerance) {
+    inputs in = open_inputs(m, d, 1e-3);
     lh_model_step actual = lh_model_train(m->spec, m->parameters, in.tables, &in.step, cut, 1, NULL);
-    lh_parity_counts expected = count_parity(m, q);
+    lh_parity_counts expected = count_parity(m, d);
     assert_int_equal(actual.result.state, LH_CUDA_DONE);
-    check_loss(m, actual.result.sums.loss, q->loss);
+    check_loss(m, actual.result.sums.loss, d->loss);
     assert_int_equal(actual.result.sums.counted, expected.counted);
     assert_int_equal(actual.result.sums.correct, expected.correct);
     assert_int_equal(actual.result.sums.exact_ones, expected.exact);
@@ -110,12 +110,12 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
     if (data->batch.mask) data->batch.loss_scale = 1.0 / (double)count_labels(data);
     double loss = lh_parity_run(m->reference, data, logits);
     data->batch.loss_scale = shard_scale;
-    lh_device_question q = {data->batch, data->sampled_distances, NULL, data->mask, logits, loss};
+    lh_device_batch d = {data->batch, data->sampled_distances, NULL, data->mask, logits, loss};
     bool has_memory = data->batch.passes <= m->spec->passes; /* training has no memory for more passes */
-    if (has_memory) lh_device_check_training(m, &q, cut, m->tolerance->gradient);
-    lh_parity_make_evaluation(m->spec, &q.batch);
-    q.loss = lh_ref_run(m->reference, &q.batch, logits);
-    lh_device_check_evaluation(m, &q, cut);
+    if (has_memory) lh_device_check_training(m, &d, cut, m->tolerance->gradient);
+    lh_parity_make_evaluation(m->spec, &d.batch);
+    d.loss = lh_ref_run(m->reference, &d.batch, logits);
+    lh_device_check_evaluation(m, &d, cut);
     free(logits);
 }
 

@@ -18,26 +18,29 @@ typedef struct lh_device_model {
 } lh_device_model;
 
 /* A batch with its expected results. */
-typedef struct lh_device_question {
+typedef struct lh_device_batch {
     lh_ref_batch batch;
     const int32_t *distances; /* [tokens] distances, if the encoding samples them */
-    int32_t *token_positions; /* [sequences][tokens] positions that depend on tokens; NULL: there are none */
+    int32_t *token_positions; /* [sequences][tokens] positions that depend on tokens; NULL if they do not */
     const uint8_t *mask;
     const double *logits;
     double loss; /* summed over labels */
-} lh_device_question;
+} lh_device_batch;
 
 /* Checks logits and sums of an evaluation. */
-void lh_device_check_evaluation(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut);
+void lh_device_check_evaluation(const lh_device_model *m, const lh_device_batch *d, lh_model_cut cut);
 
 /* Checks a step's sums and gradients. */
-void lh_device_check_training(const lh_device_model *m, const lh_device_question *q, lh_model_cut cut,
-                              double tolerance);
+void lh_device_check_training(const lh_device_model *m, const lh_device_batch *d, lh_model_cut cut, double tolerance);
 
-/* Check a step with dropout and an evaluation against kernels/ref, for a given batch or for a random one, which a model
- * with loops runs through a number of passes; a step only if training has so many. */
+/* Checks a step with dropout, and an evaluation, against kernels/ref. */
 void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_cut cut);
+
+/* Does the same for a random batch of this size. */
 void lh_device_check_size(lh_device_model *m, lh_parity_size size, lh_model_cut cut);
+
+/* Does the same with this number of passes through the loops of the model. If training never has so many passes, only
+ * checks the evaluation. */
 void lh_device_check_passes(lh_device_model *m, lh_parity_size size, int passes, lh_model_cut cut);
 
 #endif

@@ -75,7 +75,7 @@ CUresult cuInit(unsigned) {
         return INVALID_VALUE;
     }
     if (lh_emulated.devices < 1) return NO_DEVICE;
-    lh_device.initialised = true;
+    lh_device.is_initialised = true;
     return SUCCESS;
 }
 

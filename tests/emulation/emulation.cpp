@@ -19,17 +19,17 @@ static lh_emulation fill_defaults(lh_emulation e) {
     if (!e.blocks_per_multiprocessor) e.blocks_per_multiprocessor = 1;
     if (!e.block_memory) e.block_memory = (size_t)(e.architecture < 80 ? 64 : 99) << 10;
     if (!e.memory) e.memory = (size_t)1 << 30;
-    if (!e.patience) e.patience = 10000;
+    if (!e.max_idle_rounds) e.max_idle_rounds = 10000;
     return e;
 }
 
 lh_emulation lh_emulated = fill_defaults(lh_emulation());
 
-static bool configured; /* set by lh_emulation_set */
+static bool is_configured; /* set by lh_emulation_set */
 
 bool lh_emulation_read(std::string *problem) {
     const char *text = getenv("LONGHAND_EMULATION");
-    if (configured || !text) return true;
+    if (is_configured || !text) return true;
     lh_emulation e = {};
     int order = 0;
     const std::map<std::string, int *> fields = {
@@ -69,7 +69,7 @@ static void free_everything(void) {
 void lh_emulation_set(const lh_emulation *emulation) {
     std::lock_guard<std::recursive_mutex> hold(lh_device_mutex);
     free_everything();
-    configured = true;
+    is_configured = true;
     lh_emulated = fill_defaults(emulation ? *emulation : lh_emulation());
     lh_device.calls_before_failure = lh_emulated.failing_after;
 }

@@ -17,7 +17,7 @@ extern "C" {
 
 enum { LH_EMULATION_ASCENDING = 0, LH_EMULATION_DESCENDING = 1 }; /* any other order: the seed of a permutation */
 
-enum { LH_EMULATION_SAYS_SO = 2 };
+enum { LH_EMULATION_EPILOGUES_FAIL = 2 }; /* a value of lh_emulation.plain_products */
 
 typedef struct lh_emulation {
     int devices;
@@ -25,20 +25,20 @@ typedef struct lh_emulation {
     int architecture;   /* 75: sm_75 */
     int multiprocessors, blocks_per_multiprocessor;
     int watchdog;        /* whether the device reports a watchdog */
-    int plain_products;  /* 1: the library has no epilogues; LH_EMULATION_SAYS_SO: it also returns an error for them */
+    int plain_products;  /* 1: the library has no epilogues; LH_EMULATION_EPILOGUES_FAIL: it also reports an error */
     size_t block_memory; /* largest shared memory of a block, bytes */
     size_t memory;       /* memory of the device, bytes */
     unsigned order;      /* order of blocks, of warps in a block, of threads in a warp; of streams */
-    int patience;        /* most rounds (grid.cpp) without progress; then a launch counts as deadlocked */
+    int max_idle_rounds; /* most rounds (grid.cpp) without progress; then a launch counts as deadlocked */
 
     const char *failing_call; /* name of a failing call of the driver's API; NULL: none */
     int failing_after;        /* number of successful calls of that name before */
     CUresult failing_result;
 } lh_emulation;
 
-/* Resets the emulated device, including its memory, to this configuration. Defaults of NULL, and of fields that are 0:
- * one device, CUDA 13.0, sm_90, 4 multiprocessors with one block each, 1 GiB, 99 KiB of shared memory per block (before
- * sm_80: 64), ascending order, 10000 rounds. devices < 0: no device.
+/* Resets the emulated device, including its memory, to this configuration. A field that is 0 has its default, and NULL
+ * stands for all defaults: one device, CUDA 13.0, sm_90, 4 multiprocessors with one block each, 1 GiB, 99 KiB of shared
+ * memory per block (before sm_80: 64), ascending order, 10000 rounds. devices < 0: no device.
  *
  * As a shared library, these files are a driver for any program, which finds it by LONGHAND_CUDA_DRIVER. There,
  * LONGHAND_EMULATION="order=3,multiprocessors=2" does what this function does, unless it is called; further names:

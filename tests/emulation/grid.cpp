@@ -50,14 +50,14 @@ static struct {
     bool has_progress; /* a block passed a barrier in this round */
     long ended_threads;
     lh_error *error;
-    bool failed;
+    bool has_failed;
 } grid;
 
 lh_index threadIdx, blockIdx, blockDim, gridDim;
 
 static void fail(const std::string &text) {
-    if (!grid.failed) lh_fail(grid.error, LH_ERR_INPUT, "%s: %s", grid.name, text.c_str());
-    grid.failed = true;
+    if (!grid.has_failed) lh_fail(grid.error, LH_ERR_INPUT, "%s: %s", grid.name, text.c_str());
+    grid.has_failed = true;
 }
 
 static std::string describe_place(const lh_note &note) {
@@ -75,11 +75,11 @@ static std::string describe(const block &b) {
             if (w.live >> i & 1) counts[describe_place(*w.threads[i].note)]++;
     }
     std::string text;
-    for (const auto &[where, count] : counts) {
+    for (const auto &[place, count] : counts) {
         if (text.empty())
-            text = where + " reached by " + std::to_string(count) + " of " + std::to_string(live) +
+            text = place + " reached by " + std::to_string(count) + " of " + std::to_string(live) +
                    " threads of block " + std::to_string(b.index);
-        else text += ", " + where + " by " + std::to_string(count);
+        else text += ", " + place + " by " + std::to_string(count);
     }
     return text;
 }
@@ -202,15 +202,15 @@ static void run_block(block *b) {
     do {
         for (int index : grid.warp_order) {
             run_warp(*b, index);
-            if (grid.failed) return;
+            if (grid.has_failed) return;
         }
         check_shared(*b);
-    } while (!grid.failed && pass_barrier(b));
+    } while (!grid.has_failed && pass_barrier(b));
     for (const warp &w : b->warps) {
         live |= w.live;
         asleep |= w.asleep;
     }
-    if (!grid.failed && live && !asleep) fail(describe(*b));
+    if (!grid.has_failed && live && !asleep) fail(describe(*b));
 }
 
 /* Runs all blocks in rounds until their threads have ended. A spinning thread waits for threads of other blocks, so
@@ -219,16 +219,16 @@ static void run_block(block *b) {
 static void run_rounds(std::vector<block> &blocks, long threads) {
     long idle_rounds = 0, endless_rounds = 0;
     std::minstd_rand random(lh_emulated.order);
-    while (grid.ended_threads < threads && !grid.failed) {
+    while (grid.ended_threads < threads && !grid.has_failed) {
         long old_ended = grid.ended_threads;
         grid.has_progress = false;
         for (int index : grid.block_order) {
             run_block(&blocks[(size_t)index]);
-            if (grid.failed) return;
+            if (grid.has_failed) return;
         }
         endless_rounds = grid.ended_threads > old_ended ? 0 : endless_rounds + 1;
         idle_rounds = grid.ended_threads > old_ended || grid.has_progress ? 0 : idle_rounds + 1;
-        if (idle_rounds > lh_emulated.patience || endless_rounds > 100L * lh_emulated.patience) {
+        if (idle_rounds > lh_emulated.max_idle_rounds || endless_rounds > 100L * lh_emulated.max_idle_rounds) {
             std::string text = "deadlock after " + std::to_string(endless_rounds) + " rounds";
             for (int i = 0; i < grid.blocks && text.size() < 1000; i++) {
                 std::string block_text = describe(blocks[(size_t)i]);
@@ -289,7 +289,7 @@ static lh_status run_grid(const char *name, const std::function<void()> &thread,
     std::vector<block> running_blocks;
     for (int i = 0; i < blocks; i++) running_blocks.push_back(make_block(i));
     run_rounds(running_blocks, (long)blocks * threads);
-    return grid.failed ? LH_ERR_INPUT : LH_OK;
+    return grid.has_failed ? LH_ERR_INPUT : LH_OK;
 }
 
 lh_emulated_kernel::grid lh_fibre_grid(const char *name, std::function<void()> thread) {

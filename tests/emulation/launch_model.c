@@ -97,7 +97,7 @@ static void multiply(const lh_cuda_product *p, int real_bytes, bool without_epil
     free(sums);
 }
 
-/* A step of a wide model, or its evaluation of the sequences of `shape`, the first of which is number `first`. */
+/* A step of a wide model, or its evaluation of the sequences of `shape`. first: the index of the first of them. */
 typedef struct model_pass {
     lh_shape shape;
     lh_cuda_passes passes;
@@ -112,23 +112,23 @@ typedef struct model_pass {
 
 static void run_launches(const lh_spec *spec, const model_pass *pass) {
     const lh_cuda_program *cuda = spec->cuda;
-    int more_passes = pass->passes.count > spec->passes ? pass->passes.count - spec->passes : 0;
-    int most_launches = cuda->most_launches + more_passes * cuda->launches_of_pass;
+    int extra_passes = pass->passes.count > spec->passes ? pass->passes.count - spec->passes : 0;
+    int max_launches = cuda->most_launches + extra_passes * cuda->launches_of_pass;
     assert_true(cuda->most_launches > 0);
-    lh_cuda_launch *list = lh_model_reserve((size_t)most_launches * sizeof *list);
+    lh_cuda_launch *list = lh_model_reserve((size_t)max_launches * sizeof *list);
     int count =
         cuda->launches(&pass->shape, pass->passes, pass->mode, pass->workspace, pass->parameters, pass->gradient, list);
-    assert_in_range(count, 1, most_launches);
+    assert_in_range(count, 1, max_launches);
     for (int i = 0; i < count; i++) {
         *pass->arrivals = 0;
-        bool multiplies = list[i].phase == LH_CUDA_PRODUCT,
-             adds_bias = pass->without_epilogue && list[i].product.bias != NULL;
-        bool begins_again = list[i].phase == LH_CUDA_BEGIN && pass->first > 0;
-        if (multiplies) multiply(&list[i].product, cuda->real_bytes, pass->without_epilogue);
-        if (multiplies ? adds_bias : !begins_again)
+        bool is_product = list[i].phase == LH_CUDA_PRODUCT;
+        bool has_bias_phase = pass->without_epilogue && list[i].product.bias != NULL;
+        bool has_begun = list[i].phase == LH_CUDA_BEGIN && pass->first > 0; /* with the first sequences */
+        if (is_product) multiply(&list[i].product, cuda->real_bytes, pass->without_epilogue);
+        if (is_product ? has_bias_phase : !has_begun)
             launch(spec, pass->mode == LH_MODE_TRAIN ? cuda->train_kernel : cuda->evaluate_kernel, pass->blocks,
                    pass->arguments,
-                   (lh_cuda_place){multiplies ? list[i].bias_phase : list[i].phase, list[i].layer, pass->first,
+                   (lh_cuda_place){is_product ? list[i].bias_phase : list[i].phase, list[i].layer, pass->first,
                                    pass->earlier});
     }
     free(list);
@@ -223,8 +223,8 @@ void lh_model_step_free(lh_model_step *step) {
 static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsigned order, void *workspace) {
     const lh_cuda_step *step = arguments->steps;
     for (int first = 0; first < step->sequences; first += arguments->group) {
-        int left = step->sequences - first;
-        const model_pass pass = {.shape = make_shape(step, left < arguments->group ? left : arguments->group),
+        int remaining = step->sequences - first;
+        const model_pass pass = {.shape = make_shape(step, remaining < arguments->group ? remaining : arguments->group),
                                  .passes = read_passes(spec, step),
                                  .mode = LH_MODE_EVALUATE,
                                  .first = first,
@@ -238,7 +238,8 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
     }
 }
 
-/* Runs the evaluation kernel with models side by side; `arguments` says where results go and what is decoded. */
+/* Runs the evaluation kernel with models side by side. arguments: contains the destinations of results, and whether and
+ * how the kernel decodes; all other fields are set here. */
 static void evaluate(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
                      int models, lh_model_cut cut, lh_cuda_evaluate arguments) {
     const lh_cuda_program *cuda = spec->cuda;

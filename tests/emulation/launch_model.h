@@ -10,11 +10,12 @@
 /* Allocates zeroed memory on a cache line; for free(). */
 void *lh_model_reserve(size_t bytes);
 
-/* Return the position tables, and the passes, positions of tokens and random numbers (lh_cuda_step.draws) of a shape,
- * or NULL if the model has none; for free(). positions and distances replace random ones of the first stream unless
- * they are NULL. token_positions: positions that depend on tokens, [sequences][length] of each stream; NULL: the model
- * has none. */
+/* Returns the position tables of a shape, or NULL if the model has none; for free(). */
 void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape);
+
+/* Returns lh_cuda_step.draws of a shape: the passes, positions of tokens and random numbers, or NULL if the model has
+ * none; for free(). positions and distances replace random ones of the first stream unless they are NULL.
+ * token_positions: positions that depend on tokens, [sequences][length] of each stream; NULL: the model has none. */
 int *lh_model_make_draws(const lh_spec *spec, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
                          const int32_t *positions, const int32_t *distances,
                          int32_t *const token_positions[LH_MAX_STREAMS]);
@@ -45,6 +46,7 @@ void lh_model_step_free(lh_model_step *step);
  * [sequences] and logits [sequences][labels][classes] of the spec's element type. */
 void lh_model_evaluate(const lh_spec *spec, const void *parameters, const void *tables, const lh_cuda_step *step,
                        int blocks, int group, unsigned order, lh_cuda_loop_answer *answers, void *logits);
+
 /* Evaluates models side by side in one launch, each with its own parameters and step. The first step has the most
  * sequences, and the results of each model have so many rows. A wide model can only be evaluated alone. */
 void lh_model_evaluate_several(const lh_spec *spec, const void *const *parameters, const void *tables,

@@ -18,9 +18,10 @@
 #define LH_BF16_BOUND 2.4e-1
 #endif
 
-/* float64, float32: the difference of an element, relative to the largest of its vector; each side has some hundred
- * consecutive roundings of 2^-53 or 2^-24, in another order. tf32, bf16: the length of the difference, relative to
- * that of the vector; operands of products have 11 and 8 bits, and a rectifier near 0 may open on one side alone.
+/* float64, float32: the difference of an element, relative to the largest element of its vector. On each side about a
+ * hundred roundings of 2^-53 or 2^-24 follow each other, in different orders.
+ * tf32, bf16: the Euclidean length of the difference, relative to that of the vector. Operands of products are rounded
+ * to 11 or 8 bits, and the input of a rectifier may be below 0 on only one side.
  * test_emulation.c checks the rounding of operands exactly. */
 double get_tolerance(void) {
     if (strcmp(SPEC->precision, "float64") == 0) return 1e-12;
@@ -81,9 +82,10 @@ problem open_problem(int n, lh_mode mode) {
     problem p = {.n = n, .shape = lh_make_shape(SPEC, n, SEQUENCES)};
     lh_error error;
     lh_key key = lh_key_of_seed(SEED);
-    lh_source source = {key, STEP, LH_DOMAIN_DATA, 0, NULL, NULL};
-    p.draw = mode == LH_MODE_TRAIN ? (lh_draw){key, STEP, LH_SHARED, LH_DOMAIN_POSITIONS, 0}
-                                   : (lh_draw){key, STEP, DRAW, LH_DOMAIN_EVAL, FIRST};
+    lh_source source = {.key = key, .step = STEP, .domain = LH_DOMAIN_DATA};
+    p.draw = (lh_draw){.key = key, .step = STEP, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
+    if (mode != LH_MODE_TRAIN)
+        p.draw = (lh_draw){.key = key, .step = STEP, .example = DRAW, .domain = LH_DOMAIN_EVAL, .first = FIRST};
     p.noise = mode == LH_MODE_TRAIN ? 0 : NOISE;
     assert_int_equal(lh_batch_open(&p.batch, SPEC, n, SEQUENCES, &error), LH_OK);
     assert_int_equal(lh_batch_fill(&p.batch, SPEC, &source, n, 0, SEQUENCES, &error), LH_OK);
@@ -178,7 +180,8 @@ static void clear_row(void *gradient, size_t first, size_t count) {
     memset((char *)gradient + first * get_real_bytes(), 0, count * get_real_bytes());
 }
 
-/* Scales to the gradient of the mean over the counted labels or their sequences, since shards divide by all. */
+/* Scales the gradient of a loss that is divided by the number of all labels, or of all sequences, to that of the mean
+ * over counted labels, or over sequences with counted labels. */
 static void scale_by_mask(const problem *p, void *gradient, const lh_sums *sums) {
     const lh_cpu_program *program = get_plainest_program();
     double factor = (double)p->shape.sequences * p->shape.labels / (double)sums->counted;

@@ -42,7 +42,7 @@ typedef struct problem {
     lh_batch batch;
     lh_draw draw;
     lh_cuda_passes passes;
-    double noise;              /* standard deviation on embeddings in an evaluation, if the model has noise */
+    double noise;              /* standard deviation of noise on embeddings in an evaluation; most models ignore it */
     void *parameters, *tables; /* initial parameters; position tables of the device */
     int *draws;                /* positions of tokens and random numbers of the device */
 } problem;

@@ -13,13 +13,20 @@ enum {
 enum { LH_ROWS, LH_COLUMNS };
 enum { LH_STORE, LH_BIAS, LH_BIAS_RELU, LH_ADD, LH_RELU_GRAD, LH_BY_HEAD, LH_FINISHES };
 
-/* Norms of kernels/cuda/norm.cu and rms_norm.cu: alone (added: the backward pass adds to a gradient), or of a sum
- * (kept: the sum is stored, too); and a sum without a norm. */
-enum { LH_ALONE, LH_ALONE_ADDED, LH_SUM, LH_SUM_KEPT, LH_SUM_ONLY, LH_FORMS };
+/* Forms of the norms of kernels/cuda/norm.cu and rms_norm.cu. */
+enum {
+    LH_ALONE,       /* the norm of a vector */
+    LH_ALONE_ADDED, /* the same; the backward pass adds to an existing gradient */
+    LH_SUM,         /* the norm of a sum */
+    LH_SUM_KEPT,    /* the same; the sum is stored, too */
+    LH_SUM_ONLY,    /* a sum without a norm */
+    LH_FORMS
+};
 
 typedef struct lh_norm {
-    int rows, form, rms, dropout;
-    double keep_scale;
+    int rows, form;
+    int rms, dropout;  /* whether it is an RMS norm, and whether the summand has dropout: 0 or 1 */
+    double keep_scale; /* factor of the elements that dropout keeps */
 } lh_norm;
 
 /* Passes of kernels/cuda/activations.cu; the first four are numbered as in kernels/ref. */
@@ -27,7 +34,7 @@ enum { LH_RELU, LH_GELU, LH_GELU_TANH, LH_SILU, LH_SWIGLU, LH_GEGLU, LH_ACTIVATI
 
 typedef struct lh_product {
     int rows, columns, K;
-    int along_a, along_b, finish;
+    int along_a, along_b, finish;   /* orders of the operands; the finish */
     int stride_a, stride_b, stride; /* elements */
 } lh_product;
 

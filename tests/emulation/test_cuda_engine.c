@@ -234,7 +234,7 @@ static void test_positions_of_tokens_come_before_draws(void **state) {
     lh_batch batch;
     lh_error error;
     lh_sums sums;
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     lh_condition condition = lh_make_condition(N, spec.train.batch, 1, 0);
     lh_toy_record *record = lh_toy_new_records(1);
     format.positions = &positions;

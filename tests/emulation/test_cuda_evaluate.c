@@ -200,7 +200,7 @@ static void test_evaluate_each_replica_its_own_parameters(void **state) {
     lh_error error;
     lh_engine *engines[2];
     lh_sums sums[2], expected;
-    lh_lengths lengths = {NULL, 0, 5, 5, 1};
+    lh_lengths lengths = {NULL, 0, 5, 5, 1}; /* a single length, 5 */
     lh_condition condition = lh_make_condition(5, 20, 1, 0);
     lh_toy_record *records = lh_toy_new_records(2);
     lh_toy_use_device((lh_emulation){0});
@@ -230,7 +230,7 @@ typedef struct answers {
 static answers evaluate_examples(lh_engine *engine, int examples) {
     static answers a;
     lh_error error;
-    lh_lengths lengths = {NULL, 0, 1, LENGTH, 1};
+    lh_lengths lengths = {NULL, 0, 1, LENGTH, 1}; /* lengths 1 to LENGTH */
     lh_condition first = lh_make_condition(LENGTH, examples, 1, 0), second = lh_make_condition(3, examples, 1, 1);
     memset(&a, 0, sizeof a);
     second.answers = a.classes;
@@ -330,7 +330,7 @@ static void test_evaluate_beyond_the_limit_or_memory_reported(void **state) {
     lh_error error;
     lh_engine *engine;
     lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 1};
-    lh_lengths too_long = {NULL, 0, 33, 33, 1}, lengths = {NULL, 0, 30, 30, 1};
+    lh_lengths too_long = {NULL, 0, 33, 33, 1}, lengths = {NULL, 0, 30, 30, 1}; /* single lengths, 33 and 30 */
     lh_toy_use_device((lh_emulation){.memory = 1 << 20});
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engine, &error), &error);
     lh_assert_error(engine->ops->reserve(engine, &too_long, 4, &error), LH_ERR_INPUT, &error, "the encoding allows 64");
@@ -348,7 +348,7 @@ static void test_evaluate_failing_sampler_reported(void **state) {
     lh_sums sums;
     lh_engine *engine;
     lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 3};
-    lh_lengths lengths = {NULL, 0, 4, 4, 1};
+    lh_lengths lengths = {NULL, 0, 4, 4, 1}; /* a single length, 4 */
     task.sample = lh_toy_sample_wrong_once;
     task.source = "own.c";
     spec.task = &task;
@@ -369,7 +369,7 @@ static void test_evaluate_failing_sampler_reported(void **state) {
 static void check_predictions(const lh_spec *spec, int stream) {
     enum { N = 5 };
     lh_error error;
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     uint16_t input[N] = {1, 0, 4, 2, 2}, target[N] = {0, 3, 3, 1, 2};
     int32_t positions[2 * N] = {3, 9, 11, 40, 63, 1, 1, 1, 1, 1};
     double actual[N * TOY_CLASSES], expected[N * TOY_CLASSES], sampled[N * TOY_CLASSES];

@@ -145,7 +145,8 @@ static void test_fleet_same_bits_for_any_requested_steps(void **state) {
     lh_toy_end_device();
 }
 
-static int ask(lh_engine *engine, int count) {
+/* Requests this number of steps, and returns the number of steps that the engine has returned. */
+static int request_steps(lh_engine *engine, int count) {
     lh_error error;
     lh_step_metrics metrics[64];
     int taken_steps;
@@ -163,21 +164,21 @@ static void test_step_waits_for_the_others(void **state) {
     lh_toy_open_fleet(&spec, NULL, 3, 3, e);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 2; i++)
-            assert_true(ask(e[i], 10) == 0 && e[i]->unreported_steps == 0 && e[i]->step == e[2]->step);
-        assert_int_equal(ask(e[0], 10), 0);
-        int launches = ask(e[2], 4);
-        assert_true(launches >= 1 && launches <= 4);
+            assert_true(request_steps(e[i], 10) == 0 && e[i]->unreported_steps == 0 && e[i]->step == e[2]->step);
+        assert_int_equal(request_steps(e[0], 10), 0);
+        int launches = request_steps(e[2], 4);
+        assert_in_range(launches, 1, 4);
         assert_true(e[0]->unreported_steps == launches && e[1]->unreported_steps == launches &&
                     e[2]->unreported_steps == 0);
-        for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), launches);
+        for (int i = 0; i < 2; i++) assert_int_equal(request_steps(e[i], 10), launches);
     }
-    for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), 0);
-    int launches = ask(e[2], 4);
-    assert_int_equal(ask(e[2], 4), 0); /* the others have not returned their steps */
-    assert_int_equal(ask(e[0], 10), launches);
-    assert_int_equal(ask(e[0], 10), 0);
-    assert_int_equal(ask(e[1], 10), launches);
-    assert_true(ask(e[1], 10) > 0 && e[0]->unreported_steps > 0 &&
+    for (int i = 0; i < 2; i++) assert_int_equal(request_steps(e[i], 10), 0);
+    int launches = request_steps(e[2], 4);
+    assert_int_equal(request_steps(e[2], 4), 0); /* the others have not returned their steps */
+    assert_int_equal(request_steps(e[0], 10), launches);
+    assert_int_equal(request_steps(e[0], 10), 0);
+    assert_int_equal(request_steps(e[1], 10), launches);
+    assert_true(request_steps(e[1], 10) > 0 && e[0]->unreported_steps > 0 &&
                 e[2]->unreported_steps > 0); /* all three have requested steps */
     lh_toy_close_all(e, 3);
     lh_toy_end_device();

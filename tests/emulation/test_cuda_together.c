@@ -15,6 +15,7 @@
 
 enum { REPLICAS = 5, EXAMPLES = 40, LENGTHS = 2 };
 
+/* Lengths 6 and 9. */
 static const lh_eval_request greedy = {.lengths = {NULL, 0, 6, 9, 3}, .examples = EXAMPLES, .draws = 2, .seed = 1};
 
 /* The results of an evaluation, the text of its lines for single examples and for wrong answers, and its number of
@@ -192,7 +193,7 @@ static void test_reserve_asks_for_each_length_once(void **state) {
     lh_cuda_program counted = toy_cuda;
     lh_engine *engines[REPLICAS];
     lh_error error;
-    const lh_lengths lengths = {NULL, 0, 1, 20, 1};
+    const lh_lengths lengths = {NULL, 0, 1, 20, 1}; /* lengths 1 to 20 */
     counted.workspace_bytes = count_sizes;
     lh_toy_program = &counted;
     lh_spec spec = lh_toy_fleet_pair();
@@ -303,19 +304,19 @@ static void test_greedy_on_a_failing_device_is_reported(void **state) {
     }
 }
 
-static const void *multiplied; /* parameters of the last listed launches */
-static int models_listed;      /* number of times that these parameters changed */
+static const void *listed_parameters; /* parameters of the last listed launches */
+static int models_listed;             /* number of times that these parameters changed */
 
 /* Lists the only phase of the toy as a wide model. */
 static int wide_launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *workspace,
                          const void *parameters, void *gradient, lh_cuda_launch *launch) {
-    models_listed += parameters != multiplied;
-    multiplied = parameters;
+    models_listed += parameters != listed_parameters;
+    listed_parameters = parameters;
     *launch = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? (int)LH_CUDA_END : (int)LH_CUDA_FIRST};
     return 1;
 }
 
-/* The first request starts the passes of all replicas, each with the groups that it has alone. */
+/* The first request starts the passes of all replicas. A replica has the same groups as if it were alone. */
 static void test_greedy_wide_replicas_share_passes(void **state) {
     lh_cuda_program wide = toy_cuda;
     lh_engine *engines[REPLICAS];
@@ -332,8 +333,7 @@ static void test_greedy_wide_replicas_share_passes(void **state) {
     for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
     models_listed = 0;
     evaluated repeated = evaluate(engines[0], &greedy);
-    assert_true(models_listed >=
-                2 * LENGTHS * REPLICAS); /* in each pass over targets the parameters of every replica */
+    assert_true(models_listed >= 2 * LENGTHS * REPLICAS); /* those of every replica in each pass over targets */
     release(&repeated);
     close_trained(engines);
     lh_toy_program = &toy_cuda;

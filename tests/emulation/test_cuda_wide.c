@@ -85,8 +85,8 @@ typedef struct outcome {
 
 static lh_cuda_fleet *get_fleet(lh_engine *engine) { return ((lh_cuda_engine *)engine)->fleet; }
 
-/* Requests steps. The engine takes steps for short, so that it starts all requested steps together, also on a slow
- * machine. */
+/* Requests steps. Sets the engine's estimate of a step's duration to a short time, so that all requested steps are
+ * started together, also on a slow machine. */
 static lh_status request_steps(lh_engine *engine, int steps, lh_step_metrics *metrics, int *taken_steps,
                                lh_error *error) {
     get_fleet(engine)->step_seconds = 1e-6;
@@ -97,12 +97,12 @@ static lh_status request_steps(lh_engine *engine, int steps, lh_step_metrics *me
 static void step_all(lh_engine **engines, int count, int max_steps, outcome *outcomes) {
     lh_error error;
     int steps[REPLICAS] = {0}, taken_steps;
-    for (bool busy = true; busy;) {
-        busy = false;
+    for (bool is_unfinished = true; is_unfinished;) {
+        is_unfinished = false;
         for (int i = 0; i < count; i++) {
             if (steps[i] == STEPS) continue;
             int remaining_steps = STEPS - steps[i];
-            busy = true;
+            is_unfinished = true;
             lh_assert_ok(request_steps(engines[i], remaining_steps < max_steps ? remaining_steps : max_steps,
                                        outcomes[i].metrics + steps[i], &taken_steps, &error),
                          &error);
@@ -111,21 +111,25 @@ static void step_all(lh_engine **engines, int count, int max_steps, outcome *out
     }
 }
 
+static lh_condition make_condition(void) {
+    const lh_key key = lh_key_of_seed(9);
+    return (lh_condition){.n = 4,
+                          .examples = EXAMPLES,
+                          .source = {.key = key, .domain = LH_DOMAIN_EVAL},
+                          .draw = {.key = key, .example = LH_SHARED, .domain = LH_DOMAIN_EVAL}};
+}
+
 static void run_fleet(const lh_spec *spec, int count, int max_steps, outcome *outcomes) {
     lh_error error;
     lh_engine *engines[REPLICAS];
-    const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1};
+    const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1}; /* lengths 1 to MAX_LENGTH */
     memset(outcomes, 0, (size_t)count * sizeof *outcomes);
     lh_assert_ok(open_fleet(spec, count, engines, &error), &error);
     get_fleet(engines[0])->ring.capacity = 2 * max_steps; /* the least capacity for batches */
     step_all(engines, count, max_steps, outcomes);
     for (int i = 0; i < count; i++) {
         lh_engine *engine = engines[i];
-        const lh_key key = lh_key_of_seed(9);
-        const lh_condition condition = {.n = 4,
-                                        .examples = EXAMPLES,
-                                        .source = {key, 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
-                                        .draw = {key, 0, LH_SHARED, LH_DOMAIN_EVAL, 0}};
+        const lh_condition condition = make_condition();
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_assert_ok(engine->ops->evaluate(engine, &condition, &outcomes[i].sums, NULL, &error), &error);
         assert_int_equal(passes[1], spec->cuda == &wide ? count * 3 : 0); /* for all: groups of 20, 20 and 10 */
@@ -148,7 +152,7 @@ static void assert_same_outcomes(const outcome *actual, const outcome *expected)
     }
 }
 
-/* Steps one by one, two by two, and all together; the next batches are copied before these steps end. */
+/* Steps are started one by one, two by two, and all together; the next batches are copied before these steps end. */
 static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
     outcome expected[REPLICAS], actual[REPLICAS];
     use_device(&toy_cuda, (lh_emulation){0});
@@ -197,16 +201,16 @@ static void test_steps_started_together_fit_their_launches(void **state) {
 }
 
 /* The results of a run whose third step has a gradient that is not finite. */
-typedef struct failing {
+typedef struct failed_run {
     lh_step_metrics metrics[STEPS];
     lh_state state;
     float gradient[TOY_STORAGE];
     lh_error error;
     int steps;
-} failing;
+} failed_run;
 
 /* Requests at most `max_steps` steps at a time. */
-static void run_failing(int max_steps, failing *actual) {
+static void run_failing(int max_steps, failed_run *actual) {
     lh_error error;
     lh_engine *engine;
     CUdeviceptr memory;
@@ -243,7 +247,7 @@ static void run_failing(int max_steps, failing *actual) {
 
 /* Later steps that are already in the stream update nothing, and the reported gradient is that of the failed step. */
 static void test_step_that_is_not_finite_ends_later_started_steps(void **state) {
-    static failing stepwise, together;
+    static failed_run stepwise, together;
     run_failing(1, &stepwise);
     run_failing(STEPS, &together);
     assert_int_equal(stepwise.steps, 2);
@@ -383,11 +387,8 @@ static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
         lh_step_metrics metrics[STEPS];
         lh_sums sums;
         int taken_steps;
-        const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1};
-        const lh_condition condition = {.n = 4,
-                                        .examples = EXAMPLES,
-                                        .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
-                                        .draw = {lh_key_of_seed(9), 0, LH_SHARED, LH_DOMAIN_EVAL, 0}};
+        const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1}; /* lengths 1 to MAX_LENGTH */
+        const lh_condition condition = make_condition();
         use_device(&wide, (lh_emulation){.failing_call = calls[call], .failing_result = 999});
         lh_spec spec = lh_toy_fleet_spec();
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
@@ -408,7 +409,7 @@ static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
 
 /* The library adds a bias; its phase is launched only if the library has no such product. */
 static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **state) {
-    static const int plain_products[] = {0, 1, LH_EMULATION_SAYS_SO};
+    static const int plain_products[] = {0, 1, LH_EMULATION_EPILOGUES_FAIL};
     for (int i = 0; i < 6; i++) {
         lh_error error;
         lh_engine *engine;

@@ -33,7 +33,7 @@ static fixture open_device(const lh_emulation *emulation) {
     return f;
 }
 
-/* Releases everything that the fixture has opened, also after a failed kernel; then no object is open. */
+/* Releases everything that the fixture has opened, also after a failed kernel, and checks that no object is open. */
 static void close_device(const fixture *f) {
     f->driver->cuStreamDestroy(f->stream);
     f->driver->cuModuleUnload(f->module);

@@ -1,4 +1,4 @@
-/* The emulation detects the errors that it should, in every order, and its driver behaves like the real one. */
+/* The emulation computes what a device computes, in every order of threads, and detects errors of device code. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 enum { ORDERS = 5 };
 
 static void set_order(unsigned order) {
-    lh_emulation emulation = {.order = order, .patience = 100};
+    lh_emulation emulation = {.order = order, .max_idle_rounds = 100};
     lh_emulation_set(&emulation);
 }
 
@@ -68,8 +68,8 @@ static void test_shuffles_and_votes_exchange_values_of_a_warp(void **state) {
     }
 }
 
-/* The set of orders, one bit each, in which every thread reads its neighbour's number; in the other orders a thread
- * reads a NaN. */
+/* Returns the set of orders, one bit each, in which every thread reads its neighbour's number; in the other orders some
+ * thread reads a NaN. */
 static unsigned find_right_orders(const char *kernel, int threads, int side) {
     float out[256], *op = out;
     lh_error error;

@@ -67,8 +67,8 @@ static void test_gradient_of_every_length_is_that_of_the_cpu(void **state) {
 
 /* The shard has more tokens than a block has threads, so loops over groups of its sequences have several rounds. */
 static void test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu(void **state) {
-    const lh_lengths lengths = {NULL, 0, 52, 52, 1};
-    if (SPEC->cuda->launches != NULL) return; /* a wide model has one sequence in a shard */
+    const lh_lengths lengths = {NULL, 0, 52, 52, 1}; /* a single length, 52 */
+    if (SPEC->cuda->launches != NULL) return;        /* a wide model has one sequence in a shard */
     if (lh_check_training_lengths(SPEC, &lengths, NULL) == LH_OK) check_gradient(52, 1);
 }
 

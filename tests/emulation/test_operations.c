@@ -20,7 +20,7 @@ static void test_column_sums_of_every_size_match_plain_sums(void **state) {
         check_columns(&PRECISIONS[i % 2], rows[i / 2 % 5], columns[i / 10]);
 }
 
-/* Adds rows to a table of `places` rows, which has numbers before. */
+/* Adds rows to a table of `places` rows, which already has numbers. */
 static void check_placed_rows(const precision *p, int rows, int places) {
     double *dy = make_numbers(rows * WIDTH, 5), *expected = make_numbers(places * WIDTH, 6);
     int *place = reserve((size_t)(rows + 1) * sizeof *place);
@@ -51,7 +51,8 @@ typedef struct norm_case {
     double z[NORM], y[NORM], dz[NORM], dbranch[NORM], dscale[WIDTH], doffset[WIDTH];
 } norm_case;
 
-static bool is_kept(const norm_case *c, int i) { return !c->n.dropout || c->keep[i / 8] >> i % 8 & 1; }
+static bool is_kept(const norm_case *c, int i) { return c->keep[i / 8] >> i % 8 & 1; }
+
 static double apply_dropout(const norm_case *c, int i, double x) {
     return !c->n.dropout ? x : is_kept(c, i) ? c->n.keep_scale * x : 0;
 }
@@ -148,13 +149,13 @@ static void test_norms_without_a_mask_drop_nothing(void **state) {
 /* ---- activations and gates ---- */
 
 static void check_activation(const precision *p, int f, int rows) {
-    bool gate = f >= LH_SWIGLU;
-    lh_ref_nonlinearity nonlinearity = !gate ? (lh_ref_nonlinearity)f : f == LH_SWIGLU ? LH_REF_SILU : LH_REF_GELU;
-    int count = rows * WIDTH, inputs = gate ? 2 * count : count;
+    bool is_gate = f >= LH_SWIGLU;
+    lh_ref_nonlinearity nonlinearity = !is_gate ? (lh_ref_nonlinearity)f : f == LH_SWIGLU ? LH_REF_SILU : LH_REF_GELU;
+    int count = rows * WIDTH, inputs = is_gate ? 2 * count : count;
     double *x = make_numbers(inputs, 12), *dy = make_numbers(count, 13), *y = reserve_doubles(count),
            *dx = reserve_doubles(inputs);
     for (int i = 0; i < inputs; i++) x[i] *= 8;
-    if (gate) {
+    if (is_gate) {
         lh_ref_gate(nonlinearity, rows, WIDTH, x, y);
         lh_ref_gate_grad(nonlinearity, rows, WIDTH, x, dy, dx);
     } else {
@@ -162,11 +163,11 @@ static void check_activation(const precision *p, int f, int rows) {
         lh_ref_activation_grad(nonlinearity, count, x, dy, dx);
     }
     void *in = to_reals(p, inputs, x), *in_dy = to_reals(p, count, dy), *out = to_reals(p, count, dy);
-    void *gradient = to_reals(p, inputs, x), *in_place = gate ? in : in_dy;
+    void *gradient = to_reals(p, inputs, x), *in_place = is_gate ? in : in_dy;
     launch(p, "activation", 1, (void *[]){&f, &rows, &in, &out});
-    assert_close(p, out, y, count, 16 * p->unit * (gate ? 64 : 8));
+    assert_close(p, out, y, count, 16 * p->unit * (is_gate ? 64 : 8));
     launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &gradient});
-    assert_close(p, gradient, dx, inputs, 16 * p->unit * (gate ? 64 : 8));
+    assert_close(p, gradient, dx, inputs, 16 * p->unit * (is_gate ? 64 : 8));
     launch(p, "activation_grad", 1, (void *[]){&f, &rows, &in, &in_dy, &in_place});
     assert_memory_equal(in_place, gradient, (size_t)(inputs * p->real_bytes));
     FREE(x, dy, y, dx, in, in_dy, out, gradient);
@@ -194,7 +195,7 @@ static void check_masks(const precision *p, const lh_ref_dropout *site, uint32_t
     }
 }
 
-/* Rates of all sizes, then the eight rates at which one element of a block is barely kept. */
+/* Rates of all sizes, then for each of eight elements the highest rate at which this element is kept. */
 static void test_masks_are_those_of_the_reference(void **state) {
     static const double rates[] = {0, 0.1, 0.5, 0.999};
     for (uint32_t i = 0; i < 4 + 8; i++) {

@@ -2,7 +2,8 @@
  * are compared with the product of rounded operands. */
 #include "operation_arrays.h"
 
-/* x [K][M], or its transpose along columns, in the product's memory layout: rows `stride` apart, NaN between them. */
+/* Returns x [K][M], for dimension LH_COLUMNS its transpose, in the product's memory layout: rows are `stride` apart,
+ * with NaN between them; for free(). */
 static void *make_operand(const precision *p, int K, int M, const double *x, int dimension, int *stride) {
     int rows = dimension == LH_ROWS ? K : M, columns = dimension == LH_ROWS ? M : K;
     *stride = columns + 4;
@@ -43,27 +44,26 @@ static int place_in_result(const lh_product *c, int row, int column) {
     return row * c->stride + column;
 }
 
-/* bare: nothing is added. */
+/* bare: the product adds nothing, whatever its finish. */
 static void check_product(const precision *p, lh_product c, bool bare) {
     c.stride = c.finish == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
     int count = (c.finish == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
     double *a = make_numbers(c.K * c.rows, 1), *b = make_numbers(c.K * c.columns, 2), *extra = make_numbers(count, 3);
-    double *product = reserve_doubles(c.rows * c.columns), *expected_text = reserve_doubles(count);
+    double *product = reserve_doubles(c.rows * c.columns), *expected = reserve_doubles(count);
     void *in_a = make_operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
     void *in_b = make_operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = to_reals(p, count, extra);
     void *out = c.finish == LH_ADD ? in_extra : to_reals(p, count, extra); /* ADD is used in place */
     double max_value = compute_expected(p, &c, a, b, product);
-    memcpy(expected_text, extra,
-           (size_t)count * sizeof *expected_text); /* elements that the product does not write keep their values */
+    memcpy(expected, extra, (size_t)count * sizeof *expected); /* elements that are not written keep their values */
     for (int i = 0; i < c.rows * c.columns; i++) {
         int row = i / c.columns, column = i % c.columns;
-        expected_text[place_in_result(&c, row, column)] =
+        expected[place_in_result(&c, row, column)] =
             bare ? product[i] : compute_finish(&c, product[i], row, column, extra);
     }
     void *null_pointer = NULL;
     launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &null_pointer : &in_extra, &out});
-    assert_close(p, out, expected_text, count, (c.K + 2) * p->unit * max_value);
-    FREE(a, b, extra, product, expected_text, in_a, in_b, in_extra);
+    assert_close(p, out, expected, count, (c.K + 2) * p->unit * max_value);
+    FREE(a, b, extra, product, expected, in_a, in_b, in_extra);
     if (out != in_extra) free(out);
 }
 

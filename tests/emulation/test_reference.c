@@ -83,7 +83,7 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
 enum { WITHOUT_VECTORS_COUNT = sizeof WITHOUT_VECTORS / sizeof *WITHOUT_VECTORS };
 
 typedef lh_device_model model;
-typedef lh_device_question question;
+typedef lh_device_batch device_batch;
 
 /* Opens a case with the stored weights on both sides. */
 static model open_model(const lh_parity_case *parity_case) {
@@ -127,20 +127,20 @@ static void test_cases_cover_every_stored_network(void **state) {
     }
 }
 
-static question make_stored_question(const lh_vectors_case *stored) {
-    return (question){.batch = stored->batch,
-                      .distances = stored->sampled_distances,
-                      .mask = lh_parity_full_mask,
-                      .logits = stored->logits,
-                      .loss = stored->loss / stored->batch.loss_scale};
+static device_batch make_stored_batch(const lh_vectors_case *stored) {
+    return (device_batch){.batch = stored->batch,
+                          .distances = stored->sampled_distances,
+                          .mask = lh_parity_full_mask,
+                          .logits = stored->logits,
+                          .loss = stored->loss / stored->batch.loss_scale};
 }
 
 static void check_stored(model *m) {
     lh_vectors_facts facts = lh_vectors_read_facts(m->file);
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_read_case(m->file, facts.length[i]);
-        question q = make_stored_question(&stored);
-        lh_device_check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});
+        device_batch d = make_stored_batch(&stored);
+        lh_device_check_evaluation(m, &d, (lh_model_cut){.shards = i + 1, .team = 2});
         lh_vectors_case_free(&stored);
     }
 }
@@ -151,9 +151,9 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
 static void check_stored_gradient(model *m) {
     if (lh_network_has_dropout(m->reference->network)) return;
     lh_vectors_case stored = lh_vectors_read_case(m->file, lh_vectors_read_facts(m->file).gradient_length);
-    question q = make_stored_question(&stored);
+    device_batch d = make_stored_batch(&stored);
     lh_parity_load_gradients(m->file, m->reference);
-    lh_device_check_training(m, &q, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
+    lh_device_check_training(m, &d, (lh_model_cut){2, 2, 0}, fmax(m->tolerance->gradient, 0x1p-24));
     lh_vectors_case_free(&stored);
 }
 
@@ -167,11 +167,11 @@ static void check_pair(model *m) {
     for (int i = 0; i < LH_PAIRS_LENGTHS; i++) {
         lh_pairs_case stored;
         lh_pairs_read_case(m->file, m->reference->network, length[i], &stored);
-        question q = {.batch = stored.batch,
-                      .mask = lh_parity_full_mask,
-                      .logits = stored.logits,
-                      .loss = stored.loss / stored.batch.loss_scale};
-        lh_device_check_evaluation(m, &q, (lh_model_cut){.shards = i + 1, .team = 2});
+        device_batch d = {.batch = stored.batch,
+                          .mask = lh_parity_full_mask,
+                          .logits = stored.logits,
+                          .loss = stored.loss / stored.batch.loss_scale};
+        lh_device_check_evaluation(m, &d, (lh_model_cut){.shards = i + 1, .team = 2});
         lh_pairs_case_free(&stored);
     }
 }
@@ -279,13 +279,13 @@ static void test_positions_of_tokens_match_reference(void **state) {
     lh_parity_make_batch(&digits, (lh_parity_size){TOKENS, LABELS, 0}, 0, &data);
     double *logits = lh_parity_reserve((size_t)(LH_PARITY_SEQUENCES * LABELS * m.spec->classes) * sizeof *logits);
     double loss = lh_parity_run_each(m.reference, &data.batch, positions, TOKENS, logits, m.spec->classes);
-    question q = {data.batch, NULL, positions, data.mask, logits, loss};
+    device_batch d = {data.batch, NULL, positions, data.mask, logits, loss};
     for (int shards = 1; shards <= LH_PARITY_SEQUENCES; shards++)
-        lh_device_check_training(&m, &q, (lh_model_cut){shards, shards % 3 + 1, (unsigned)shards % 4},
+        lh_device_check_training(&m, &d, (lh_model_cut){shards, shards % 3 + 1, (unsigned)shards % 4},
                                  m.tolerance->gradient);
-    lh_parity_make_evaluation(m.spec, &q.batch);
-    q.loss = lh_parity_run_each(m.reference, &q.batch, positions, TOKENS, logits, m.spec->classes);
-    lh_device_check_evaluation(&m, &q, (lh_model_cut){2, 2, 1});
+    lh_parity_make_evaluation(m.spec, &d.batch);
+    d.loss = lh_parity_run_each(m.reference, &d.batch, positions, TOKENS, logits, m.spec->classes);
+    lh_device_check_evaluation(&m, &d, (lh_model_cut){2, 2, 1});
     free(logits);
     close_model(&m);
 }

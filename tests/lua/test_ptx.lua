@@ -64,7 +64,7 @@ end
 function TestPtx.test_program_moves_arguments_to_the_parameters_of_the_called()
   lu.assertEquals(list_operations("\t{ // callseq 0, 0\n\t.reg .b32 temp_param_reg;\n\t.param .b32 param0;\n" ..
     "\tst.param.b32 [param0+0], %r1;\n\tcall.uni \n\tcallee, \n\t(\n\tparam0\n\t);\n\t} // callseq 0"),
-    "hand_4 call ret")
+    "pass_4 call ret")
 end
 
 function TestPtx.test_program_has_constants_by_the_size_of_their_type()

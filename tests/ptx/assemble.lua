@@ -11,7 +11,7 @@
 --     do LINE KIND GUARD OPERATION NUMBER...   an instruction; GUARD: 0 or a predicate's place + 1, negative if negated
 --
 -- A function calls only earlier functions and never itself, so the registers of a function have fixed places. The
--- parameters of a function that is no kernel are rows, too.
+-- parameters of a function that is not a kernel are rows, too.
 
 local instructions = require("instructions")
 local parse = require("parse")
@@ -99,7 +99,7 @@ function Program:find_operand(item, text, type_name, may_be_wider)
     return self:find_constant(0, bytes), bytes
   end
   if self.current.local_array and text == self.current.local_array.name and bytes == 8 then
-    return self:find_constant(self.current.local_array.at, 8), 8
+    return self:find_constant(self.current.local_array.offset, 8), 8
   end
   local bits = parse_bits(text, type_name)
   if not bits then
@@ -111,7 +111,7 @@ end
 function Program:emit(item, kind, operation, numbers)
   local guard = 0
   if item.guard then
-    guard = (self:find_operand(item, item.guard, "pred") + 1) * (item.negated and -1 or 1)
+    guard = (self:find_operand(item, item.guard, "pred") + 1) * (item.is_negated and -1 or 1)
   end
   self.code[#self.code + 1] = { line = item.line, kind = kind, guard = guard, operation = operation, numbers = numbers,
     item = item }
@@ -128,7 +128,7 @@ function Program:find_address(item, text, space)
     return self:find_constant(0, 4), 4, offset
   end
   if space == "local" and self.current.local_array and base == self.current.local_array.name then
-    return self:find_constant(self.current.local_array.at, 8), 8, offset
+    return self:find_constant(self.current.local_array.offset, 8), 8, offset
   end
   if self.data[base] or self.current.places[base] and self.current.places[base].bytes == 8 then
     return self:find_operand(item, base, "u64"), 8, offset
@@ -159,11 +159,11 @@ function Program:emit_memory(item, form)
   local operands, count, element = item.operands, form.count, form.element
   local list = ("x"):rep(count)
   local group = count > 1 and "{" .. list .. "}" or list
-  if item.shape ~= (form.load and group .. "x" or "x" .. group) then
+  if item.shape ~= (form.is_load and group .. "x" or "x" .. group) then
     parse.fail(item, "unknown operands")
   end
-  local first = form.load and 1 or 2
-  local address = operands[form.load and count + 1 or 1]
+  local first = form.is_load and 1 or 2
+  local address = operands[form.is_load and count + 1 or 1]
   local base, base_bytes, offset
   if form.space == "param" then
     base, base_bytes, offset = self:find_kernel_parameter(item, address)
@@ -180,7 +180,7 @@ function Program:emit_memory(item, form)
     width = bytes
     numbers[#numbers + 1] = place
   end
-  local operation = ("%s_%s_%d"):format(form.load and "load" or "store", STORED_AS[element] or element, width)
+  local operation = ("%s_%s_%d"):format(form.is_load and "load" or "store", STORED_AS[element] or element, width)
   self:emit(item, form.kind, operation, numbers)
 end
 
@@ -195,14 +195,14 @@ function Program:emit_parameter(item)
   if item.form:match("^ld") then
     local from = self.current.parameter_places[name] or parse.fail(item, "unknown parameter")
     local place, bytes = self:find_operand(item, item.operands[1], REGISTER_OF[element] or element, true)
-    self:emit(item, "parameter", ("take_%s_%d"):format(STORED_AS[element] or element, bytes), { from, place })
+    self:emit(item, "parameter", ("read_%s_%d"):format(STORED_AS[element] or element, bytes), { from, place })
   else
     local argument = self.current.arguments[name]
     if not argument or not instructions.TYPES[element] or argument.type ~= element then
       parse.fail(item, "unknown parameter")
     end
     local place, bytes = self:find_operand(item, item.operands[2], element)
-    self:emit(item, "parameter", "hand_" .. bytes, { argument, place })
+    self:emit(item, "parameter", "pass_" .. bytes, { argument, place })
   end
 end
 
@@ -210,7 +210,7 @@ end
 function Program:emit_call(item)
   local callee = self.by_name[item.callee]
   if not callee or not callee.first or callee == self.current or #callee.parameters ~= #item.operands then
-    parse.fail(item, "unknown call") -- functions are called below their own text
+    parse.fail(item, "unknown call") -- also a call of a function that comes later in the text
   end
   for i, name in ipairs(item.operands) do
     local argument = self.current.arguments[name]
@@ -269,7 +269,7 @@ function Program:emit_instruction(item)
     return CONTROL[item.form](self, item)
   end
   local memory_form = instructions.parse_memory_form(item.form)
-  local loads_parameter_of_function = item.form:match("^ld%.param%.") and not self.current.kernel
+  local loads_parameter_of_function = item.form:match("^ld%.param%.") and not self.current.is_kernel
   if loads_parameter_of_function or item.form:match("^st%.param%.") then
     return self:emit_parameter(item)
   elseif memory_form then
@@ -302,7 +302,7 @@ function Program:lay_out(current)
   local place = 0
   for _, parameter in ipairs(current.parameters) do
     local bytes = parameter.bytes or instructions.TYPES[parameter.type][2]
-    if current.kernel then
+    if current.is_kernel then
       current.kernel_places[parameter.name] = place
       place = place + (bytes + 15) // 16 * 16
     else
@@ -310,8 +310,8 @@ function Program:lay_out(current)
     end
   end
   if current.local_array then
-    current.local_array.at = (self.locals + 15) // 16 * 16
-    self.locals = current.local_array.at + current.local_array.bytes
+    current.local_array.offset = (self.locals + 15) // 16 * 16
+    self.locals = current.local_array.offset + current.local_array.bytes
   end
 end
 
@@ -361,7 +361,7 @@ function assemble.program(module)
     program:resolve_targets(current, #program.code)
   end
   for _, current in ipairs(module.functions) do
-    if current.kernel then
+    if current.is_kernel then
       local bytes = {}
       for i, parameter in ipairs(current.parameters) do
         bytes[i] = parameter.bytes or instructions.TYPES[parameter.type][2]

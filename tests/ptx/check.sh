@@ -11,7 +11,7 @@
 # makes the mutants.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Prints lines "ok NAME", "not ok NAME: why", "skip NAME: why".
-SMALL='emulated_decoder emulated_tf32 emulated_bf16 emulated_warps_tf32'
+SMALL='emulated_decoder emulated_tf32 emulated_bf16 emulated_warps_tf32' # without --all
 MUTATED=emulated_tf32
 DECODED=emulated_decoder
 
@@ -37,9 +37,9 @@ make_goals() { "$MAKE" -s -j"$jobs" LEVELS=best TOOLKIT="${toolkit:-}" "$@" >"$w
 # start NAME COMMAND...: starts a program that prints lines "ok NAME" and "not ok NAME: why", in the background.
 # collect_lines NAME waits for it and prints its lines, and a line "not ok" if the program itself failed.
 start() {
-    into=$work/$1
+    output=$work/$1
     shift
-    { "$@" >"$into" 2>&1 || echo "not ok $* (status $?)" >>"$into"; } &
+    { "$@" >"$output" 2>&1 || echo "not ok $* (status $?)" >>"$output"; } &
 }
 collect_lines() {
     wait
@@ -47,8 +47,8 @@ collect_lines() {
     ! grep -q '^not ok' "$work/$1" || failed=1
 }
 
-# Writes the sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. Layers are rounds of one
-# loop: two rounds are enough if operands are rounded, and keep the compared values closer.
+# Writes the sources of a run of the showcase in a precision, as spec ptx_<run>_<precision>. If operands are rounded,
+# the model has only two layers, so that device and CPU differ less; all layers run the same code.
 write_showcase() {
     id=ptx_$1_$2 layers=''
     mkdir -p $out/specs

@@ -3,9 +3,9 @@
 --     lua5.4 tests/ptx/check_instructions.lua RUN FOLDER
 --
 -- Each instruction becomes a kernel of FOLDER/instructions.ptx: every lane loads its operands, executes the
--- instruction, and stores the result. Unless the instruction is one of a whole warp, odd lanes then execute it once
--- more, guarded by a predicate, and store this result, too. RUN is the program of run.c. Prints "ok NAME", "not ok
--- NAME: why".
+-- instruction, and stores the result. Unless the whole warp executes the instruction together, odd lanes then execute
+-- it once more, guarded by a predicate, and store this result, too. RUN is the program of run.c. Prints "ok NAME", "not
+-- ok NAME: why".
 
 local root = arg[0]:match("^(.*)/check_instructions%.lua$") or "."
 package.path = ("%s/?.lua;%s"):format(root, package.path)
@@ -50,7 +50,7 @@ local function count_bytes(type_name)
   return instructions.TYPES[type_name][2]
 end
 
--- Registers of operands, of predicates and by bytes; the kernel itself uses %r and %rd.
+-- Prefixes of the operands' registers: that of predicates, and the others by bytes. The kernel itself uses %r and %rd.
 local REGISTER = { pred = "%p", [2] = "%h", [4] = "%w", [8] = "%x" }
 
 local function get_register(type_name, number)
@@ -71,7 +71,7 @@ local function write_store(type_name, number, to)
   return ("st.global.%s [%s], %s;"):format(MOVED_AS[count_bytes(type_name)], to, get_register(type_name, number))
 end
 
--- The number of results of an entry, its first operands.
+-- The number of results of an entry; the results are its first operands. All other entries have one result.
 local RESULTS = { ["shfl.sync.bfly.b32"] = 2, ["shfl.sync.idx.b32"] = 2, ["mov.b64 {xx}x"] = 2 }
 local function count_results(entry, shape)
   return RESULTS[entry.form] or RESULTS[entry.form .. " " .. shape] or entry.form:match("^mma") and 4 or 1

@@ -3,15 +3,15 @@
 --     lua5.4 tests/ptx/check_mutants.lua TEST TEXT FOLDER [all | decoding]
 --
 -- TEST is a test_model program of tests/emulation, TEXT the file with the PTX of its model; a mutant has one changed
--- line. Without a last argument, or with `all`, the model has products on tensor cores, and mutants have a wrong
--- operand, a weaker memory order, or lack a barrier: the first one of each of four functions, or with `all` any one.
--- With `decoding`, the model is a decoder, and mutants lack a barrier of a function that decodes. Tests must find a
--- share of the barriers, and all other mutants. Prints "ok NAME", "not ok NAME".
+-- line. Without a last argument, or with `all`, the model has products on tensor cores, and a mutant has a wrong
+-- operand or a weaker memory order, or lacks a barrier: with `all` any barrier, otherwise the first barrier of one of
+-- four functions. With `decoding`, the model is a decoder, and a mutant lacks a barrier of a function that decodes.
+-- Tests must find a share of the mutants that lack a barrier, and all other mutants. Prints "ok NAME", "not ok NAME".
 
 package.path = ("%s/?.lua;%s"):format(arg[0]:match("^(.*)/check_mutants%.lua$") or ".", package.path)
 local files = require("files")
 
-local test, path, folder, barriers = arg[1], arg[2], arg[3], arg[4]
+local test, path, folder, selection = arg[1], arg[2], arg[3], arg[4]
 
 -- The least share of left-out barriers that tests must find. It is not 1, since one of two consecutive barriers is
 -- enough, and since not every line runs in a test.
@@ -44,28 +44,28 @@ local function count_lines(text, position)
   return lines + 1
 end
 
-local function replace_in_place(text, place, pattern, by)
-  return text:sub(1, place[1] - 1) .. text:sub(place[1], place[2]):gsub(pattern, by) .. text:sub(place[2] + 1)
+local function replace_at(text, place, pattern, replacement)
+  return text:sub(1, place[1] - 1) .. text:sub(place[1], place[2]):gsub(pattern, replacement) .. text:sub(place[2] + 1)
 end
 
 local text = files.read(path)
 local mutants = {} -- { name, text, tests }
 
 -- Adds the mutant whose text is changed between the two positions of `place`.
-local function add_mutant(name, place, pattern, by, tests)
-  local changed = replace_in_place(text, place, pattern, by)
+local function add_mutant(name, place, pattern, replacement, tests)
+  local changed = replace_at(text, place, pattern, replacement)
   assert(changed ~= text, name)
   mutants[#mutants + 1] = { name = ("%s at line %d"):format(name, count_lines(text, place[1])), text = changed,
     tests = tests }
 end
 
--- Evenly spread elements of a list.
+-- Returns at most `count` evenly spread elements of a list.
 local function sample(list, count)
-  local selection = {}
+  local chosen = {}
   for i = 1, math.min(count, #list) do
-    selection[i] = list[(i - 1) * #list // count + 1]
+    chosen[i] = list[(i - 1) * #list // count + 1]
   end
-  return selection
+  return chosen
 end
 
 local function change_instructions()
@@ -82,10 +82,10 @@ local function change_instructions()
 end
 
 local BARRIER = "\tbar%.sync \t0;"
-if barriers ~= "decoding" then
+if selection ~= "decoding" then
   change_instructions()
 end
-if barriers == "decoding" then
+if selection == "decoding" then
   for _, place in ipairs(find_matches(text, "\n%.func[^{]*{.-\n}")) do
     local body = text:sub(place[1], place[2])
     for _, barrier in ipairs(body:find("^[^{]*%d+attend_one") and find_matches(body, BARRIER) or {}) do
@@ -93,7 +93,7 @@ if barriers == "decoding" then
       add_mutant("a barrier left out", { start + barrier[1], start + barrier[2] }, "bar%.sync \t0;", "", DECODING)
     end
   end
-elseif barriers == "all" then
+elseif selection == "all" then
   for _, place in ipairs(find_matches(text, BARRIER)) do
     add_mutant("a barrier left out", place, "bar%.sync \t0;", "", ALL_TESTS)
   end
@@ -103,13 +103,13 @@ else
   end
 end
 
--- Returns the message with which a test fails for the mutant that was written, or nil if the test passes.
+-- Returns the message with which a test fails for the mutant in mutant.program, or nil if the test passes.
 local function run_mutant(name)
   local environment = ("LONGHAND_PTX_RACES=1 LONGHAND_TESTS=%s LONGHAND_PTX=%s/mutant.program"):format(name, folder)
-  local passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))
+  local has_passed = os.execute(("%s timeout 120 %s >%s/mutant.log 2>&1"):format(environment, test, folder))
   local log = files.read(folder .. "/mutant.log")
   assert(log:find("Running 1 test", 1, true), "there is no test " .. name)
-  return not passed and (log:match("status 1: ([^\n]*)") or "by its numbers") or nil
+  return not has_passed and (log:match("status 1: ([^\n]*)") or "by its numbers") or nil
 end
 
 for _, mutant in ipairs(mutants) do

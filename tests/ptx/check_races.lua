@@ -10,9 +10,10 @@ local files = require("files")
 
 local run, folder = arg[1], arg[2]
 
--- Name of the kernel, and the number of blocks. gives: the beginning of the output in every order of threads, as
--- hexadecimal digits. fails: a text in the message with which every order fails. remove_line: a line that is removed
--- from the kernel, its number among equal lines, and its replacement, if any.
+-- Each case has the name of the kernel, and the number of blocks.
+--     gives         the beginning of the output in every order of threads, as hexadecimal digits
+--     fails         a text in the message with which the kernel fails in every order
+--     remove_line   a line that is removed from the kernel, its number among equal lines, and its replacement, if any
 local CASES = {
   { "neighbour", 1, gives = "0100000002000000" },
   { "neighbour", 1, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
@@ -25,13 +26,13 @@ local CASES = {
   { "meet", 3, remove_line = { "membar.gl;", 1 }, fails = "race: " },
   { "meet", 3, remove_line = { "membar.gl;", 2 }, fails = "race: " },
   { "meet", 3, remove_line = { "atom.add.u32 %r5, [%rd1], 1;", 1 }, fails = "deadlock: " },
-  { "hand_on", 3, gives = "03000000" .. ("00"):rep(124) .. "0a0000000b0000000c000000" .. ("00"):rep(116) ..
+  { "meet_acquire", 3, gives = "03000000" .. ("00"):rep(124) .. "0a0000000b0000000c000000" .. ("00"):rep(116) ..
     ("21000000"):rep(3) },
-  { "hand_on", 3, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
-  { "hand_on", 3, remove_line = { "bar.sync 0;", 2 }, fails = "race: " },
-  { "hand_on", 3, remove_line = { "red.release", 1, "red.relaxed" }, fails = "race: " },
-  { "hand_on", 3, remove_line = { "ld.acquire", 1, "ld.relaxed" }, fails = "race: " },
-  { "hand_on", 3, remove_line = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
+  { "meet_acquire", 3, remove_line = { "bar.sync 0;", 1 }, fails = "race: " },
+  { "meet_acquire", 3, remove_line = { "bar.sync 0;", 2 }, fails = "race: " },
+  { "meet_acquire", 3, remove_line = { "red.release", 1, "red.relaxed" }, fails = "race: " },
+  { "meet_acquire", 3, remove_line = { "ld.acquire", 1, "ld.relaxed" }, fails = "race: " },
+  { "meet_acquire", 3, remove_line = { "red.release.gpu.global.add.u32 [%rd1], 1;", 1 }, fails = "deadlock: " },
   -- Lane l has l * (l % 8 + 1), and adds the number of lane l ~ 16.
   { "diverge", 1, gives = "10000000240000003c000000" },
   -- Odd lane l: -1 as a signed byte extended to 16 bits, 16, 256 and l.

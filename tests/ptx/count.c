@@ -1,11 +1,11 @@
 /* Counts the instructions of a model's compiled step, the program in LONGHAND_PTX:
  *
- *     count SEQUENCES SHARDS T LABELS MEETINGS
+ *     count SEQUENCES SHARDS T LABELS BARRIERS
  *     count decoding SEQUENCES T LABELS
  *
  * A team of two blocks makes one step with LABELS labels for each sequence of T tokens. Prints lines "shard KIND
  * NUMBER" and "end KIND NUMBER" for each kind of instruction: the number that block 0 issues between the last two of
- * the first MEETINGS barriers of the team (1: from the start to the first barrier), divided by its shards, and the
+ * the first BARRIERS barriers of the team (1: from the start to the first barrier), divided by its shards, and the
  * number that both blocks issue after these barriers, where the gradients of shards are summed, clipped and applied.
  * Counts of instructions depend on sizes alone; the tokens, which change a few sectors, are arbitrary.
  *
@@ -88,8 +88,8 @@ int main(int argc, char **argv) {
     assert_true(sequences % shards == 0);
     lh_ptx_count first[MOST_KINDS], total[MOST_KINDS];
     lh_cuda_step step = make_step(spec, sequences, T, labels);
-    lh_ptx_meetings = atoi(argv[5]);
-    lh_ptx_counts_wanted = true;
+    lh_ptx_team_barriers = atoi(argv[5]);
+    lh_ptx_counts_sectors = true;
     const lh_shape shape = {sequences, {T, 0}, labels};
     lh_model_step model_step = lh_model_train(spec, make_parameters(spec), lh_model_make_tables(spec, &shape), &step,
                                               (lh_model_cut){shards, TEAM, 0}, 1, NULL);

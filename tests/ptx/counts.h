@@ -8,9 +8,11 @@
 extern "C" {
 #endif
 
-/* Parts of a launch, divided by the first lh_ptx_meetings barriers of the team. A block passes such a barrier when it
- * adds to a counter in memory. FIRST: block 0 between the last two of these barriers, or from the start if there
- * is one; REST: all blocks after these barriers; OTHER: everything else. */
+/* Parts of a launch, divided by the first lh_ptx_team_barriers barriers of the team. A block passes such a barrier when
+ * it adds to a counter in memory.
+ * FIRST: block 0 between the last two of these barriers, or from the start to the barrier if it is the only one.
+ * REST: all blocks after these barriers.
+ * OTHER: everything else. */
 enum { LH_PTX_FIRST, LH_PTX_REST, LH_PTX_OTHER, LH_PTX_PARTS };
 
 typedef struct lh_ptx_count {
@@ -18,8 +20,8 @@ typedef struct lh_ptx_count {
     long long count;
 } lh_ptx_count;
 
-extern int lh_ptx_meetings;       /* set before a launch; the default is 1 */
-extern bool lh_ptx_counts_wanted; /* set before a launch: whether sectors are counted, too */
+extern int lh_ptx_team_barriers;   /* set before a launch; the default is 1 */
+extern bool lh_ptx_counts_sectors; /* set before a launch; false: no sectors are counted */
 
 /* Stores the counts of a part, at most `max_count`, and returns their number; 0: LONGHAND_PTX names no program. Counts
  * are right only if warps run in lockstep (machine.cpp). */

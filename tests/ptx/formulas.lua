@@ -99,8 +99,8 @@ local function get_bit(value, i)
   return i > 63 and 0 or value >> i & 1
 end
 
--- Adds the operation `name` on bits, of which `choose` computes one.
-local function add_logical(types, name, choose)
+-- Adds the operation `name`, which computes each bit by `choose` from the bits of its operands.
+local function add_bit_operation(types, name, choose)
   add(types, function(t)
     return name .. "." .. t, function(a, b)
       return wrap(compose_bits(BITS[t], function(i) return choose(get_bit(a, i), get_bit(b or 0, i)) end), t)
@@ -173,10 +173,10 @@ by_form["copysign.f64"] = function(a, b)
   return (string.unpack("<d", string.pack("<i8", (bits_a & math.mininteger) | (bits_b & math.maxinteger))))
 end
 
-add_logical("pred b16 b32 b64", "and", function(a, b) return a * b end)
-add_logical("pred b32 b64", "or", function(a, b) return math.max(a, b) end)
-add_logical("pred b32 b64", "xor", function(a, b) return (a + b) % 2 end)
-add_logical("pred b32", "not", function(a) return 1 - a end)
+add_bit_operation("pred b16 b32 b64", "and", function(a, b) return a * b end)
+add_bit_operation("pred b32 b64", "or", function(a, b) return math.max(a, b) end)
+add_bit_operation("pred b32 b64", "xor", function(a, b) return (a + b) % 2 end)
+add_bit_operation("pred b32", "not", function(a) return 1 - a end)
 add("b32 b64", function(t)
   return "shl." .. t, function(a, b)
     return compose_bits(BITS[t], function(i) return i >= b and get_bit(a, i - b) or 0 end)
@@ -248,10 +248,10 @@ by_form["cvt.u16.u32"] = function(a) return a & 0xffff end
 by_form["cvt.rn.f32.f64"] = identity
 by_form["cvt.rn.f32.s32"] = function(a) return a + 0.0 end
 by_form["cvt.rn.f64.s32"], by_form["cvt.rn.f64.s64"] = by_form["cvt.rn.f32.s32"], by_form["cvt.rn.f32.s32"]
-local function to_integer(bits, of_nan)
+local function to_integer(bits, nan_result)
   return function(a)
     if a ~= a then
-      return of_nan
+      return nan_result
     elseif math.abs(a) >= 2.0 ^ (bits - 1) then
       local max = bits == 64 and math.maxinteger or (1 << bits - 1) - 1
       return a > 0 and max or -max - 1

@@ -108,7 +108,7 @@ add_each("s64", "shr.T", "T T u32", "d = a >> (b > 63 ? 63 : b)")
 add({ form = "bfi.b32", operands = "b32 b32 b32 u32 u32", does = "d = insert_bits(a, b, c, e)", kind = "integer" })
 add({ form = "prmt.b32", operands = "b32 b32 b32 b32", does = "d = permute_bytes(a, b, c)", kind = "integer" })
 
--- Comparisons. With a NaN, nan and those that end in u are true, and the others false; ne has only integers here.
+-- Comparisons. With a NaN, nan and those that end in u are true, and the others false; ne only compares integers here.
 local COMPARE = { eq = "a == b", ne = "a != b", lt = "a < b", le = "a <= b", gt = "a > b", ge = "a >= b",
   equ = "!(a < b || a > b)", neu = "a != b", ltu = "!(a >= b)", leu = "!(a > b)", gtu = "!(a <= b)", geu = "!(a < b)",
   nan = "a != a || b != b" }
@@ -170,22 +170,23 @@ instructions.ELEMENTS = {
 local SPACES = { shared = true, global = true, ["local"] = true, param = true }
 local COUNTS = { v2 = 2, v4 = 4 }
 
--- "ld.shared.v4.f32" -> { load = true, space = "shared", count = 4, element = "f32", kind = "shared_load16" }; nil for
--- other instructions. space: "generic" if the form names none. ordering: "volatile", "relaxed" or "acquire", of a load.
+-- "ld.shared.v4.f32" -> { is_load = true, space = "shared", count = 4, element = "f32", kind = "shared_load16" }; nil
+-- for other instructions. space: "generic" if the form names none. ordering, of a load: "volatile", "relaxed" or
+-- "acquire".
 function instructions.parse_memory_form(form)
   local parts = {}
   for field in form:gmatch("[^.]+") do
     parts[#parts + 1] = field
   end
-  local access = { load = parts[1] == "ld", space = "generic", count = 1, element = table.remove(parts) }
-  if not (access.load or parts[1] == "st") or not instructions.ELEMENTS[access.element] then
+  local access = { is_load = parts[1] == "ld", space = "generic", count = 1, element = table.remove(parts) }
+  if not (access.is_load or parts[1] == "st") or not instructions.ELEMENTS[access.element] then
     return nil
   end
   table.remove(parts, 1)
-  if parts[1] == "volatile" and access.load then
+  if parts[1] == "volatile" and access.is_load then
     access.ordering = table.remove(parts, 1)
-  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and access.load and parts[2] == "gpu" and parts[3] == "global"
-  then
+  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and access.is_load and parts[2] == "gpu"
+    and parts[3] == "global" then
     access.ordering, access.space = parts[1], parts[3]
     table.move(parts, 4, #parts + 3, 1)
   elseif SPACES[parts[1]] then
@@ -194,12 +195,12 @@ function instructions.parse_memory_form(form)
   if COUNTS[parts[1]] then
     access.count = COUNTS[table.remove(parts, 1)]
   end
-  if #parts > 0 or access.space == "param" and not access.load then
+  if #parts > 0 or access.space == "param" and not access.is_load then
     return nil
   end
   local bytes = access.count * instructions.ELEMENTS[access.element][2]
-  local where = access.space == "generic" and "global" or access.space
-  access.kind = bytes <= 16 and ("%s_%s%d"):format(where, access.load and "load" or "store", bytes) or nil
+  local space = access.space == "generic" and "global" or access.space
+  access.kind = bytes <= 16 and ("%s_%s%d"):format(space, access.is_load and "load" or "store", bytes) or nil
   if access.space == "param" then
     access.kind = "parameter"
   end

@@ -19,7 +19,7 @@ const lh_ptx_program *lh_ptx_running;
 int lh_ptx_lane_order[LANES];
 
 static struct {
-    bool in_step;                                /* warps run in lockstep */
+    bool is_lockstep;                            /* warps run in lockstep */
     bool has_progress;                           /* a block passed a barrier in this round */
     std::vector<long long> issued[LH_PTX_PARTS]; /* number of executions of each instruction, by part */
     std::vector<unsigned char> parameters;
@@ -41,12 +41,13 @@ static void join_groups(lh_ptx_warp &w) {
     for (size_t i = 0; i < w.groups.size(); i++)
         for (size_t j = i + 1; j < w.groups.size();) {
             lh_ptx_group &a = w.groups[i], &b = w.groups[j];
-            if (a.asleep || b.asleep || !are_at_same_place(a, b) || !(machine.in_step || (a.waits && b.waits))) {
+            if (a.is_asleep || b.is_asleep || !are_at_same_place(a, b) ||
+                !(machine.is_lockstep || (a.is_waiting && b.is_waiting))) {
                 j++;
                 continue;
             }
             a.mask |= b.mask;
-            a.waits = a.waits && b.waits;
+            a.is_waiting = a.is_waiting && b.is_waiting;
             w.groups.erase(w.groups.begin() + (long)j);
         }
 }
@@ -93,7 +94,7 @@ static bool try_whole_group(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &
     if (complete == g.mask) return true;
     lh_ptx_group waiting = g;
     waiting.mask &= ~complete;
-    waiting.waits = true;
+    waiting.is_waiting = true;
     if (complete == 0) g = waiting;
     else {
         g.mask = complete;
@@ -130,7 +131,7 @@ static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, u
         return false;
     } else if (s.flow == SLEEP) {
         g.next++;
-        g.asleep = true;
+        g.is_asleep = true;
         return false;
     } else if (s.flow == BARRIER) {
         w.at_barrier = true;
@@ -147,7 +148,7 @@ static void run_group(lh_ptx_warp &w, size_t index) {
     const int depth = g->depth;
     bool is_single = w.groups.size() == 1;
     for (const lh_ptx_group &other_group : w.groups)
-        if (machine.in_step && other_group.depth == depth && other_group.next > g->next)
+        if (machine.is_lockstep && other_group.depth == depth && other_group.next > g->next)
             limit = std::min(limit, other_group.next);
     const lh_ptx_step *steps = lh_ptx_running->steps.data();
     long long *issued = machine.issued[lh_ptx_part(*w.block)].data();
@@ -161,9 +162,9 @@ static void run_group(lh_ptx_warp &w, size_t index) {
         } else {
             if (mask) s.run(w, s, mask);
             g->next++;
-            if (s.flow != PLAIN && !machine.in_step) return split_lanes(w);
+            if (s.flow != PLAIN && !machine.is_lockstep) return split_lanes(w);
         }
-        if (!is_single && machine.in_step && (g->next >= limit || g->depth != depth)) return;
+        if (!is_single && machine.is_lockstep && (g->next >= limit || g->depth != depth)) return;
     }
 }
 
@@ -184,8 +185,9 @@ static int find_next_group(const lh_ptx_warp &w) {
     int next = -1;
     for (size_t i = 0; i < w.groups.size(); i++) {
         const lh_ptx_group &g = w.groups[i];
-        if (g.asleep || (g.waits && !find_complete_lanes(w, lh_ptx_running->steps[(size_t)g.next], g.mask))) continue;
-        if (next < 0 || (machine.in_step && is_behind(g, w.groups[(size_t)next]))) next = (int)i;
+        if (g.is_asleep || (g.is_waiting && !find_complete_lanes(w, lh_ptx_running->steps[(size_t)g.next], g.mask)))
+            continue;
+        if (next < 0 || (machine.is_lockstep && is_behind(g, w.groups[(size_t)next]))) next = (int)i;
     }
     return next;
 }
@@ -199,13 +201,13 @@ static void remove_ended_groups(lh_ptx_warp &w) {
 static void run_warp(lh_ptx_warp &w) {
     bool has_joined = false;
     while (!w.at_barrier) {
-        if (machine.in_step) join_groups(w);
+        if (machine.is_lockstep) join_groups(w);
         int next = find_next_group(w);
-        if (next < 0 && (machine.in_step || has_joined)) return;
+        if (next < 0 && (machine.is_lockstep || has_joined)) return;
         has_joined = next < 0;
         if (has_joined) join_groups(w);
         else {
-            w.groups[(size_t)next].waits = false;
+            w.groups[(size_t)next].is_waiting = false;
             run_group(w, (size_t)next);
             remove_ended_groups(w);
         }
@@ -224,7 +226,7 @@ static bool pass_barrier(lh_ptx_block &b) {
         if (!w.live) continue;
         w.at_barrier = false;
         w.groups[0].next++;
-        if (!machine.in_step) split_lanes(w);
+        if (!machine.is_lockstep) split_lanes(w);
     }
     b.interval++;
     if (lh_ptx_observes) lh_ptx_observe_barrier(b);
@@ -233,18 +235,18 @@ static bool pass_barrier(lh_ptx_block &b) {
 
 /* Runs a block until its threads wait for other blocks or have ended; returns whether they have ended. */
 static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
-    bool asleep = false, live = false;
+    bool has_sleepers = false, is_live = false;
     for (lh_ptx_warp &w : b.warps)
-        for (lh_ptx_group &g : w.groups) g.asleep = false;
+        for (lh_ptx_group &g : w.groups) g.is_asleep = false;
     do {
         for (int index : warp_order) run_warp(b.warps[(size_t)index]);
     } while (pass_barrier(b));
     for (const lh_ptx_warp &w : b.warps) {
-        live |= w.live != 0;
-        for (const lh_ptx_group &g : w.groups) asleep |= g.asleep;
+        is_live |= w.live != 0;
+        for (const lh_ptx_group &g : w.groups) has_sleepers |= g.is_asleep;
     }
-    if (live && !asleep) throw lh_ptx_fault{"threads wait for one another forever: " + describe(b)};
-    return !live;
+    if (is_live && !has_sleepers) throw lh_ptx_fault{"threads wait for one another forever: " + describe(b)};
+    return !is_live;
 }
 
 /* Runs all blocks in rounds until they have ended. As in the emulation, only many consecutive idle rounds show a
@@ -259,9 +261,9 @@ static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *rand
         ended_blocks = 0;
         for (int index : block_order) ended_blocks += run_block(blocks[(size_t)index], warp_order);
         idle_rounds = ended_blocks > old_count || machine.has_progress ? 0 : idle_rounds + 1;
-        if (idle_rounds > lh_emulated.patience)
+        if (idle_rounds > lh_emulated.max_idle_rounds)
             throw lh_ptx_fault{"deadlock: " + describe(blocks[(size_t)block_order[0]])};
-        if (!machine.in_step) std::shuffle(block_order.begin(), block_order.end(), *random);
+        if (!machine.is_lockstep) std::shuffle(block_order.begin(), block_order.end(), *random);
     }
 }
 
@@ -319,7 +321,7 @@ static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads
     g.next = first;
     w.groups.push_back(g);
     fill_specials(w, blocks, threads);
-    if (!machine.in_step) split_lanes(w);
+    if (!machine.is_lockstep) split_lanes(w);
     return w;
 }
 
@@ -327,7 +329,7 @@ static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_
     std::minstd_rand random(lh_emulated.order);
     std::vector<int> lanes = lh_grid_make_order(LANES, &random);
     std::copy(lanes.begin(), lanes.end(), lh_ptx_lane_order);
-    machine.in_step = lh_emulated.order <= LH_EMULATION_DESCENDING;
+    machine.is_lockstep = lh_emulated.order <= LH_EMULATION_DESCENDING;
     const int warps = (threads + LANES - 1) / LANES;
     const size_t local_bytes = (size_t)lh_ptx_running->local_bytes * LANES;
     std::vector<unsigned char> locals((size_t)(blocks * warps) * local_bytes + 1, 0xff);
@@ -355,7 +357,7 @@ static lh_status launch(const std::string &name, const std::vector<unsigned char
         machine.parameters = parameters;
         for (auto &issued : machine.issued) issued.assign(program.steps.size(), 0);
         lh_ptx_running = &program;
-        lh_ptx_observe_begin(blocks, getenv("LONGHAND_PTX_RACES") != NULL, lh_ptx_counts_wanted);
+        lh_ptx_observe_begin(blocks, getenv("LONGHAND_PTX_RACES") != NULL, lh_ptx_counts_sectors);
         run_grid(program.kernels.at(name), blocks, threads, block_memory);
         return LH_OK;
     } catch (const lh_ptx_fault &fault) {
@@ -401,8 +403,8 @@ static const bool is_loaded = [] {
     return true;
 }();
 
-int lh_ptx_meetings = 1;
-bool lh_ptx_counts_wanted;
+int lh_ptx_team_barriers = 1;
+bool lh_ptx_counts_sectors;
 
 int lh_ptx_read_counts(int program_part, lh_ptx_count *counts, int max_count) {
     std::map<std::string, long long> sums;

@@ -20,8 +20,8 @@ enum { LANES = 32, MOST_OPERANDS = 16, MOST_CALLS = 8, MEMBER_MASK = 5 /* operan
 struct lh_ptx_warp;
 struct lh_ptx_step;
 
-/* PLAIN: each lane for itself; MEMBERS: a collective operation of the lanes in a mask, the last operand; WARP: one of
- * all lanes of a warp; the other values change the flow. */
+/* PLAIN: each lane executes the operation for itself. MEMBERS: a collective operation of the lanes in a mask, the last
+ * operand. WARP: a collective operation of all lanes of a warp. The other values change the flow. */
 enum lh_ptx_flow { PLAIN, MEMBERS, WARP, BRANCH, CALL, RETURN, BARRIER, SLEEP };
 
 /* Executes an instruction for the lanes of mask. */
@@ -83,7 +83,7 @@ struct lh_ptx_fault {
 struct lh_ptx_group {
     unsigned mask;                        /* its lanes */
     int next, depth, returns[MOST_CALLS]; /* the next step; number of calls, and the steps to which they return */
-    bool waits, asleep;                   /* waits for other lanes of the warp; sleeps until the next round */
+    bool is_waiting, is_asleep;           /* waits for other lanes of the warp; sleeps until the next round */
 };
 
 struct lh_ptx_block {
@@ -127,7 +127,7 @@ struct lh_ptx_access {
     unsigned mask;
     uint64_t addresses[LANES]; /* addresses of the host; for shared memory offsets */
     int space, bytes;
-    bool stores; /* false: loads */
+    bool is_store; /* or an addition; false: a load */
 };
 
 #endif

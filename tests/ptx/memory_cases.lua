@@ -50,7 +50,7 @@ local function add_offset(address, offset)
   return (address:gsub("%+?(%d*)%]$", function(first) return ("+%d]"):format((tonumber(first) or 0) + offset) end))
 end
 
-local function assume_global(space)
+local function is_global(space)
   return space == "global" or space == "generic"
 end
 
@@ -68,7 +68,7 @@ end
 -- to the output.
 local function write_load_kernel(form, space, _, count, width)
   local addresses, lines = ADDRESSES[space], {}
-  for i = 0, assume_global(space) and -1 or 15 do
+  for i = 0, is_global(space) and -1 or 15 do
     lines[#lines + 1] = ("\tld.global.u8 %%h1, [%%rd1+%d];\n\tst.%s.u8 %s, %%h1;\n"):format(i, space,
       add_offset(addresses[1], i))
   end
@@ -89,10 +89,10 @@ local function write_store_kernel(form, space, element, count, width)
   for i = 1, count do
     lines[i] = ("\tld.global.%s %s, [%%rd1+%d];\n"):format(STORED[width], registers[i], (i - 1) * width % 16)
   end
-  lines[#lines + 1] = ("\t%s %s, %s;\n"):format(form, assume_global(space) and "[%rd2]" or addresses[1], operand)
+  lines[#lines + 1] = ("\t%s %s, %s;\n"):format(form, is_global(space) and "[%rd2]" or addresses[1], operand)
   lines[#lines + 1] = space == "shared" and "\tbar.sync 0;\n" or nil
   local bytes = count * instructions.ELEMENTS[element][2]
-  for i = 0, assume_global(space) and -1 or bytes - 1 do
+  for i = 0, is_global(space) and -1 or bytes - 1 do
     lines[#lines + 1] = ("\tld.%s.u8 %%h1, %s;\n\tst.global.u8 [%%rd2+%d], %%h1;\n"):format(space,
       add_offset(addresses[2], i), i)
   end

@@ -55,7 +55,7 @@ typedef std::array<word, PAGE_WORDS> page;
 } /* namespace */
 
 static struct {
-    bool races, sectors; /* see lh_ptx_observe_begin */
+    bool finds_races, counts_sectors; /* see lh_ptx_observe_begin */
     int blocks;
     std::unordered_map<uint64_t, std::unique_ptr<page>> global; /* pages by number */
     std::vector<std::vector<word>> shared;                      /* by block */
@@ -70,13 +70,13 @@ static struct {
     std::unordered_map<uint64_t, view> words; /* by address of a word: accesses that were published through it */
 } observed;
 
-void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
-    if (races && blocks > MOST_BLOCKS)
+void lh_ptx_observe_begin(int blocks, bool finds_races, bool counts_sectors) {
+    if (finds_races && blocks > MOST_BLOCKS)
         throw lh_ptx_fault{"races are found between at most " + std::to_string(MOST_BLOCKS) + " blocks"};
     observed = {};
-    lh_ptx_observes = races || sectors;
-    observed.races = races;
-    observed.sectors = sectors;
+    lh_ptx_observes = finds_races || counts_sectors;
+    observed.finds_races = finds_races;
+    observed.counts_sectors = counts_sectors;
     observed.blocks = blocks;
     observed.block_views.assign((size_t)blocks, view((size_t)blocks, bounds{0, NOBODY, 0}));
     observed.shared.resize((size_t)blocks);
@@ -118,7 +118,7 @@ static view make_released_view(const lh_ptx_block &block, int thread) {
 }
 
 void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask) {
-    for (unsigned remaining = mask; observed.races && remaining; remaining &= remaining - 1) {
+    for (unsigned remaining = mask; observed.finds_races && remaining; remaining &= remaining - 1) {
         const int thread = w.index * LANES + __builtin_ctz(remaining);
         acquire(*w.block, thread);
         observed.at_fence[{w.block->index, thread}] = make_released_view(*w.block, thread);
@@ -133,11 +133,11 @@ void lh_ptx_observe_barrier(const lh_ptx_block &block) {
         } else ++entry;
 }
 
-/* Observes a load that is not weak, or an addition; `stores`: an addition. */
-static void synchronise(const lh_ptx_block &block, int thread, uint64_t address, bool stores, int ordering) {
+/* Observes a load that is not weak, or an addition. */
+static void synchronise(const lh_ptx_block &block, int thread, uint64_t address, bool is_addition, int ordering) {
     view &word = observed.words[address];
     if (!word.empty()) merge_view(&observed.read_words[{block.index, thread}], word);
-    if (!stores) {
+    if (!is_addition) {
         if (ordering == ORDERED) acquire(block, thread);
         return;
     }
@@ -176,7 +176,7 @@ static bool happens_before(int from, const access &earlier, const lh_ptx_block &
         return (t == MANY_THREADS ? "several threads" : "thread " + std::to_string(t)) + " of block " +
                std::to_string(block);
     };
-    lh_ptx_fail(*a.step, std::string("race: ") + (a.stores ? "written" : "read") + " by " +
+    lh_ptx_fail(*a.step, std::string("race: ") + (a.is_store ? "written" : "read") + " by " +
                              describe(a.warp->block->index, thread) + ", " + verb + " at line " +
                              std::to_string(earlier.line) + " by " + describe(from, earlier.thread));
 }
@@ -187,7 +187,7 @@ static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *
     const access current = {thread, block.interval, a.step->line};
     if (c->writer != NOBODY && !happens_before(c->writer, c->write, block, thread, prior))
         report(a, "written", c->writer, c->write, thread);
-    if (a.stores) {
+    if (a.is_store) {
         for (int from = 0; from < observed.blocks; from++) {
             if (c->reads[from].thread != NOBODY && !happens_before(from, c->reads[from], block, thread, prior))
                 report(a, "read", from, c->reads[from], thread);
@@ -198,9 +198,9 @@ static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *
         return;
     }
     access &read = c->reads[block.index];
-    const bool by_many = read.thread != NOBODY && read.interval == block.interval && read.thread != thread;
+    const bool has_many_readers = read.thread != NOBODY && read.interval == block.interval && read.thread != thread;
     read = current;
-    if (by_many) read.thread = MANY_THREADS;
+    if (has_many_readers) read.thread = MANY_THREADS;
 }
 
 /* Checks the access of one lane, to a part of a word or to whole words. */
@@ -222,7 +222,7 @@ static void check_races(const lh_ptx_access &a) {
     for (unsigned remaining = a.mask; remaining; remaining &= remaining - 1) {
         const int lane = __builtin_ctz(remaining), thread = a.warp->index * LANES + lane;
         if (a.step->operands[ORDERING] != WEAK) {
-            synchronise(*a.warp->block, thread, a.addresses[lane], a.stores, a.step->operands[ORDERING]);
+            synchronise(*a.warp->block, thread, a.addresses[lane], a.is_store, a.step->operands[ORDERING]);
             continue;
         }
         const view *prior = &observed.block_views[(size_t)a.warp->block->index];
@@ -242,11 +242,11 @@ static void count_sectors(const lh_ptx_access &a) {
         sectors[count++] = a.addresses[__builtin_ctz(remaining)] / 32;
     if (!std::is_sorted(sectors, sectors + count)) std::sort(sectors, sectors + count);
     const int program_part = lh_ptx_part(*a.warp->block);
-    (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded)[program_part] +=
+    (a.is_store ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded)[program_part] +=
         std::unique(sectors, sectors + count) - sectors;
 }
 
 void lh_ptx_observe(const lh_ptx_access &a) {
-    if (observed.sectors && a.space == GLOBAL) count_sectors(a);
-    if (observed.races) check_races(a);
+    if (observed.counts_sectors && a.space == GLOBAL) count_sectors(a);
+    if (observed.finds_races) check_races(a);
 }

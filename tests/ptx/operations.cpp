@@ -40,10 +40,10 @@ static uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     return result;
 }
 
-/* Rounds towards 0; a value out of range becomes the nearest one in range, a NaN becomes of_nan. */
-template <class To, class From> static To to_integer(From x, To of_nan) {
+/* Rounds towards 0; a value out of range becomes the nearest one in range, a NaN becomes nan_result. */
+template <class To, class From> static To to_integer(From x, To nan_result) {
     const From limit = (From)((To)1 << (8 * sizeof(To) - 2)) * 2;
-    if (x != x) return of_nan;
+    if (x != x) return nan_result;
     if (x >= limit) return (To)(((To)1 << (8 * sizeof(To) - 2)) - 1 + ((To)1 << (8 * sizeof(To) - 2)));
     if (x < -limit) return (To)(-((To)1 << (8 * sizeof(To) - 2)) * 2);
     return (To)x;
@@ -65,11 +65,11 @@ static int index_source(int lane, int b, int segment) { return (lane & segment) 
 
 template <int (*SOURCE)(int lane, int b, int segment)>
 static void shuffle(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
-    uint32_t *d = row<uint32_t>(w, s, 0), brought[LANES];
+    uint32_t *d = row<uint32_t>(w, s, 0), values[LANES];
     uint8_t *p = row<uint8_t>(w, s, 1);
     const uint32_t *b = row<uint32_t>(w, s, 3), *c = row<uint32_t>(w, s, 4),
                    *members = row<uint32_t>(w, s, MEMBER_MASK);
-    memcpy(brought, row<uint32_t>(w, s, 2), sizeof brought);
+    memcpy(values, row<uint32_t>(w, s, 2), sizeof values);
     for (int n = 0; n < LANES; n++) {
         if (!(mask >> n & 1)) continue;
         int segment = (int)(c[n] >> 8 & 31), last = (n & segment) | ((int)(c[n] & 31) & ~segment);
@@ -77,7 +77,7 @@ static void shuffle(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
         p[n] = source <= last;
         if (!p[n]) source = n;
         if (!((mask & members[n]) >> source & 1)) lh_ptx_fail(s, "a lane reads one that takes no part");
-        d[n] = brought[source];
+        d[n] = values[source];
     }
 }
 static const auto shuffle_butterfly = shuffle<butterfly_source>, shuffle_index = shuffle<index_source>;
@@ -141,7 +141,7 @@ static void multiply_bf16(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
 
 /* Stores the host's address of each lane's access in `to`, and reports the access to the observer. `bytes`: the size of
  * all elements of a lane. */
-static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, int bytes, bool stores,
+static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, int bytes, bool is_store,
                                   unsigned char **to) {
     const int *o = s.operands;
     const unsigned char *base = w.registers + o[BASE];
@@ -176,7 +176,7 @@ static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned
     access.mask = mask;
     access.space = o[SPACE];
     access.bytes = bytes;
-    access.stores = stores;
+    access.is_store = is_store;
     lh_ptx_observe(access);
 }
 
@@ -198,8 +198,8 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     unsigned char *to[LANES];
     const int count = s.operands[COUNT];
     find_addresses(w, s, mask, count * (int)sizeof(Element), true, to);
-    for (int reader = 0; reader < LANES; reader++) {
-        int n = lh_ptx_lane_order[reader];
+    for (int turn = 0; turn < LANES; turn++) {
+        int n = lh_ptx_lane_order[turn];
         for (int i = 0; mask >> n & 1 && i < count; i++) {
             Element element = (Element)row<Register>(w, s, FIRST_REGISTER + i)[n];
             memcpy(to[n] + (size_t)i * sizeof element, &element, sizeof element);
@@ -238,7 +238,7 @@ static void fence(lh_ptx_warp &w, const lh_ptx_step &, unsigned mask) {
 }
 
 /* Moves an argument to the row of a function's parameter, which has 8 bytes for each lane. */
-template <class Register> static void hand_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+template <class Register> static void pass_argument(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     uint64_t *to = row<uint64_t>(w, s, 0);
     const Register *from = row<Register>(w, s, 1);
     for_lanes(mask, [=](int n) { to[n] = from[n]; });
@@ -246,7 +246,7 @@ template <class Register> static void hand_parameter(lh_ptx_warp &w, const lh_pt
 
 /* Loads a parameter in a function. */
 template <class Element, class Register>
-static void take_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
+static void read_parameter(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
     const uint64_t *from = row<uint64_t>(w, s, 0);
     Register *to = row<Register>(w, s, 1);
     for_lanes(mask, [=](int n) { to[n] = (Element)from[n]; });

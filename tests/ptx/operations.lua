@@ -73,8 +73,8 @@ for _, entry in ipairs(list_entries()) do
 end
 write_instances("load", "load", LOADS)
 write_instances("store", "store", STORES)
-write_instances("take", "take_parameter", LOADS)
-print("    {\"hand_4\", hand_parameter<uint32_t>, PLAIN},\n    {\"hand_8\", hand_parameter<uint64_t>, PLAIN},")
+write_instances("read", "read_parameter", LOADS)
+print("    {\"pass_4\", pass_argument<uint32_t>, PLAIN},\n    {\"pass_8\", pass_argument<uint64_t>, PLAIN},")
 print("    {\"fence\", fence, PLAIN},\n    {\"atomic_add_u32\", atomic_add, PLAIN},")
 print("    {\"reduce_add_u32\", reduce_add, PLAIN},")
 print("    {NULL, NULL, PLAIN},\n};")

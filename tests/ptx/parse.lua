@@ -1,4 +1,4 @@
--- Parses a text of PTX to functions with parameters, registers and instructions; assemble.lua knows the meaning of
+-- Parses a text of PTX to functions with parameters, registers and instructions; assemble.lua defines the meaning of
 -- instructions. Unexpected text is an error with line and text.
 
 local parse = {}
@@ -28,10 +28,10 @@ local function split_statements(file, text)
         start = first
       end
     end
-    local header = not start or text:find("^%.visible", start) or text:find("^%.func", start)
+    local is_header = not start or text:find("^%.visible", start) or text:find("^%.func", start)
     if mark == "\n" then
       line = line + 1
-    elseif mark == "{" and not header then
+    elseif mark == "{" and not is_header then
       depth = depth + 1
     elseif mark == "}" and depth > 0 then
       depth = depth - 1
@@ -60,15 +60,15 @@ local function parse_operands(where, text)
       shape = shape .. (mark == "," and "" or mark)
       remaining = text_after
     else
-      local operand, left = remaining:match("^(%[[^%]]*%])%s*(.*)$")
+      local operand, rest = remaining:match("^(%[[^%]]*%])%s*(.*)$")
       if not operand then
-        operand, left = remaining:match("^([%w_%%.$-]+)%s*(.*)$")
+        operand, rest = remaining:match("^([%w_%%.$-]+)%s*(.*)$")
       end
       if not operand then
         parse.fail(where, "unknown operands")
       end
       operands[#operands + 1] = operand
-      shape, remaining = shape .. "x", left
+      shape, remaining = shape .. "x", rest
     end
   end
   return operands, shape
@@ -93,8 +93,8 @@ end
 
 local function parse_header(where)
   local kind, name, parameters, directives = where.text:match("^(%.[%l .]+)%s+([%w_$]+)%s*(%b())(.*)$")
-  local kernel = kind and trim(kind) == ".visible .entry"
-  if not kind or not (kernel or trim(kind) == ".func") then
+  local is_kernel = kind and trim(kind) == ".visible .entry"
+  if not kind or not (is_kernel or trim(kind) == ".func") then
     parse.fail(where, "unknown function")
   end
   for directive in directives:gmatch("%.%l+") do
@@ -102,17 +102,17 @@ local function parse_header(where)
       parse.fail(where, "unknown directive")
     end
   end
-  return { name = name, kernel = kernel, parameters = parse_parameters(where, parameters:sub(2, -2)), registers = {},
-    body = {}, line = where.line }
+  return { name = name, is_kernel = is_kernel, parameters = parse_parameters(where, parameters:sub(2, -2)),
+    registers = {}, body = {}, line = where.line }
 end
 
 -- "@!%p1 call.uni f, (a, b)" and the like.
 local function parse_instruction(where)
   local item = { file = where.file, line = where.line, text = where.text }
   local text = where.text
-  local negated, guard, text_after = text:match("^@(!?)(%%[%w_]+)%s+(.*)$")
+  local negation, guard, text_after = text:match("^@(!?)(%%[%w_]+)%s+(.*)$")
   if guard then
-    item.guard, item.negated, text = guard, negated == "!", text_after
+    item.guard, item.is_negated, text = guard, negation == "!", text_after
   end
   local form, operand_text = text:match("^([%l%d._:]+)%s*(.*)$")
   if not form or not form:match("^%l") then
@@ -201,11 +201,10 @@ local function remove_header(text)
 end
 
 -- Returns { shared = name, data = { { name, bytes, align, values } },
---   functions = { { name, kernel, parameters, registers, local_array, body } } }
--- `shared` is the name of the array in shared memory; kernel: true for a kernel, false for another function. Lists have
--- parameters { name, type, bytes }, registers { prefix, type, count } or { name, type }; local_array is { name, bytes,
--- align } or nil. A body is a list of instructions (parse_instruction), { label = name } and { argument = name, type =
--- name }, an argument of the next call.
+--   functions = { { name, is_kernel, parameters, registers, local_array, body } } }
+-- `shared` is the name of the array in shared memory. A parameter is { name, type, bytes }; an element of registers is
+-- { prefix, type, count } or { name, type }; local_array is { name, bytes, align } or nil. An element of body is an
+-- instruction (parse_instruction), { label = name }, or { argument = name, type = name }, an argument of the next call.
 function parse.module(file, text)
   local module = { data = {}, functions = {} }
   local current, depth = nil, 0

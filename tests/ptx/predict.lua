@@ -3,10 +3,12 @@
 --     lua5.4 tests/ptx/predict.lua     prints the rows of a table of docs/performance.md; tests/lua/test_docs.lua
 --                                      compares them
 
-local MULTIPROCESSORS, CLOCK = 132, 1.8e9 -- an H100 or H200 has these; Hz under load
+local MULTIPROCESSORS = 132 -- of an H100 or H200
+local CLOCK = 1.8e9 -- their clock under load, Hz
 local L2 = 5.5e12 -- transfers of the L2 cache, bytes per second
 local LENGTHS = { "21", "41", "80" }
-local BLOCKS, SHARDS = 128, 16 -- blocks of one model, with one sequence each; shards of a replica, with eight
+local BLOCKS = 128 -- of one model; each has a shard of one sequence
+local SHARDS = 16 -- of a replica; each has eight sequences
 
 local predict = {}
 

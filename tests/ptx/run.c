@@ -34,7 +34,7 @@ int main(void) {
         memset(in, 0, sizeof in);
         memset(out, 0, sizeof out);
         read_input();
-        lh_emulation emulation = {.order = (unsigned)order, .multiprocessors = blocks, .patience = 100};
+        lh_emulation emulation = {.order = (unsigned)order, .multiprocessors = blocks, .max_idle_rounds = 100};
         lh_emulation_set(&emulation);
         void *pointers[] = {in, out}, *arguments[] = {&pointers[0], &pointers[1]};
         lh_error error = {""};
