@@ -16,7 +16,7 @@
 
 extern const lh_spec CHECK_SPEC;
 
-static lh_spec spec;     /* CHECK_SPEC; `steps` changes its batch */
+static lh_spec spec;     /* CHECK_SPEC; count_step changes its batch */
 static lh_corpus corpus; /* examples of a spec with a data set */
 
 enum { ROUNDS = 9 };
@@ -38,7 +38,7 @@ static lh_engine *open_engine(lh_mode mode, int length) {
     lh_error error;
     lh_engine *engine;
     const lh_cpu_program *program;
-    lh_lengths lengths = {NULL, 0, length, length, 1};
+    lh_lengths lengths = {NULL, 0, length, length, 1}; /* a single length */
     lh_engine_config config = {.spec = &spec, .threads = 1, .trains = mode == LH_MODE_TRAIN, .fixed_length = length};
     config.learning_rate = 3e-4;
     stop_on_error(lh_level_choose(spec.cpu, &program, &error), &error);

@@ -1,14 +1,15 @@
 #!/bin/sh
 # make bench-check: measures whether a generated step has become slower.
 #
-#     sh tests/bench/check.sh [--record]     (through make, which builds build/bench/<spec>/check first)
+#     make bench-check, make bench-record     build build/bench/<spec>/check and call this script
+#     sh tests/bench/check.sh [--record]
 #
 # Counts the instructions of one step of few sequences by valgrind at x86-64-v3 (it does not support AVX-512), and
 # compares them with instructions.txt. For one compiler they are the same on every machine under any load. TOLERANCE
 # covers other builds of the same compiler and of the C library.
 # Compares the time of a step with that of a hand-written step (step.c), both compiled with the same flags, in turn.
-# TIME_BOUND is generous: measured ratios are near 0.9 (training) and 0.75 (evaluation), and other load moves a median
-# of nine by some 10%.
+# TIME_BOUND is generous: measured ratios are near 0.9 (training) and 0.75 (evaluation), and other load changes a median
+# of nine by about 10%.
 # Lines: "ok NAME", "not ok NAME: why", "skip NAME: why", and the table. --record writes instructions.txt instead.
 TOLERANCE=2 # percent
 TIME_BOUND=1.25
@@ -36,8 +37,8 @@ counts=build/bench/counts
 # count SPEC LENGTH MODE SEQUENCES, a line of COUNTED: writes the number of instructions inside the engine's step or
 # evaluation, without start-up, to a file.
 count() {
-    case $3 in train) inside=lh_cpu_engine_step ;; *) inside=lh_cpu_evaluate ;; esac
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=$inside "build/bench/$1/check" \
+    case $3 in train) counted_function=lh_cpu_engine_step ;; *) counted_function=lh_cpu_evaluate ;; esac
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=$counted_function "build/bench/$1/check" \
         steps "$3" "$2" "$4" 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p' >"$counts/$1.$3"
 }
 

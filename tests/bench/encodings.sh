@@ -1,7 +1,8 @@
 # Measures step times of every encoding relative to none: sh tests/bench/encodings.sh [ROUNDS [SECONDS [NAMES]]]
 #
-# NAMES: rows of the table in addition to none, "sinusoid relative apart_relative"; default: all, without the presets of other
-# models (lst_, abc_). Forms with random positions begin with rand_, those that read differences of them with apart_.
+# NAMES: rows of the table in addition to none, such as "sinusoid relative apart_relative"; default: all, except the
+# presets of other models (lst_, abc_). Forms with random positions begin with rand_, those that read differences of
+# random positions with apart_.
 # The base model runs on parity_check, T = 21 and 80, with all threads. In each round every trainer runs in turn; a
 # ratio compares times of one round, and the table has the medians: training at 21 and 80, forward only at 21 and 80.
 # Not a test: other load moves single ratios by tenths.
@@ -51,7 +52,7 @@ while [ "$round" -lt "$rounds" ]; do
     echo "round $round of $rounds" >&2
 done
 
-# Input: round name mode tokens rate. Output: medians of none's rate over this one's, by name.
+# Input: round name mode tokens rate. Output: medians of the rate of none divided by that of the name.
 awk '
 { rate[$1, $2, $3, $4] = $5; if (!($2 in seen)) { seen[$2] = 1; order[++count] = $2 }; rounds = $1 + 1 }
 function median(name, mode, tokens,    n, i, j, t, list) {

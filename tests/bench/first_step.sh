@@ -1,11 +1,11 @@
 #!/bin/sh
 # Measures the time from spec to first step, of `./longhand train SPEC -- --steps 1 --no-eval`: with nothing built, with
-# the runtime built, and with a trainer whose defaults differ (--set train.learning_rate).
+# the runtime built, and with a trainer of which only the defaults must be built (--set train.learning_rate).
 #
 #     sh tests/bench/first_step.sh [--rounds N] [SPEC]
 #
-# Prints a row for each: seconds by the clock and of processor time (user and system, all processes), medians of N
-# rounds (5) in which the three alternate. Everything is built in a copy.
+# Prints a row for each of the three cases: seconds by the clock and of processor time (user and system, all processes),
+# medians of N rounds (5) in which the cases alternate. Everything is built in a copy of the project.
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd -P) || exit 4
 rounds=5 spec=bucket_sort_sinusoid

@@ -22,7 +22,7 @@ static void stop_on_error(lh_status status, const lh_error *error) {
     exit(status);
 }
 
-/* length: the task length of all sequences; 0: lengths as the spec has them. */
+/* length: the task length of all sequences; 0: the lengths of the spec. */
 static lh_engine *open_engine(const lh_spec *spec, int length) {
     lh_error error;
     lh_engine *engine;
@@ -45,17 +45,18 @@ static void time_step(lh_engine *engine, double *min_seconds) {
     if (*min_seconds == 0 || seconds < *min_seconds) *min_seconds = seconds;
 }
 
-/* Times the first steps of a mixed engine, one for each length, and a step of every length. Writes the
- * fewest seconds of each over all rounds to by_step and by_length, which are 0 at first. */
-static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, double *by_step, double *by_length) {
+/* Times as many first steps of a mixed engine as there are lengths, and a step of every length. Writes the fewest
+ * seconds of each over all rounds to step_seconds and length_seconds, which are 0 at first. */
+static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, double *step_seconds,
+                        double *length_seconds) {
     int lengths = lh_lengths_count(&mixed->train.lengths);
     lh_engine *mixed_engine = open_engine(mixed, 0), *engines[MOST_LENGTHS];
     for (int i = 0; i < lengths; i++) engines[i] = open_engine(plain, lh_lengths_get(&plain->train.lengths, i));
     for (int round = 0; round < rounds; round++) {
         mixed_engine->step = 0; /* repeats the batches of the previous round */
         for (int i = 0; i < lengths; i++) {
-            time_step(engines[i], &by_length[i]);
-            time_step(mixed_engine, &by_step[i]);
+            time_step(engines[i], &length_seconds[i]);
+            time_step(mixed_engine, &step_seconds[i]);
         }
     }
     for (int i = 0; i < lengths; i++) engines[i]->ops->close(engines[i]);
@@ -67,19 +68,19 @@ int main(int argc, char **argv) {
     lh_separate_seeds seed_parts = {0};
     lh_spec mixed = MIXED_SPEC, plain = PLAIN_SPEC;
     int64_t *sequences;
-    double by_step[MOST_LENGTHS] = {0}, by_length[MOST_LENGTHS] = {0}, mixed_seconds = 0, plain_seconds = 0;
+    double step_seconds[MOST_LENGTHS] = {0}, length_seconds[MOST_LENGTHS] = {0}, mixed_seconds = 0, plain_seconds = 0;
     int rounds = argc == 3 ? atoi(argv[1]) : 0, lengths = lh_lengths_count(&mixed.train.lengths);
     if (rounds < 1 || atoi(argv[2]) < 1 || lengths > MOST_LENGTHS) {
         fprintf(stderr, "usage: mixed ROUNDS SEQUENCES, for at most %d lengths\n", MOST_LENGTHS);
         return LH_ERR_USAGE;
     }
     mixed.train.batch = plain.train.batch = atoi(argv[2]) * lengths;
-    time_rounds(&mixed, &plain, rounds, by_step, by_length);
+    time_rounds(&mixed, &plain, rounds, step_seconds, length_seconds);
     lh_key key = lh_get_part_key(SEED, &seed_parts, LH_SEED_DATA);
     stop_on_error(lh_count_trained_sequences(&mixed, key, lengths, &sequences, &error), &error);
     for (int i = 0; i < lengths; i++) {
-        mixed_seconds += by_step[i];
-        plain_seconds += by_length[i] * (double)sequences[i] / plain.train.batch;
+        mixed_seconds += step_seconds[i];
+        plain_seconds += length_seconds[i] * (double)sequences[i] / plain.train.batch;
     }
     free(sequences);
     printf("%.2f %.2f %.3f\n", 1e3 * mixed_seconds / lengths, 1e3 * plain_seconds / lengths,

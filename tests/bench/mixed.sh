@@ -4,12 +4,12 @@
 #     sh tests/bench/mixed.sh [ROUNDS [LAYERS [SEQUENCES [NAMES]]]]
 #
 # The base model on reverse_string with lengths 4, 8, ..., 40, on one thread. NAMES: encodings, rand_NAME for one with
-# random positions. SEQUENCES: sequences for each length; the batch has 10 times as many, in 4 shards, which cut it as
-# finely as 16 shards cut one with 40 lengths. Times are processor times of a step in ms. "one length" does the same work
-# in batches of one length: it is the sum, over the lengths of the mixed batches, of the number of sequences times the
-# time of a sequence in a batch of this length and of the same size. A single length in the middle would have less
-# attention, which grows with the square of the length. Every step is the fastest of ROUNDS, since other load only
-# lengthens steps. Not a test.
+# random positions. SEQUENCES: sequences for each length; the batch has 10 times as many, in 4 shards: a shard has as
+# many sequences as one of 16 shards of a batch with 40 lengths. Times are processor times of a step in ms.
+# "one length" does the same work in batches of one length: it is the sum, over the lengths of the mixed batches, of the
+# number of sequences times the time of a sequence in a batch of this length and of the same size. Sequences of the mean
+# length would do less work, since attention grows with the square of the length. Every step is the fastest of ROUNDS,
+# since other load only lengthens steps. Not a test.
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
 rounds=${1:-20} layers=${2:-2 5} sequences=${3:-1 4 16} names=${4:-none rope alibi relative rand_rope rand_relative}

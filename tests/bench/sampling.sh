@@ -1,8 +1,8 @@
 # Measures the share of a training step that makes its examples: sh tests/bench/sampling.sh [SECONDS [TASK ...]]
 #
 # Trains the base model without an encoding, whose step is the shortest, at task lengths 20 and 40 on one thread; every
-# task of runtime/data/tasks unless some are named. Microseconds are for the batch's 128 examples, by the clock: where
-# the thread is suspended while it samples, sampling looks slow. Not a test.
+# task of runtime/data/tasks unless some are named. Microseconds are for the batch's 128 examples, by the clock, which
+# includes times in which the thread is suspended. Not a test.
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
 seconds=${1:-1}

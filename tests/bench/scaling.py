@@ -2,13 +2,13 @@
 
     python3 tests/bench/scaling.py [--seconds S] [--rounds R] [--axes length,width] [--out DIR]
 
-The base encoder on parity_check, one value at a time changed from T = 41, batch 32, width 64, 5 layers, one thread.
-Every trainer is built for its one length, and runs in each round once, in turn with the others of its axis; the table
-and the picture have medians. Rates are steps per second of processor time, but by the clock for threads and replicas.
-The prediction scales the rate of the unchanged value, which the table marks by *, by the operations of a step that
-`plan` prints, or by the number of threads or replicas: where a curve leaves it, something else than operations decides.
-Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out; axes that are not asked for stay there as they
-were, if machine, compiler and level are the same. Not a test.
+The base encoder on parity_check; from T = 41, batch 32, width 64, 5 layers and one thread, one value at a time is
+changed, along an axis. Every trainer is built for its one length, and runs once in each round, in turn with the others
+of its axis; the table and the picture have medians. Rates are steps per second of processor time, but by the clock for
+threads and replicas. The prediction scales the rate at the unchanged value, which the table marks by *, by the
+operations of a step that `plan` prints, or by the number of threads or replicas: where a curve differs from it, the
+time depends on more than operations. Writes scaling.txt, scaling.json and scaling.svg (gnuplot) below --out; earlier
+results of other axes are kept if machine, compiler and level are the same. Not a test.
 """
 
 import argparse
@@ -37,10 +37,10 @@ MODES = {"train": "training", "eval": "forward"}
 
 
 def run_longhand(*words):
-    done = subprocess.run([ROOT / "longhand", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"scaling.py: ./longhand {' '.join(words)}\n{done.stderr}")
-    return done.stdout
+    process = subprocess.run([ROOT / "longhand", *words], capture_output=True, text=True, check=False)
+    if process.returncode:
+        sys.exit(f"scaling.py: ./longhand {' '.join(words)}\n{process.stderr}")
+    return process.stdout
 
 
 def list_settings(point):
@@ -74,16 +74,16 @@ def measure_rates(trainer, point, axis, seconds):
 def measure(axis, rounds, seconds):
     points = [{**BASE, axis: value} for value in AXES[axis]]
     built = [build(point) for point in points]
-    seen = [{mode: [] for mode in MODES} for _ in points]
-    for turn in range(rounds):
-        for at, (point, (trainer, _)) in enumerate(zip(points, built)):
-            print(f"\r{axis}: round {turn + 1} of {rounds}, {at + 1} of {len(points)} ", end="", file=sys.stderr)
+    rates = [{mode: [] for mode in MODES} for _ in points]
+    for round_index in range(rounds):
+        for index, (point, (trainer, _)) in enumerate(zip(points, built)):
+            print(f"\r{axis}: round {round_index + 1} of {rounds}, {index + 1} of {len(points)} ", end="", file=sys.stderr)
             for mode, rate in measure_rates(trainer, point, axis, seconds).items():
-                seen[at][mode].append(rate)
+                rates[index][mode].append(rate)
     print(file=sys.stderr)
     rows = [{"value": point[axis], "operations": operations,
-             **{mode: statistics.median(seen[at][mode]) for mode in MODES}}
-            for at, (point, (_, operations)) in enumerate(zip(points, built))]
+             **{mode: statistics.median(rates[index][mode]) for mode in MODES}}
+            for index, (point, (_, operations)) in enumerate(zip(points, built))]
     anchor = next(row for row in rows if row["value"] == BASE[axis])
     for row in rows:
         factor = row["value"] if axis in ("threads", "replicas") else anchor["operations"] / row["operations"]
@@ -93,17 +93,17 @@ def measure(axis, rounds, seconds):
 
 def describe_machine():
     model = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
-    asked = subprocess.run(["make", "-s", "--no-print-directory", "print-compiler", "print-levels", "LEVELS=best"],
-                           cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
-    return {"processor": model.group(1) if model else "unknown", "processors": CORES, "compiler": asked[0],
-            "level": asked[1]}
+    printed = subprocess.run(["make", "-s", "--no-print-directory", "print-compiler", "print-levels", "LEVELS=best"],
+                             cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return {"processor": model.group(1) if model else "unknown", "processors": CORES, "compiler": printed[0],
+            "level": printed[1]}
 
 
-def load_results(path, here):
+def load_results(path, machine):
     """Returns earlier measurements of this machine, by axis."""
     try:
         found = json.loads(path.read_text())
-        return found["axes"] if found["machine"] == here else {}
+        return found["axes"] if found["machine"] == machine else {}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
@@ -162,15 +162,16 @@ def main():
             parser.error(f"--axes: no axis '{axis}', expected {', '.join(AXES)}")
     out = pathlib.Path(given.out)
     out.mkdir(parents=True, exist_ok=True)
-    here = describe_machine()
-    results = load_results(out / "scaling.json", here)
+    machine = describe_machine()
+    results = load_results(out / "scaling.json", machine)
     for axis in axes:
         results[axis] = measure(axis, given.rounds, given.seconds)
     results = {axis: results[axis] for axis in AXES if axis in results}
     text = "\n".join(format_table(results))
     print(text)
     (out / "scaling.txt").write_text(text)
-    (out / "scaling.json").write_text(json.dumps({"date": time.strftime("%Y-%m-%d"), "machine": here, "axes": results}, indent=1))
+    saved = {"date": time.strftime("%Y-%m-%d"), "machine": machine, "axes": results}
+    (out / "scaling.json").write_text(json.dumps(saved, indent=1))
     draw(results, out)
 
 

@@ -2,10 +2,10 @@
 
     python3 tests/bench/shares.py [--rounds R] [--seconds S] [--levels x86-64-v4,x86-64-v3] [--threads N] [--only WORD]
 
-A case is a trainer, a pass and a length; in each round every case runs once at every level, in turn, and a level's peak
-is measured in the same run, in turn with the steps. The table has medians of the rounds: steps per second, the share of
-the peak by operations that are executed, the nominal share (by dense operations of the model), and the share of a limit
-that, beside the peak, takes the exponentials of softmax into account. Written to build/bench/shares.md, all rates to
+A case is a trainer, a pass and a length. In each round every case runs once at every level, in turn; a run also
+measures the level's peak, in turn with the steps. The table has medians of the rounds: steps per second; the share of
+the peak, by executed operations; the nominal share of the peak, by dense operations of the model; and the share of a
+limit that allows for the exponentials of softmax, too. The table is written to build/bench/shares.md, all rates to
 shares.json. Not a test.
 """
 
@@ -42,32 +42,32 @@ PASSES = {"train": "training", "eval": "evaluation"}
 
 
 def build(words, levels):
-    done = subprocess.run([ROOT / "longhand", "build", *words, "--levels", ",".join(levels)], capture_output=True,
-                          text=True, check=False)
-    if done.returncode:
-        sys.exit(f"shares.py: ./longhand build {' '.join(words)}\n{done.stderr}")
-    return ROOT / re.search(r"^(\S+/trainer)", done.stdout, re.M).group(1)
+    process = subprocess.run([ROOT / "longhand", "build", *words, "--levels", ",".join(levels)], capture_output=True,
+                             text=True, check=False)
+    if process.returncode:
+        sys.exit(f"shares.py: ./longhand build {' '.join(words)}\n{process.stderr}")
+    return ROOT / re.search(r"^(\S+/trainer)", process.stdout, re.M).group(1)
 
 
 def run(trainer, level, mode, length, given):
     words = ["bench", "--mode", mode, "--seconds", str(given.seconds), "--windows", "3", "--threads",
              str(given.threads), "--json", *(["--lengths", str(length)] if length else [])]
-    done = subprocess.run([trainer, *words], capture_output=True, text=True, check=False,
-                          env={**os.environ, "LONGHAND_ISA": level})
-    if done.returncode:
-        sys.exit(f"shares.py: {trainer} {' '.join(words)}\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run([trainer, *words], capture_output=True, text=True, check=False,
+                             env={**os.environ, "LONGHAND_ISA": level})
+    if process.returncode:
+        sys.exit(f"shares.py: {trainer} {' '.join(words)}\n{process.stderr}")
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def format_table(rows):
     yield "| level | model | pass | T | steps/s | share | nominal | of the limit |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    for (level, model, mode, _, _), seen in rows.items():
+    for (level, model, mode, _, _), results in rows.items():
         def median(field):
-            return statistics.median(line[field] for line in seen)
+            return statistics.median(line[field] for line in results)
         shares = " | ".join(f"{100 * median(field):.1f}%" for field in
                             ("share_of_peak", "share_of_peak_nominal", "share_of_limit"))
-        yield (f"| {level} | {model} | {PASSES[mode]} | {seen[0]['tokens']} | {median('steps_per_second'):.3g} | "
+        yield (f"| {level} | {model} | {PASSES[mode]} | {results[0]['tokens']} | {median('steps_per_second'):.3g} | "
                f"{shares} |")
 
 
@@ -87,17 +87,18 @@ def main():
     built = {tuple(words): build(words, levels) for _, words, _, _ in cases}
     rows = {(level, model, mode, length, tuple(words)): []
             for level in levels for model, words, mode, length in cases}
-    for turn in range(given.rounds):
-        for at, ((level, _, mode, length, words), seen) in enumerate(rows.items()):
-            print(f"\rround {turn + 1} of {given.rounds}, {at + 1} of {len(rows)} ", end="", file=sys.stderr)
-            seen.append(run(built[words], level, mode, length, given))
+    for round_index in range(given.rounds):
+        for index, ((level, _, mode, length, words), results) in enumerate(rows.items()):
+            print(f"\rround {round_index + 1} of {given.rounds}, {index + 1} of {len(rows)} ", end="", file=sys.stderr)
+            results.append(run(built[words], level, mode, length, given))
     print(file=sys.stderr)
     out = ROOT / "build" / "bench"
     out.mkdir(parents=True, exist_ok=True)
     text = "\n".join(format_table(rows)) + "\n"
     print(f"{given.threads} threads, medians of {given.rounds} rounds, {time.strftime('%Y-%m-%d')}\n\n{text}", end="")
     (out / "shares.md").write_text(text)
-    (out / "shares.json").write_text(json.dumps([{"case": key[:4], "runs": seen} for key, seen in rows.items()], indent=1))
+    runs = [{"case": key[:4], "runs": results} for key, results in rows.items()]
+    (out / "shares.json").write_text(json.dumps(runs, indent=1))
 
 
 if __name__ == "__main__":

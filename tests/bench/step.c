@@ -1,5 +1,6 @@
-/* See step.h. The base model's blocks (5 x: 8 heads x 8, width 64, feed-forward 256, post-norm) over 128 sequences of
- * 21 tokens, one sequence at a time on one thread, with Adam; no dropout, no sampling, a linear loss on the last row.
+/* See step.h. The base model's 5 blocks (8 heads of width 8, width 64, feed-forward 256, post-norm) over 128 sequences
+ * of 21 tokens, one sequence at a time on one thread, with Adam. No dropout, no sampling, a linear loss on the last
+ * row.
  *
  * Deliberately simple: vectors of eight floats, tiles in registers, constants everywhere. Weights are [in][out]; each
  * has a transposed copy for the backward pass, made once per step. */
@@ -51,14 +52,14 @@ static _Alignas(64) activations layer_activations[LAYERS];
 static _Alignas(64) float inputs[BATCH][T * C], target[C], last[T * C];
 static int64_t steps;
 
-/* y[T][N] = a[T][K] w[K][N] (+ the earlier y). Tiles of 3 rows x 4 vectors. */
+/* y[T][N] = a[T][K] w[K][N], plus the old y if `adds`. Tiles of 3 rows x 4 vectors. */
 INLINE void product(const int K, const int N, const float *restrict a, const float *restrict w, float *restrict y,
-                    const int add) {
+                    const int adds) {
     for (int n = 0; n < N; n += 4 * V)
         for (int m = 0; m < T; m += 3) {
             vec sum[3][4];
             for (int i = 0; i < 3; i++)
-                for (int j = 0; j < 4; j++) sum[i][j] = add ? load(y + (m + i) * N + n + j * V) : (vec){0};
+                for (int j = 0; j < 4; j++) sum[i][j] = adds ? load(y + (m + i) * N + n + j * V) : (vec){0};
             for (int k = 0; k < K; k++)
                 for (int j = 0; j < 4; j++) {
                     vec weight = load(w + k * N + n + j * V);
@@ -242,7 +243,8 @@ static void layer_backward(const layer_weights *w, const transposed *wt, layer_w
     product(3 * C, C, dqkv, wt->qkv, d, 1);
 }
 
-/* The forward pass of one sequence; returns its part of the loss, its last row times the target / BATCH. */
+/* The forward pass of one sequence; returns its part of the loss: the product of its last row and `target`, divided by
+ * BATCH. */
 static double sequence_forward(const float *input) {
     double loss = 0;
     memcpy(layer_activations[0].in, input, sizeof layer_activations[0].in);

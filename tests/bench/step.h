@@ -1,4 +1,4 @@
-/* A hand-written training step of one model at one length, which never changes: generated steps are compared with
+/* A hand-written training step of one model at one length. Its code never changes: generated steps are compared with
  * it, so that a slower machine or other load is not mistaken for slower code. */
 #ifndef PLAIN_STEP_H
 #define PLAIN_STEP_H

@@ -1,9 +1,9 @@
 -- Writes a folder with the runs of a whole study, with made-up numbers, to measure the time of `report`.
 --
---     lua5.4 tests/bench/study_tree.lua STUDY DIR LOGGED
+--     lua5.4 tests/bench/study_tree.lua STUDY DIR LINES
 --
--- STUDY: an argument of `sweep`; all its runs are written below DIR, with an accuracy for each length that its spec
--- evaluates and LOGGED lines in metrics.jsonl, without training. Numbers are random, from a fixed seed.
+-- STUDY: an argument of `sweep`; all its runs are written below DIR without training, with an accuracy for each length
+-- that its spec evaluates, and LINES lines in metrics.jsonl. Numbers are random, from a fixed seed.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

@@ -55,11 +55,12 @@ def compare_parameters(a, b, start, bound):
     one, two, zero = read_tensors(a), read_tensors(b), read_tensors(start)
     if one.keys() != two.keys() or one.keys() != zero.keys():
         raise SystemExit("the checkpoints have different tensors")
-    apart = math.hypot(*(measure_distance(one[name], two[name]) for name in one))
-    moved = math.hypot(*(measure_distance(one[name], zero[name]) for name in one))
+    distance = math.hypot(*(measure_distance(one[name], two[name]) for name in one))
+    movement = math.hypot(*(measure_distance(one[name], zero[name]) for name in one))
     worst = max(one, key=lambda name: measure_distance(one[name], two[name]))
-    ratio = apart / moved if moved > 0 else math.inf
-    print(f"parameters moved by {moved:.4g}, apart by {apart:.3g}: {ratio:.2e} (bound {bound:g}), most in {worst}")
+    ratio = distance / movement if movement > 0 else math.inf
+    print(f"parameters moved by {movement:.4g}, apart by {distance:.3g}: {ratio:.2e} (bound {bound:g}), "
+          f"most in {worst}")
     return is_within(ratio, bound)
 
 
@@ -94,8 +95,8 @@ def compare_eval(a, b, loss_bound, share_bound):
 
 
 def compare_logits(a, b, bound):
-    flat = lambda path: [v for line in read_lines(path) for row in line["logits"] for v in row]
-    pairs = pair_up(flat(a), flat(b), "logits")
+    read_logits = lambda path: [v for line in read_lines(path) for row in line["logits"] for v in row]
+    pairs = pair_up(read_logits(a), read_logits(b), "logits")
     one, two = zip(*pairs)
     ratio = measure_distance(one, two) / measure_distance(one, [0.0] * len(one))
     print(f"{len(pairs)} logits: {ratio:.2e} (bound {bound:g})")
@@ -115,16 +116,16 @@ def compare_bits(a, b):
     if variants[0] != variants[1]:
         raise SystemExit(f"variants {variants[0]} and {variants[1]}: their bits need not agree")
     checkpoints = [find_only_file(folder, "checkpoint.safetensors").read_bytes() for folder in (a, b)]
-    same = checkpoints[0] == checkpoints[1]
+    has_same_checkpoints = checkpoints[0] == checkpoints[1]
     times = ("steps_per_second", "seconds")
     metrics = [[{k: v for k, v in line.items() if k not in times}
                 for line in read_lines(find_only_file(folder, "metrics.jsonl"))] for folder in (a, b)]
-    differ = next((x["step"] for x, y in zip(*metrics) if x != y), None)
-    alike = metrics[0] == metrics[1]
-    last = metrics[0][-1]["step"]
-    print(f"variant {variants[0]}, step {last}: checkpoints {'the same' if same else 'differ'}, "
-          f"metrics {'the same' if alike else f'differ from the line of step {differ} on'}")
-    return same and alike
+    first_difference = next((x["step"] for x, y in zip(*metrics) if x != y), None)
+    has_same_metrics = metrics[0] == metrics[1]
+    last_step = metrics[0][-1]["step"]
+    print(f"variant {variants[0]}, step {last_step}: checkpoints {'the same' if has_same_checkpoints else 'differ'}, "
+          f"metrics {'the same' if has_same_metrics else f'differ from the line of step {first_difference} on'}")
+    return has_same_checkpoints and has_same_metrics
 
 
 COMPARISONS = {"parameters": (compare_parameters, 3), "metrics": (compare_metrics, 2), "eval": (compare_eval, 2),
@@ -134,9 +135,9 @@ COMPARISONS = {"parameters": (compare_parameters, 3), "metrics": (compare_metric
 def main(arguments):
     if not arguments or arguments[0] not in COMPARISONS:
         raise SystemExit(__doc__)
-    function, paths = COMPARISONS[arguments[0]]
-    given = arguments[1:]
-    return 0 if function(*given[:paths], *map(float, given[paths:])) else 1
+    function, paths = COMPARISONS[arguments[0]]  # paths: number of arguments that are paths
+    values = arguments[1:]
+    return 0 if function(*values[:paths], *map(float, values[paths:])) else 1
 
 
 if __name__ == "__main__":

@@ -81,9 +81,9 @@ smsp__issue_active.avg.pct_of_peak_sustained_active,lts__t_bytes.avg.pct_of_peak
 part_profile() {
     ncu=$(find_tool ncu)
     [ -n "$ncu" ] || { say "profile: Nsight Compute is not installed" && return; }
-    both=$(list_trainers rates | grep 'parity_.*_tf32$' | head -n 1)
-    [ -n "$both" ] || { say "profile: $UNPREPARED" && return; }
-    for profiled in $(list_trainers rates | grep "^$both"); do
+    by_tiles=$(list_trainers rates | grep 'parity_.*_tf32$' | head -n 1)
+    [ -n "$by_tiles" ] || { say "profile: $UNPREPARED" && return; }
+    for profiled in $(list_trainers rates | grep "^$by_tiles"); do # also the trainer with the suffix _warps
         for models in "" "--replicas $replicas"; do
             # shellcheck disable=SC2086
             profile_one "$METRICS" $models || profile_one "$FEW_METRICS" $models ||
@@ -112,10 +112,10 @@ sanitize_one() {
 part_sanitize() {
     sanitizer=$(find_tool compute-sanitizer)
     [ -n "$sanitizer" ] || { say "sanitize: Compute Sanitizer is not installed" && return; }
-    begun=$(date +%s)
+    start_time=$(date +%s)
     for tool in memcheck racecheck synccheck initcheck; do
         for name in $(list_trainers sanitize); do
-            if [ $(($(date +%s) - begun)) -ge 80 ]; then
+            if [ $(($(date +%s) - start_time)) -ge 80 ]; then
                 record "$name, $tool" null "no time left"
             else
                 check "$name, $tool" sanitize_one "$name" "$tool"
@@ -130,16 +130,16 @@ part_sanitize() {
 # status 5, since the GPU accepts no more work of a process after a failure; the failed case is then in the cache and is
 # left out. One case may compile for a third of the time, so that others are timed.
 time_peer() {
-    until=$(($(date +%s) + $3)) status=5
+    end_time=$(($(date +%s) + $3)) status=5
     : >"$work/$1.log"
     while [ $status -eq 5 ]; do
-        seconds=$((until - $(date +%s)))
+        seconds=$((end_time - $(date +%s)))
         [ $seconds -gt 15 ] || return 124
         # shellcheck disable=SC2086
         timeout -k 5 $seconds "$PYTHON" "tests/peers/$2" --reference "$base/peers" --out "$cache" \
             --limit $((seconds - 10)) --case-limit $(($3 / 3)) $fresh $peer_flags >>"$log" 2>>"$work/$1.log"
         status=$? fresh=''
-        [ "$(date +%s)" -lt $until ] || return 124
+        [ "$(date +%s)" -lt $end_time ] || return 124
     done
     return $status
 }

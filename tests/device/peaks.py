@@ -3,9 +3,9 @@
     python peaks.py > peaks.jsonl
 
 Prints lines {"peak": "tf32", "flops_per_second": ...} and {"peak": "copy", "bytes_per_second": ...}. Random numbers
-(zeros run faster), 8192 x 8192 x 8192, medians of nine windows after a warm-up. float32 does not use tensor cores. A
-copy counts bytes read and bytes written; its buffers are far larger than the L2. `small` is a product of a model's
-size, [128 T][64] x [64][256] at T = 80 in tf32: the rate that a library reaches at this width.
+(with zeros a product is faster), 8192 x 8192 x 8192, medians of nine windows after a warm-up. float32 does not use
+tensor cores. A copy counts bytes read and bytes written; its buffers are far larger than the L2. `small` is a product
+of a model's size, [128 T][64] x [64][256] at T = 80 in tf32: the rate that a library reaches at this width.
 """
 
 import json

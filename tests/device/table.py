@@ -18,9 +18,11 @@ import textwrap
 LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
 PARTS = ("checks", "rates", "peaks", "peers", "profile", "resources", "clocks")
 
-# Goals for one H200, by tokens: floor, target, stretch. one: steps per second of a model that trains alone; many:
-# steps per second of all models together; both in tf32. best: ratio to the best peer in the same precision. step: ratio
-# to JAX with one call per step.
+# Goals for one H200: floor, target, stretch.
+#     one, many               by tokens, in tf32: steps per second of a model that trains alone, and of all models
+#                             together
+#     best one, best many     ratio to the best peer in the same precision
+#     step                    ratio to JAX with one call per step
 GOALS = {
     "one": {21: (3000, 5000, 8000), 41: (2000, 3500, 5000), 80: (1200, 2000, 3000)},
     "many": {21: (12000, 22000, 37000), 41: (6000, 11000, 18000), 80: (2800, 5000, 8500)},
@@ -82,28 +84,28 @@ class Results:
         self.registers = {line["name"]: f"{line['registers']}{', spills' if line['spill_stores'] else ''}"
                           for line in results["resources"] if line["kernel"] == "train"}
 
-    def failed(self):
+    def list_failed_checks(self):
         return [check for check in self.all["checks"] if check["ok"] is False]
 
-    def rates(self, mode):
+    def list_rates(self, mode):
         """Returns the lines of Longhand's trainers by precision, number of models, encoding and tokens."""
         order = {"tf32": 0, "bf16": 1, "float32": 2}
         found = [line for line in self.all["rates"] if line.get("mode") == mode]
-        place = lambda r: (order.get(r["precision"], 3), r["replicas"] > 1, r["encoding"], r["tokens"])
-        return sorted(found, key=place)
+        rank = lambda r: (order.get(r["precision"], 3), r["replicas"] > 1, r["encoding"], r["tokens"])
+        return sorted(found, key=rank)
 
-    def peer(self, rate, name=None, variant=None):
+    def find_peer(self, rate, name=None, variant=None):
         """Returns the fastest line of the peers at the same sizes and precision, or None."""
         return find_fastest([line for line in self.peers if
                              all(line[k] == rate[k] for k in ("encoding", "tokens", "precision", "replicas")) and
                              name in (None, line["peer"]) and variant in (None, line["variant"])])
 
-    def share(self, rate):
+    def compute_share(self, rate):
         """Returns nominal FLOPs per second relative to the measured matrix product in the same precision, or None."""
         peak = self.peaks.get(rate["precision"])
         return count_nominal_flops(rate["encoding"], rate["tokens"]) * rate["steps_per_second"] / peak if peak else None
 
-    def errors(self):
+    def list_errors(self):
         """Returns the last error of each case of a peer that has no rate."""
         case = lambda line: tuple(line.get(k) for k in ("peer", "version", "device", "variant", "form", "precision",
                                                         "encoding", "tokens", "replicas"))
@@ -111,7 +113,7 @@ class Results:
         return {case(line): line for line in self.all["peers"] if "error" in line and case(line) not in known}.values()
 
     @staticmethod
-    def goal(rate, of=None):
+    def find_goal(rate, of=None):
         """Returns the goal of a rate, or of its ratio to the peers ("best" or "step"); None without one."""
         group = "one" if rate["replicas"] == 1 else "many"
         if of == "best":
@@ -145,21 +147,21 @@ def format_table(head, rows):
 
 
 def make_rate_row(results, rate):
-    def named(line):
+    def format_rate(line):
         return f"{format_number(line['model_steps_per_second'])} ({line['variant']})" if line else "-"
 
-    def over(line, of):
+    def format_ratio(line, of):
         value = divide_rates(rate, line)
-        return f"{format_number(value, '{:.2f}')} {name_range(value, results.goal(rate, of))}".strip()
+        return f"{format_number(value, '{:.2f}')} {name_range(value, results.find_goal(rate, of))}".strip()
 
-    step = results.peer(rate, "jax", "step") if rate["replicas"] == 1 else None
+    step = results.find_peer(rate, "jax", "step") if rate["replicas"] == 1 else None
     floor = LATENCY_FLOOR.get(rate["tokens"]) if rate["replicas"] == 1 else None
     return [rate["precision"], rate["encoding"], rate["tokens"], rate["replicas"],
-            format_number(rate["steps_per_second"]), name_range(rate["steps_per_second"], results.goal(rate)),
-            format_number(results.share(rate), "{:.1%}"),
+            format_number(rate["steps_per_second"]), name_range(rate["steps_per_second"], results.find_goal(rate)),
+            format_number(results.compute_share(rate), "{:.1%}"),
             format_number(floor and floor * 1e-6 * rate["steps_per_second"], "{:.0%}"),
-            named(results.peer(rate, "jax")), named(results.peer(rate, "pytorch")),
-            over(results.peer(rate), "best"), over(step, "step")]
+            format_rate(results.find_peer(rate, "jax")), format_rate(results.find_peer(rate, "pytorch")),
+            format_ratio(results.find_peer(rate), "best"), format_ratio(step, "step")]
 
 
 RATE_HEAD = ["precision", "encoding", "T", "models", "steps/s", "goal", "share of peak", "share of latency floor",
@@ -207,11 +209,11 @@ def wrap(*sentences):
 
 
 def report(results):
-    checks, failed = results.all["checks"], results.failed()
+    checks, failed = results.all["checks"], results.list_failed_checks()
     skipped = sum(c["ok"] is None for c in checks)
     blocks = [wrap("`sh tests/device/run.sh`:", describe_machine(results), describe_peaks(results),
                    describe_clocks(results))]
-    if results.rates("train"):
+    if results.list_rates("train"):
         blocks += [wrap("Training: complete steps. `steps/s`: the sum over all models that train at the same time. "
                         "`share of peak`: nominal FLOPs relative to the measured matrix product in the same precision. "
                         "`JAX`, `PyTorch`: the fastest variant of each. `Longhand / best`: rate of Longhand relative "
@@ -219,16 +221,16 @@ def report(results):
                         "Words next to a number: the goal for one H200 that it reaches (floor, target or stretch). "
                         "`registers`: registers of a thread of the training kernel."),
                    format_table(RATE_HEAD, [make_rate_row(results, rate) + [results.registers.get(rate["name"], "-")]
-                                            for rate in results.rates("train")])]
-    if results.rates("eval"):
+                                            for rate in results.list_rates("train")])]
+    if results.list_rates("eval"):
         blocks += ["Forward only:", format_table(["precision", "encoding", "T", "models", "batches/s"],
                                                  [[r["precision"], r["encoding"], r["tokens"], r["replicas"],
                                                    format_number(r["steps_per_second"])]
-                                                  for r in results.rates("eval")])]
+                                                  for r in results.list_rates("eval")])]
     if results.peers:
         blocks += ["Every variant of the peers:", format_peers(results)]
     errors = [f"- {p['peer']} {p['variant']} {p['form']} {p['encoding']} T={p['tokens']} {p['precision']} "
-              f"x{p['replicas']}: {p['error'][:200]}" for p in results.errors()]
+              f"x{p['replicas']}: {p['error'][:200]}" for p in results.list_errors()]
     if errors:
         blocks += ["Errors of peers:", "\n".join(errors)]
     if results.all["profile"]:
@@ -242,15 +244,15 @@ def short(results):
     """Returns the summary for a terminal, in aligned columns."""
     lines = [describe_machine(results), describe_peaks(results)]
     form = "{:<10} {:<13} {:>3} {:>3} {:>8} {:<15} {:>6} {:>5}  {:<16} {:<22} {:<20} {}"
-    if results.rates("train"):
+    if results.list_rates("train"):
         lines.append(form.format("", "encoding", "T", "x", "steps/s", "goal", "share", "floor", "JAX", "PyTorch",
                                  "Longhand / best", "Longhand / JAX by step"))
-    lines += [form.format(*make_rate_row(results, rate)) for rate in results.rates("train")]
+    lines += [form.format(*make_rate_row(results, rate)) for rate in results.list_rates("train")]
     checks = results.all["checks"]
-    bad = [f"not ok {c['check']}: {c['detail']}" for c in results.failed()]
+    bad = [f"not ok {c['check']}: {c['detail']}" for c in results.list_failed_checks()]
     bad += [f"skip {c['check']}: {c['detail']}" for c in checks if c["ok"] is None]
     lines += [line[:160] for line in bad[:20]] + (["..."] if len(bad) > 20 else [])
-    lines.append(f"{sum(c['ok'] is True for c in checks)} passed, {len(results.failed())} failed, "
+    lines.append(f"{sum(c['ok'] is True for c in checks)} passed, {len(results.list_failed_checks())} failed, "
                  f"{sum(c['ok'] is None for c in checks)} skipped")
     return "\n".join(lines) + "\n"
 

@@ -151,12 +151,12 @@ peer_has_a_limit_per_case() {
     cat >"$work/limit.py" <<'END'
 import sys, time
 from gpu_bench import Bench
-bench = Bench("stand-in", "1", "", ["scan"], last="none", usable=lambda: None)
+bench = Bench("stand-in", "1", "", ["scan"], last_variant="none", use_device=lambda: None)
 bench.begin("cpu")
 for case in bench.list_cases("scan", "tf32", lambda encoding: [""]):
     if bench.is_due(case):
         with bench.report_failures(case):
-            with bench.limited():
+            with bench.limit_time():
                 time.sleep(60 if case.tokens == 21 else 0)
             bench.add(case, [1.0], 0.0, 1.0)
 sys.exit(bench.end())

@@ -15,7 +15,8 @@ ISA = {  # variables that restrict peers to this level; peers cannot be restrict
     "x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
                   "XLA_FLAGS": "--xla_cpu_max_isa=AVX2", "OPENBLAS_CORETYPE": "Haswell", "LIBXSMM_TARGET": "hsw"},
 }
-BATCH, LONG_BATCH, LONG = 128, 16, 100  # sequences of LONG tokens or more have LONG_BATCH: a peer's step takes seconds
+BATCH = 128
+LONG_BATCH, LONG = 16, 100  # sequences of LONG tokens or more have LONG_BATCH, since a step of a peer takes seconds
 MODELS = {"encoder": 'use = "ruoss_encoder"',
           "decoder": 'use = "ruoss_decoder", norm = { place = "pre" }, activation = "swiglu"'}
 
@@ -68,11 +69,11 @@ class Trainers:
         words = list(map(str, arguments))
         environment = {name: value for name, value in os.environ.items() if name != "LONGHAND_ISA"}
         environment |= {"LONGHAND_ISA": level} if level else {}
-        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, **more)
-        if done.returncode != 0:
-            print(f"bench-peers: {' '.join(words)}\n{done.stderr}", file=sys.stderr)
-            sys.exit(done.returncode)
-        return done.stdout
+        process = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, **more)
+        if process.returncode != 0:
+            print(f"bench-peers: {' '.join(words)}\n{process.stderr}", file=sys.stderr)
+            sys.exit(process.returncode)
+        return process.stdout
 
     def get_trainer(self, model, tokens):
         return self.folder / f"{model}_{choose_batch(tokens)}" / "trainer"
@@ -97,8 +98,8 @@ class Trainers:
         self.run([trainer, "train", "--steps", 20, "--no-eval", "--out", run])
         shutil.copy(next(run.glob("*/*/*/checkpoint.safetensors")), self.get_weights(model))
         for tokens in lengths:
-            drawn = self.run([trainer, "sample", "--length", tokens - 1, "--count", 4, "--seed", 7])
-            inputs = "".join(json.dumps({"input": json.loads(line)["input"]}) + "\n" for line in drawn.splitlines())
+            samples = self.run([trainer, "sample", "--length", tokens - 1, "--count", 4, "--seed", 7])
+            inputs = "".join(json.dumps({"input": json.loads(line)["input"]}) + "\n" for line in samples.splitlines())
             stem = f"{model}.parity_{tokens - 1}"
             (self.reference / f"{stem}.inputs.jsonl").write_text(inputs)
             logits = self.run([trainer, "predict", "--checkpoint", self.get_weights(model)], input=inputs)
@@ -113,7 +114,7 @@ class Trainers:
 
 
 class Ours:
-    """The contender that is measured by `trainer bench`."""
+    """Longhand as a contender, measured by `trainer bench`. Its methods are those of Peer."""
 
     def __init__(self, trainers, level, threads, by_processor):
         """threads: the numbers of threads to try. by_processor: rates are steps per second of processor time."""
@@ -142,7 +143,7 @@ class Peer:
     """A contender in processes of its own, one for each number of threads and wait policy."""
 
     def __init__(self, name, python, trainers, level, threads, by_processor, patience):
-        """patience: seconds to wait for an answer; the other arguments are those of Ours."""
+        """patience: seconds to wait for an answer. threads, by_processor: see Ours."""
         self.name, self.python, self.trainers, self.level = name, python, trainers, level
         self.by_processor, self.patience, self.processes = by_processor, patience, {}
         policies = lambda n: ("passive",) if n == 1 or name == "jax" else ("passive", "active")
@@ -168,10 +169,10 @@ class Peer:
         """best: the best settings of earlier contenders; a compiled variant uses eager's form of attention."""
         model, mode, tokens = case
         form = setting["form"] or best.get("eager", {"form": "plain"})["form"]
-        described = {"encoding": "sinusoid", "tokens": tokens, "labels": 1, "precision": "float32", "replicas": 1,
-                     "variant": self.name, "form": form if self.name != "jax" else "plain", "model": model}
+        fields = {"encoding": "sinusoid", "tokens": tokens, "labels": 1, "precision": "float32", "replicas": 1,
+                  "variant": self.name, "form": form if self.name != "jax" else "plain", "model": model}
         return self.get_process(setting).ask(
-            {"do": "prepare", "key": name_case(case) + setting["form"], "case": described, "mode": mode,
+            {"do": "prepare", "key": name_case(case) + setting["form"], "case": fields, "mode": mode,
              "batch": choose_batch(tokens), "weights": str(self.trainers.get_weights(model)),
              "reference": str(self.trainers.reference)}, self.patience)
 

@@ -37,8 +37,8 @@ CASES = [(model, mode, tokens) for model, mode, lengths in (
     ("encoder", "train", (21, 41, 80)), ("encoder", "eval", (501, 21, 200, 41, 80)), ("decoder", "train", (41,)),
     ("decoder", "eval", (501, 41))) for tokens in lengths]
 PEERS = ("eager", "compile", "jax", "products")
-TRY = 0.3      # seconds for which a setting is tried
-WINDOW = 1.0   # seconds for which a contender is timed in a round
+TRY_SECONDS = 0.3     # for which a setting is tried
+WINDOW_SECONDS = 1.0  # for which a contender is timed in a round
 
 
 def parse_arguments(arguments):
@@ -60,7 +60,7 @@ def parse_arguments(arguments):
     names = list(map(name_case, CASES))
     p.add_argument("--cases", type=make_list_type(names), default=names, help="a list of " + ",".join(names))
     p.add_argument("--peers", type=make_list_type(PEERS), default=list(PEERS), help="a list of " + ",".join(PEERS))
-    p.add_argument("--rounds", type=int, default=5, help="most rounds of a case (%(default)s)")
+    p.add_argument("--rounds", type=int, default=5, help="largest number of rounds of a case (%(default)s)")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / "build/peers", help="folder of results (build/peers)")
     p.add_argument("--processor-time", action="store_true",
                    help="one thread each, and steps per second of processor time: for a busy machine")
@@ -73,17 +73,17 @@ def parse_arguments(arguments):
 # --- one case ---------------------------------------------------------------------------------------------------------
 
 
-def try_settings(case, contender, first, best, until):
-    """Finds the best setting of a contender, or the reason why there is none. first: the best setting in the previous
-    case, which is tried first because time may end after it. best: the best settings of earlier contenders in this
-    case. until: a time of the monotonic clock."""
+def try_settings(case, contender, likely_best, best, deadline):
+    """Finds the best setting of a contender, or the reason why there is none. likely_best: the best setting in the
+    previous case, which is tried first, since time may suffice for only one. best: the best settings of earlier
+    contenders in this case. deadline: a time of the monotonic clock."""
     tried, failures = [], []
-    for setting in sorted(contender.settings, key=lambda setting: setting != first):
-        if (tried or failures) and time.monotonic() > until:
+    for setting in sorted(contender.settings, key=lambda setting: setting != likely_best):
+        if (tried or failures) and time.monotonic() > deadline:
             break
         try:
             reply = contender.prepare(case, setting, best)
-            tried.append(reply | {"setting": setting, "rate": contender.time(case, setting, TRY)["rate"]})
+            tried.append(reply | {"setting": setting, "rate": contender.time(case, setting, TRY_SECONDS)["rate"]})
         except Failed as error:
             failures.append(str(error))
     if not tried:
@@ -95,35 +95,36 @@ def try_settings(case, contender, first, best, until):
             "logit_error": fastest.get("logit_error"), "rates": [], "shares": []}
 
 
-def run_rounds(case, contenders, lines, rounds, until):
-    for done in range(rounds):
-        if done > 0 and time.monotonic() > until:
+def run_rounds(case, contenders, results, rounds, deadline):
+    """Adds rates to the results of each contender, by name. There is always one round, also after the deadline."""
+    for round_index in range(rounds):
+        if round_index > 0 and time.monotonic() > deadline:
             return
         for name, contender in contenders.items():
-            if "error" in lines[name]:
+            if "error" in results[name]:
                 continue
             try:
-                reply = contender.time(case, lines[name]["setting"], WINDOW)
+                reply = contender.time(case, results[name]["setting"], WINDOW_SECONDS)
             except Failed as error:
-                lines[name] = {"error": str(error)}
+                results[name] = {"error": str(error)}
                 continue
-            lines[name]["rates"].append(reply["rate"])
-            lines[name]["shares"] += [reply["share"]] if "share" in reply else []
+            results[name]["rates"].append(reply["rate"])
+            results[name]["shares"] += [reply["share"]] if "share" in reply else []
 
 
-def run_case(case, contenders, remembered, rounds, seconds):
-    """Tries settings in three fifths of the time, then measures in rounds. remembered: the best setting by mode and
-    contender, of earlier cases. Returns the results of each contender by name."""
-    start, lines = time.monotonic(), {}
+def run_case(case, contenders, best_settings, rounds, seconds):
+    """Tries settings in three fifths of the time, then measures in rounds. best_settings: the best setting in the last
+    case by mode and contender, which this case replaces. Returns the results of each contender by name."""
+    start, results = time.monotonic(), {}
     for number, (name, contender) in enumerate(contenders.items(), 1):
-        until = start + 0.6 * seconds * number / len(contenders)
-        best = {other: line["setting"] for other, line in lines.items() if "setting" in line}
-        lines[name] = try_settings(case, contender, remembered.get((case[1], name)), best, until)
-        remembered[case[1], name] = lines[name].get("setting")
-    run_rounds(case, contenders, lines, rounds, start + seconds)
+        deadline = start + 0.6 * seconds * number / len(contenders)
+        best = {other: result["setting"] for other, result in results.items() if "setting" in result}
+        results[name] = try_settings(case, contender, best_settings.get((case[1], name)), best, deadline)
+        best_settings[case[1], name] = results[name].get("setting")
+    run_rounds(case, contenders, results, rounds, start + seconds)
     for contender in contenders.values():
         contender.forget()
-    return lines
+    return results
 
 
 # --- one call ---------------------------------------------------------------------------------------------------------
@@ -173,9 +174,9 @@ class Session:
         return self.end - time.monotonic()
 
     def print_status(self, text):
-        shown = [f"{int(max(seconds, 0)) // 60}:{int(max(seconds, 0)) % 60:02}" for seconds in
-                 (time.monotonic() - self.start, self.get_seconds_left())]
-        print(f"[{shown[0]}, {shown[1]} left] {text}", file=sys.stderr, flush=True)
+        elapsed, remaining = (f"{int(max(seconds, 0)) // 60}:{int(max(seconds, 0)) % 60:02}" for seconds in
+                              (time.monotonic() - self.start, self.get_seconds_left()))
+        print(f"[{elapsed}, {remaining} left] {text}", file=sys.stderr, flush=True)
 
     def skip(self, lines):
         for line in lines:
@@ -205,36 +206,38 @@ class Session:
             self.skip(found["skipped"])
             self.save()
 
-    def measure_level(self, level, cases, later, usable, trainers):
-        """later: the number of cases that other levels still have."""
+    def measure_level(self, level, cases, later_cases, usable, trainers):
+        """later_cases: the number of cases at the levels after this one."""
         by_processor = self.options.processor_time
         threads = [1] if by_processor else sorted({1, len(os.sched_getaffinity(0))})
-        patience = max(90, 1.5 * self.get_seconds_left() / (len(cases) + later))
-        remembered = {}
+        patience = max(90, 1.5 * self.get_seconds_left() / (len(cases) + later_cases))
+        best_settings = {}
         contenders = {"ours": Ours(trainers, level, threads, by_processor)}
         for name in usable:
             python = self.python["JAX" if name == "jax" else "PYTORCH"]
             contenders[name] = Peer(name, python, trainers, level, threads, by_processor, patience)
         try:
-            for done, case in enumerate(cases):
+            for index, case in enumerate(cases):
                 if self.get_seconds_left() <= 0:
-                    return self.print_status(f"no time for {' '.join(map(name_case, cases[done:]))} at {level}")
-                lines = run_case(case, contenders, remembered, self.options.rounds,
-                                 self.get_seconds_left() / (len(cases) - done + later))
-                self.add_results(case, level, lines, set().union(*(c.get_versions() for c in contenders.values())))
+                    return self.print_status(f"no time for {' '.join(map(name_case, cases[index:]))} at {level}")
+                results = run_case(case, contenders, best_settings, self.options.rounds,
+                                   self.get_seconds_left() / (len(cases) - index + later_cases))
+                self.add_results(case, level, results, set().union(*(c.get_versions() for c in contenders.values())))
         finally:
             for contender in contenders.values():
                 contender.end()
 
-    def add_results(self, case, level, lines, versions):
+    def add_results(self, case, level, results, versions):
+        """results: those of each contender, by name."""
         self.results["cases"].append({"model": case[0], "mode": case[1], "tokens": case[2],
-                                      "batch": choose_batch(case[2]), "level": level, "contenders": lines})
+                                      "batch": choose_batch(case[2]), "level": level, "contenders": results})
         self.results["versions"] = sorted(versions.union(self.results["versions"]))
-        rates = [f"{name} {statistics.median(line['rates']):.3g}" for name, line in lines.items() if line.get("rates")]
+        rates = [f"{name} {statistics.median(result['rates']):.3g}" for name, result in results.items()
+                 if result.get("rates")]
         self.print_status(f"{name_case(case)} {level}, steps/s: {', '.join(rates)}")
-        for name, line in lines.items():
-            if "error" in line:
-                self.print_status(f"{name_case(case)} {level}: {name} failed: {line['error']}")
+        for name, result in results.items():
+            if "error" in result:
+                self.print_status(f"{name_case(case)} {level}: {name} failed: {result['error']}")
         self.save()
 
     def measure(self):
@@ -249,8 +252,8 @@ class Session:
         trainers = self.build(cases, levels)
         if "products" in self.options.peers:
             self.measure_products(trainers.get_trainer(cases[0][0], cases[0][2]).parent / "src", levels)
-        for place, level in enumerate(levels if usable else []):
-            self.measure_level(level, cases, len(cases) * (len(levels) - place - 1), usable, trainers)
+        for index, level in enumerate(levels if usable else []):
+            self.measure_level(level, cases, len(cases) * (len(levels) - index - 1), usable, trainers)
         self.save()
         print(cpu_table.make_report(self.results))
 

@@ -16,8 +16,8 @@ def format_spread(values, form="{:.2f}"):
     """Formats the median, and the range if there is more than one value."""
     if not values:
         return "-"
-    shown = [form.format(value) for value in (statistics.median(values), min(values), max(values))]
-    return shown[0] if len(values) == 1 else f"{shown[0]} ({shown[1]} to {shown[2]})"
+    median, least, largest = (form.format(value) for value in (statistics.median(values), min(values), max(values)))
+    return median if len(values) == 1 else f"{median} ({least} to {largest})"
 
 
 def format_setting(line):
@@ -43,7 +43,7 @@ def make_ratio_cell(case, name):
 
 def make_best_cell(case):
     """The ratio to the fastest peer of each round."""
-    columns = [found for found in (compute_ratios(case, name) for name in PEERS) if found]
+    columns = [ratios for ratios in (compute_ratios(case, name) for name in PEERS) if ratios]
     return format_spread([min(row) for row in zip(*columns)], "{:.1f}")
 
 

@@ -26,13 +26,13 @@ class TooLong(Exception):
 
 
 class Bench:
-    """Flags, the file of results, and the time that is left."""
+    """Flags, the file of results, and the remaining time."""
 
     START_AGAIN = 5  # exit status: the device accepts no more work of this process, and cases are left
 
-    def __init__(self, name, version, description, variants, last, usable):
-        """variants: the most interesting first. last: the variant that runs after all others, since it is slow or
-        likely to fail. usable(): does some work on the device, and raises if that fails."""
+    def __init__(self, name, version, description, variants, last_variant, use_device):
+        """variants: the most interesting first. last_variant: the one that runs after all others, since it is slow or
+        likely to fail. use_device(): does some work on the device, and raises an exception if that fails."""
         faulthandler.enable()
         p = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
         names = lambda text: text.split(",")
@@ -75,25 +75,26 @@ class Bench:
         p.add_argument("--check-only", action="store_true", help="compare logits, and time nothing")
         self.options = p.parse_args()
         self.name, self.version, self.start, self.left_out = name, version, time.monotonic(), []
-        self.last, self.usable = last, usable
+        self.last_variant, self.use_device = last_variant, use_device
         self.out = pathlib.Path(self.options.out)
         self.out.parent.mkdir(parents=True, exist_ok=True)
-        self.hardware, self.checked, self.failed = None, {}, False
+        self.hardware, self.checked, self.has_failed = None, {}, False
 
     def begin(self, hardware):
         """Reads the lines of this peer, version and device; others stay in the file. hardware: the device's name."""
         self.hardware = hardware
         lines = self.out.read_text().splitlines() if self.out.exists() else []
-        mine = [line for line in map(json.loads, lines) if self.is_mine(line)]
+        own_lines = [line for line in map(json.loads, lines) if self.is_own(line)]
         if self.options.fresh:
-            other_lines = [line for line in lines if not self.is_mine(json.loads(line))]
+            other_lines = [line for line in lines if not self.is_own(json.loads(line))]
             self.out.write_text("".join(line + "\n" for line in other_lines))
-            mine = []
-        self.known = {self.make_key(line): line for line in mine if "error" not in line}
-        self.failures = {self.make_key(line) for line in mine
+            own_lines = []
+        self.known = {self.make_key(line): line for line in own_lines if "error" not in line}
+        self.failures = {self.make_key(line) for line in own_lines
                          if "error" in line and line.get("case_limit", math.inf) >= self.options.case_limit}
 
-    def is_mine(self, line):
+    def is_own(self, line):
+        """Whether a line is of this peer, version, device and batch size."""
         return all(line.get(k) == v for k, v in (("peer", self.name), ("version", self.version),
                                                  ("device", self.hardware), ("batch", self.options.batch)))
 
@@ -103,11 +104,11 @@ class Bench:
         return tuple(line.get(field.name, field.default) for field in dataclasses.fields(Case))
 
     def list_rounds(self):
-        """Pairs (variant, precision), early variants and precisions first; the second precision comes with the third
-        variant."""
+        """Pairs (variant, precision), in the order of variants and precisions; the second precision of the first
+        variant follows the first precision of the third variant."""
         o = self.options
-        place = lambda pair: (pair[0] == self.last, o.variants.index(pair[0]) + 2 * o.precisions.index(pair[1]))
-        return sorted([(v, p) for v in o.variants for p in o.precisions], key=place)
+        rank = lambda pair: (pair[0] == self.last_variant, o.variants.index(pair[0]) + 2 * o.precisions.index(pair[1]))
+        return sorted([(v, p) for v in o.variants for p in o.precisions], key=rank)
 
     def list_cases(self, variant, precision, forms):
         """All cases of a round; forms(encoding) lists its forms of attention."""
@@ -142,24 +143,24 @@ class Bench:
                 for actual in logits(tokens, drawn, target_logits.shape[1]):
                     error = max(error, measure_logit_error(actual, target_logits))
             self.checked[key] = error
-            good = error <= TOLERANCE[case.precision]
-            self.failed = self.failed or not good
+            is_right = error <= TOLERANCE[case.precision]
+            self.has_failed = self.has_failed or not is_right
             self.print_status(f"logits {case.encoding} {case.form} {case.precision} x{case.replicas}: {error:.2e}"
-                     f"{'' if good else ', expected at most %g' % TOLERANCE[case.precision]}")
+                              f"{'' if is_right else ', expected at most %g' % TOLERANCE[case.precision]}")
         return self.checked[key] <= TOLERANCE[case.precision]
 
-    def measure_windows(self, timed):
-        """Returns steps per second of each window. timed(n) makes n steps or somewhat more, and returns their seconds
-        and their number."""
+    def measure_windows(self, time_steps):
+        """Returns steps per second of each window. time_steps(n) makes at least n steps, and returns their seconds and
+        their number."""
         count = 1
-        seconds, done = timed(count)
+        seconds, steps = time_steps(count)
         while seconds < self.options.window / 2:
-            count = max(2 * done, int(done * self.options.window / max(seconds, 1e-6)))
-            seconds, done = timed(count)
+            count = max(2 * steps, int(steps * self.options.window / max(seconds, 1e-6)))
+            seconds, steps = time_steps(count)
         rates = []
         for _ in range(self.options.windows):
-            seconds, done = timed(count)
-            rates.append(done / seconds)
+            seconds, steps = time_steps(count)
+            rates.append(steps / seconds)
         return rates
 
     def add(self, case, rates, compile_seconds, loss, **more):
@@ -172,14 +173,14 @@ class Bench:
                  "logit_error": self.checked.get(self.get_computation(case)),
                  "measured": datetime.date.today().isoformat()} | more
         if not math.isfinite(loss):
-            self.failed = True
+            self.has_failed = True
             self.add_failure(case, "the loss is not finite")
             return
         self.known[self.make_key(line)] = line
         self.write(line)
         self.print_status(f"{case.variant:12} {case.encoding:13} {case.form:6} {case.precision:7} x{case.replicas:<3}"
-                 f"T={case.tokens:<3} {rate:9.1f} steps/s, {rate * case.replicas:9.1f} of models; "
-                 f"compiled in {compile_seconds:.1f} s")
+                          f"T={case.tokens:<3} {rate:9.1f} steps/s, {rate * case.replicas:9.1f} of models; "
+                          f"compiled in {compile_seconds:.1f} s")
 
     def add_failure(self, case, message, **more):
         line = {"peer": self.name, "version": self.version, "device": self.hardware, "batch": self.options.batch}
@@ -200,7 +201,7 @@ class Bench:
             traceback.print_exc()
             self.add_failure(case, f"{type(error).__name__}: {error}")
             try:
-                self.usable()
+                self.use_device()
             except Exception as another:
                 self.print_status(f"the device accepts no more work: {type(another).__name__}: {another}")
                 self.leave()
@@ -213,8 +214,8 @@ class Bench:
         self.leave()
 
     @contextlib.contextmanager
-    def limited(self):
-        """Raises TooLong in the body after the case's limit, as soon as Python code runs again."""
+    def limit_time(self):
+        """Raises TooLong in the body once the case's limit has passed and Python code runs again."""
         def stop(*_):
             raise TooLong
         signal.signal(signal.SIGALRM, stop)
@@ -227,7 +228,7 @@ class Bench:
     def leave(self):
         """Ends this process at once; run.sh starts another one for the other cases."""
         sys.stderr.flush()
-        os._exit(1 if self.failed else self.START_AGAIN)
+        os._exit(1 if self.has_failed else self.START_AGAIN)
 
     def write(self, line):
         with self.out.open("a") as file:
@@ -247,4 +248,4 @@ class Bench:
         """Returns the exit status: 1 if logits or a loss were wrong. A variant that cannot run is only reported."""
         if self.left_out:
             self.print_status(f"no time for {len(self.left_out)} cases: {' '.join(self.left_out)}")
-        return 1 if self.failed else 0
+        return 1 if self.has_failed else 0

@@ -32,7 +32,7 @@ from peer import LAYERS, np
 VARIANTS = ["scan", "step", "loop"]
 WHOLE_LOOP = {"xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,"
                                                "CONDITIONAL,WHILE"}
-AT_ONCE = 6  # programs that are checked or compiled at the same time
+AT_ONCE = 6  # number of programs that are checked or compiled at the same time
 
 
 def make_steps(case, batch_size, state, ring):
@@ -67,7 +67,7 @@ def run_case(bench, case, weights, program, compile_seconds):
     ring = {name: jax.device_put(value) for name, value in peer.make_ring(case, bench.options.batch).items()}
     state = make_initial_state(case, weights)
 
-    def timed(n):
+    def time_steps(n):
         nonlocal state
         calls = -(-n // steps)
         start = time.perf_counter()
@@ -77,8 +77,8 @@ def run_case(bench, case, weights, program, compile_seconds):
         return time.perf_counter() - start, calls * steps
 
     for _ in range(3):
-        timed(1)
-    rates = bench.measure_windows(timed)
+        time_steps(1)
+    rates = bench.measure_windows(time_steps)
     bench.add(case, rates, compile_seconds, float(state["loss"]), steps_per_call=steps)
 
 
@@ -112,12 +112,12 @@ def run_some(bench, cases, weights):
     """Compiles a few cases at the same time, and then times them one after the other."""
     pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
     futures = [pool.submit(compile_case, case, weights[case.encoding], bench.options.batch) for case in cases]
-    done, _ = concurrent.futures.wait(futures, timeout=bench.options.case_limit)
-    if len(done) < len(cases):
-        bench.leave_out([case for case, program in zip(cases, futures) if program not in done])
-    for case, program in zip(cases, futures):
+    finished, _ = concurrent.futures.wait(futures, timeout=bench.options.case_limit)
+    if len(finished) < len(cases):
+        bench.leave_out([case for case, future in zip(cases, futures) if future not in finished])
+    for case, future in zip(cases, futures):
         with bench.report_failures(case):
-            run_case(bench, case, weights[case.encoding], *program.result())
+            run_case(bench, case, weights[case.encoding], *future.result())
     pool.shutdown()
 
 
@@ -129,8 +129,8 @@ def select_right_cases(bench, cases, weights):
 
     first = {bench.get_computation(case): case for case in reversed(cases)}
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        good = dict(zip(first, pool.map(check, first.values())))
-    return [case for case in cases if good[bench.get_computation(case)]]
+        is_right = dict(zip(first, pool.map(check, first.values())))
+    return [case for case in cases if is_right[bench.get_computation(case)]]
 
 
 def run_round(bench, variant, precision, weights):
@@ -142,8 +142,8 @@ def run_round(bench, variant, precision, weights):
 
 
 def main():
-    bench = Bench("jax", jax.__version__, __doc__, VARIANTS, last="loop",
-                  usable=lambda: jnp.ones(8).sum().item())
+    bench = Bench("jax", jax.__version__, __doc__, VARIANTS, last_variant="loop",
+                  use_device=lambda: jnp.ones(8).sum().item())
     if bench.options.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
     device = jax.devices()[0]

@@ -67,7 +67,7 @@ def main():
         peer.stdin.flush()
         theirs = float(peer.stdout.readline())
         ours, share = time_trainer(out / "trainer")
-        rounds.append((ours / theirs, share, ours, theirs))
+        rounds.append((ours / theirs, share))
         print(f"{ours:.2f} and {theirs:.2f} steps per second of processor time", flush=True)
     peer.stdin.close()
     ratio, share = (statistics.median(row[i] for row in rounds) for i in (0, 1))

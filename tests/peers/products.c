@@ -45,7 +45,7 @@ typedef struct product {
 #define PRODUCT(K, N) \
     static void pack_##K##_##N(void) { pack_weights(K, N, w, panels); } \
     static void forward_##K##_##N(void) { matmul(ROWS, K, N, x, panels, y, FINISH_STORE, NULL); } \
-    static void turn_##K##_##N(void) { pack_transposed(K, N, w, panels); } \
+    static void pack_transposed_##K##_##N(void) { pack_transposed(K, N, w, panels); } \
     static void gradient_##K##_##N(void) { matmul(ROWS, N, K, dy, panels, y, FINISH_STORE, NULL); } \
     static void weight_##K##_##N(void) { matmul_weight_grad(ROWS, K, N, x, dy, dw); }
 PRODUCT(64, 192)
@@ -53,7 +53,8 @@ PRODUCT(64, 64)
 PRODUCT(64, 256)
 PRODUCT(256, 64)
 #define ROWS_OF(K, N) \
-    {K, N, FORWARD, pack_##K##_##N, forward_##K##_##N}, {K, N, INPUT_GRADIENT, turn_##K##_##N, gradient_##K##_##N}, { \
+    {K, N, FORWARD, pack_##K##_##N, forward_##K##_##N}, \
+        {K, N, INPUT_GRADIENT, pack_transposed_##K##_##N, gradient_##K##_##N}, { \
         K, N, WEIGHT_GRADIENT, pack_##K##_##N, weight_##K##_##N \
     }
 static const product products[] = {ROWS_OF(64, 192), ROWS_OF(64, 64), ROWS_OF(64, 256), ROWS_OF(256, 64)};
@@ -105,11 +106,11 @@ static void run_blas(const product *p) {
 static libxsmm_smmfunction kernel;
 
 static void choose_kernel(const product *p) {
-    const int forward = p->kind == FORWARD, weight = p->kind == WEIGHT_GRADIENT;
-    const libxsmm_blasint n = weight ? p->K : ROWS, m = p->kind == INPUT_GRADIENT ? p->K : p->N;
-    const libxsmm_blasint k = weight ? ROWS : forward ? p->K : p->N, ldb = weight ? p->K : k;
-    const float alpha = 1, beta = weight ? 1 : 0;
-    const int flags = weight ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_PREFETCH_NONE;
+    const int is_forward = p->kind == FORWARD, is_weight = p->kind == WEIGHT_GRADIENT;
+    const libxsmm_blasint n = is_weight ? p->K : ROWS, m = p->kind == INPUT_GRADIENT ? p->K : p->N;
+    const libxsmm_blasint k = is_weight ? ROWS : is_forward ? p->K : p->N, ldb = is_weight ? p->K : k;
+    const float alpha = 1, beta = is_weight ? 1 : 0;
+    const int flags = is_weight ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_PREFETCH_NONE;
     kernel = libxsmm_smmdispatch(m, n, k, &m, &ldb, &m, &alpha, &beta, &flags, &prefetch);
 }
 
@@ -126,7 +127,7 @@ static void run_xsmm(const product *p) { (void)p; }
 static int has_xsmm(void) { return 0; }
 #endif
 
-static int is_there(int contender) {
+static int is_available(int contender) {
     return contender == LONGHAND || (contender == OPENBLAS ? narrow != NULL || wide != NULL : has_xsmm());
 }
 
@@ -147,18 +148,18 @@ static void fill(real *a, int count, uint32_t seed) {
 
 /* Returns the largest difference from Longhand's result, divided by the largest element. */
 static double measure_difference(const product *p, int contender) {
-    static real first[(ROWS + 16) * MAX_WIDTH];
+    static real expected[(ROWS + 16) * MAX_WIDTH];
     real *out = p->kind == WEIGHT_GRADIENT ? dw : y;
     int count = p->kind == WEIGHT_GRADIENT ? p->K * p->N : ROWS * (p->kind == FORWARD ? p->N : p->K);
     double max_value = 0, max_difference = 0;
     memset(out, 0, (size_t)count * sizeof *out);
     run(p, LONGHAND);
-    memcpy(first, out, (size_t)count * sizeof *out);
+    memcpy(expected, out, (size_t)count * sizeof *out);
     memset(out, 0, (size_t)count * sizeof *out);
     run(p, contender);
     for (int i = 0; i < count; i++) {
-        max_value = fmax(max_value, fabs((double)first[i]));
-        max_difference = fmax(max_difference, fabs((double)first[i] - (double)out[i]));
+        max_value = fmax(max_value, fabs((double)expected[i]));
+        max_difference = fmax(max_difference, fabs((double)expected[i] - (double)out[i]));
     }
     return max_difference / max_value;
 }
@@ -194,17 +195,17 @@ static void measure(const product *p, double seconds) {
     int64_t calls[CONTENDERS] = {10, 10, 10}, rounds = 10000;
     memset(dw, 0, sizeof dw);
     for (int c = 0; c < CONTENDERS; c++)
-        if (is_there(c)) measure_window(p, c, seconds, &calls[c]);
+        if (is_available(c)) measure_window(p, c, seconds, &calls[c]);
     measure_peak(seconds, &rounds);
     for (int i = 0; i < WINDOWS; i++) {
         for (int c = 0; c < CONTENDERS; c++)
-            if (is_there(c)) rates[c][i] = measure_window(p, c, seconds, &calls[c]);
+            if (is_available(c)) rates[c][i] = measure_window(p, c, seconds, &calls[c]);
         peaks[i] = measure_peak(seconds, &rounds);
     }
     printf("{\"level\":\"%s\",\"product\":\"%s\",\"rows\":%d,\"K\":%d,\"N\":%d,\"peak\":%.4g", LH_LEVEL_NAME,
            kind_names[p->kind], ROWS, p->K, p->N, find_median(peaks));
     for (int c = 0; c < CONTENDERS; c++)
-        if (is_there(c)) printf(",\"%s\":%.4g", names[c], find_median(rates[c]));
+        if (is_available(c)) printf(",\"%s\":%.4g", names[c], find_median(rates[c]));
         else printf(",\"%s\":null", names[c]);
     printf("}\n");
 }
@@ -224,7 +225,7 @@ int main(int argc, char **argv) {
         transpose(p->K, p->N, w, transposed);
         choose_kernel(p);
         for (int c = OPENBLAS; c < CONTENDERS; c++) {
-            double difference = is_there(c) ? measure_difference(p, c) : 0;
+            double difference = is_available(c) ? measure_difference(p, c) : 0;
             if (difference < 1e-5) continue;
             fprintf(stderr, "products: %s differs by %g in %s, %d x %d\n", names[c], difference, kind_names[p->kind],
                     p->K, p->N);

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-WINDOW = 0.02  # seconds; nine of each contender for each of twelve products
+WINDOW_SECONDS = 0.02  # there are nine windows of each contender for each of twelve products
 
 # Search for OpenBLAS in the folders of wheels: SciPy's own package of it, or NumPy's bundled libraries.
 FIND = """
@@ -39,18 +39,19 @@ def measure(root, sources, level, environment, interpreters):
     trainer, whose tiles are used. environment: variables that restrict libraries to the level."""
     program = root / f"build/peers/products.{level}"
     library, skipped = find_openblas(interpreters), []
-    built = subprocess.run(["make", "-s", f"build/peers/products.{level}", f"SOURCES={sources}"], cwd=root,
+    build = subprocess.run(["make", "-s", f"build/peers/products.{level}", f"SOURCES={sources}"], cwd=root,
                            capture_output=True, text=True, check=False)
-    if built.returncode != 0:
-        return {"rows": [], "skipped": [f"products: they do not compile: {built.stderr.strip()[-300:]}"]}
+    if build.returncode != 0:
+        return {"rows": [], "skipped": [f"products: they do not compile: {build.stderr.strip()[-300:]}"]}
     if library is None:
         skipped.append("OpenBLAS: no wheel has it; pip install scipy-openblas32, or name a library: OPENBLAS=...")
-    done = subprocess.run([str(program), str(WINDOW)] + ([library] if library else []), capture_output=True, text=True,
-                          env=os.environ | environment | {"OPENBLAS_NUM_THREADS": "1"}, check=False)
-    if done.returncode != 0:
-        return {"rows": [], "skipped": skipped + [f"products: {done.stderr.strip()}"]}
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    skipped += [f"OpenBLAS: {line}" for line in done.stderr.splitlines()]
+    process = subprocess.run([str(program), str(WINDOW_SECONDS)] + ([library] if library else []), text=True,
+                             env=os.environ | environment | {"OPENBLAS_NUM_THREADS": "1"}, capture_output=True,
+                             check=False)
+    if process.returncode != 0:
+        return {"rows": [], "skipped": skipped + [f"products: {process.stderr.strip()}"]}
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
+    skipped += [f"OpenBLAS: {line}" for line in process.stderr.splitlines()]
     if all(row["libxsmm"] is None for row in rows):
         skipped.append("libxsmm: not found, or it makes no code here; apt-get install libxsmm-dev, or name the folder "
                        "that has include and lib: LIBXSMM=...")

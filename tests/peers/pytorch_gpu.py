@@ -52,10 +52,10 @@ COMPILED = {
 }
 
 
-def timed(run, steps, device):
+def make_timer(run, steps, device):
     """Returns a function for Bench.measure_windows(), which makes at least n steps by calls of run(), each of `steps`
     steps."""
-    def seconds(n):
+    def time_steps(n):
         calls = -(-n // steps)
         if device == "cpu":
             start = time.perf_counter()
@@ -69,17 +69,17 @@ def timed(run, steps, device):
         end.record()
         end.synchronize()
         return begin.elapsed_time(end) / 1000, calls * steps
-    return seconds
+    return time_steps
 
 
 def make_call(trainer):
     """Returns the function that a timing calls in a loop, and the number of steps of a call."""
-    def marked():
+    def step_after_mark():
         torch.compiler.cudagraph_mark_step_begin()
         trainer.step()
 
     if trainer.case.variant == "reduce-overhead":
-        return marked, 1
+        return step_after_mark, 1
     if trainer.case.variant == "eager" or trainer.device == "cpu":
         return trainer.step, 1
     return capture(trainer), STEPS_PER_GRAPH
@@ -89,7 +89,7 @@ def run_case(bench, case, weights, device):
     """Times a case. compile_seconds includes compilation, capture and the first runs."""
     torch.compiler.reset()
     start = time.monotonic()
-    with bench.limited():
+    with bench.limit_time():
         trainer = Trainer(case, weights, bench.options.batch, device, COMPILED.get(case.variant))
         run, steps = make_call(trainer)
         for _ in range(3):
@@ -97,7 +97,7 @@ def run_case(bench, case, weights, device):
         if device == "cuda":
             torch.cuda.synchronize()
     compile_seconds = time.monotonic() - start
-    rates = bench.measure_windows(timed(run, steps, device))
+    rates = bench.measure_windows(make_timer(run, steps, device))
     memory = torch.cuda.max_memory_allocated() if device == "cuda" else None
     bench.add(case, rates, compile_seconds, float(trainer.loss), memory_bytes=memory)
 
@@ -123,12 +123,12 @@ def set_precision(precision):
 
 def check_case(bench, case, weights, device):
     """Whether the model has the trainer's logits, in float32 and in the case's precision, which remains set."""
-    good = []
+    is_right = []
     for precision in dict.fromkeys(["float32", case.precision]):
         set_precision(precision)
         checked = peer.dataclasses.replace(case, precision=precision)
-        good.append(bench.check(checked, make_logits(checked, weights, device)))
-    return all(good)
+        is_right.append(bench.check(checked, make_logits(checked, weights, device)))
+    return all(is_right)
 
 
 def choose_cases(bench, variant, precision, device):
@@ -136,7 +136,7 @@ def choose_cases(bench, variant, precision, device):
     first = "graph" if device == "cuda" else "eager"
     for case in bench.list_cases(variant, precision, list_forms if variant == first else lambda encoding: [""]):
         if device == "cuda" and variant in ("eager", "reduce-overhead") and case.replicas > 1:
-            continue  # the cost of a call per operation shows with one model
+            continue  # one model is enough to show the cost of a call per operation
         form = case.form or bench.find_fastest_form(case, list_forms(case.encoding), first)
         yield peer.dataclasses.replace(case, form=form)
 
@@ -154,8 +154,8 @@ def run_round(bench, variant, precision, weights, device):
 
 
 def main():
-    bench = Bench("pytorch", str(torch.__version__), __doc__, VARIANTS, last="max-autotune",
-                  usable=lambda: torch.ones(8, device=device).sum().item())
+    bench = Bench("pytorch", str(torch.__version__), __doc__, VARIANTS, last_variant="max-autotune",
+                  use_device=lambda: torch.ones(8, device=device).sum().item())
     device = "cuda" if bench.options.device == "gpu" else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("pytorch_gpu.py: PyTorch finds no GPU")

@@ -56,10 +56,10 @@ class Model(nn.Module):
             self.register_buffer("vectors", torch.tensor(rows), persistent=False)
         elif case.encoding == "rand_relative":
             self.register_buffer("table", torch.tensor(peer.make_distance_table()), persistent=False)
-        self.causal = case.model == "decoder"
-        if self.causal:
-            hidden = torch.ones(case.tokens, case.tokens, dtype=torch.bool).triu(1)
-            self.register_buffer("hidden", hidden, persistent=False)
+        self.is_causal = case.model == "decoder"
+        if self.is_causal:
+            masked = torch.ones(case.tokens, case.tokens, dtype=torch.bool).triu(1)
+            self.register_buffer("masked", masked, persistent=False)
         self.to(device)
 
     def embed(self, tokens):
@@ -96,7 +96,7 @@ class Model(nn.Module):
         heads = lambda y: y.transpose(-3, -2)
         if self.case.form == "sdpa":
             flat = lambda y: heads(y).reshape(-1, HEADS, shape[1], HEAD_WIDTH)
-            mixed = F.scaled_dot_product_attention(flat(query), flat(key), flat(value), is_causal=self.causal)
+            mixed = F.scaled_dot_product_attention(flat(query), flat(key), flat(value), is_causal=self.is_causal)
             mixed = mixed.transpose(1, 2).reshape(x.shape)
             return product(mixed, self.p[f"mix{n}"])
         bias = lambda name: self.p[f"{name}{n}"].view(*self.lead, 1, 1, HEADS, HEAD_WIDTH)
@@ -104,8 +104,8 @@ class Model(nn.Module):
         logits = heads(content) @ heads(key).transpose(-2, -1)
         if self.case.is_relative:
             logits = logits + self.compute_position_logits(n, query + bias("position"), rows)
-        if self.causal:
-            logits = logits.masked_fill(self.hidden, -torch.inf)
+        if self.is_causal:
+            logits = logits.masked_fill(self.masked, -torch.inf)
         weights = torch.softmax(logits * HEAD_WIDTH**-0.5, dim=-1)
         return product(heads(weights @ heads(value)).reshape(x.shape), self.p[f"mix{n}"])
 
@@ -135,12 +135,12 @@ class Model(nn.Module):
         for n in range(LAYERS):
             x = self.add("norm1", n, x, lambda y: self.attention(n, y, shape, rows))
             x = self.add("norm2", n, x, lambda y: self.feedforward(n, y))
-        read = x.unflatten(-2, shape)[..., -labels:, :]
-        last = read.flatten(-3, -2)
+        labelled = x.unflatten(-2, shape)[..., -labels:, :]
+        last = labelled.flatten(-3, -2)
         if self.case.has_pre_norm:
             last = self.norm("norm", "", last)
         logits = product(last, self.p["output"], self.p["output_bias"])
-        return logits.unflatten(-2, read.shape[-3:-1])
+        return logits.unflatten(-2, labelled.shape[-3:-1])
 
     def loss(self, target, tokens, rows=None):
         """Returns the sum over replicas of their mean losses, so that every replica has its own gradient."""
@@ -162,23 +162,23 @@ def clip(parameters, replicas):
 class Trainer:
     """A model with its optimiser and its batches; step() makes a step on the device."""
 
-    def __init__(self, case, weights, batch, device, compiled):
+    def __init__(self, case, weights, batch, device, compile_function):
+        """compile_function: compiles a function, or None."""
         self.case, self.device = case, device
         self.model = Model(case, weights, device).train()
         self.parameters = list(self.model.parameters())
-        on_gpu = device == "cuda"
-        self.optimizer = torch.optim.Adam(self.parameters, lr=peer.RATE, fused=True, capturable=on_gpu)
+        self.optimizer = torch.optim.Adam(self.parameters, lr=peer.RATE, fused=True, capturable=device == "cuda")
         batches = peer.make_ring(case, batch)
         self.ring = {name: torch.tensor(value).to(device, torch.int64) for name, value in batches.items()}
         self.turn = torch.zeros(1, dtype=torch.int64, device=device)
-        self.loss_of = compiled(self.model.loss) if compiled else self.model.loss
-        self.clip = torch.compile(clip, dynamic=False) if compiled and case.replicas > 1 else clip
+        self.compute_loss = compile_function(self.model.loss) if compile_function else self.model.loss
+        self.clip = torch.compile(clip, dynamic=False) if compile_function and case.replicas > 1 else clip
         self.loss = torch.zeros((), device=device)
 
     def step(self):
         batch = {name: value.index_select(0, self.turn)[0] for name, value in self.ring.items()}
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss_of(**batch)
+        loss = self.compute_loss(**batch)
         loss.backward()
         self.clip(self.parameters, self.case.replicas)
         self.optimizer.step()

@@ -40,12 +40,12 @@ class Prepared:
 
 def check_logits(prepared, request, case):
     """Returns the largest error over the references of this length, each repeated to fill a batch."""
-    found = peer.read_references(request["reference"], case.model, case.model)
+    references = peer.read_references(request["reference"], case.model, case.model)
     errors = []
-    for tokens, _, expected in (reference for reference in found if reference[0].shape[1] == case.tokens):
+    for tokens, _, expected in (reference for reference in references if reference[0].shape[1] == case.tokens):
         times = -(-request["batch"] // len(tokens))
-        whole = lambda x: np.tile(x, (times, *[1] * (x.ndim - 1)))[: request["batch"]]
-        errors.append(peer.measure_logit_error(prepared.logits(whole(tokens)), whole(expected)))
+        fill_batch = lambda x: np.tile(x, (times, *[1] * (x.ndim - 1)))[: request["batch"]]
+        errors.append(peer.measure_logit_error(prepared.logits(fill_batch(tokens)), fill_batch(expected)))
     if not errors:
         raise ValueError(f"no reference logits of {case.tokens} tokens")
     if max(errors) > peer.TOLERANCE["float32"]:
@@ -78,14 +78,14 @@ class Worker:
         if prepared is None:
             raise ValueError("the case is not prepared: this process was started again")
         steps = max(1, round(prepared.rate * request["seconds"]))
-        start, worked = time.perf_counter(), time.process_time()
+        start, processor_start = time.perf_counter(), time.process_time()
         prepared.run(steps)
-        seconds, worked = time.perf_counter() - start, time.process_time() - worked
+        seconds, processor_seconds = time.perf_counter() - start, time.process_time() - processor_start
         prepared.rate = steps / seconds
         loss = prepared.loss()
         if not math.isfinite(loss):
             raise ValueError(f"the loss is {loss}")
-        return {"steps": steps, "seconds": seconds, "processor_seconds": worked, "loss": loss}
+        return {"steps": steps, "seconds": seconds, "processor_seconds": processor_seconds, "loss": loss}
 
     def forget(self, _):
         self.known.clear()
