@@ -272,19 +272,19 @@ end
 local function try_case(seed, number)
   local base = support.write("fuzz/base", ""):match("^(.*)/")
   local root, out = base .. "/runs", base .. "/out"
-  local is_good, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, root, out, M.make_case(seed, number))
-  if is_good then
+  local has_succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, root, out, M.make_case(seed, number))
+  if has_succeeded then
     for _, name in ipairs({ "report", "compare" }) do
       write.remove_tree(out .. "/" .. name)
     end
     write.remove_tree(root)
     local files_left = list_tree(base)
     local out_line = lfs.attributes(out, "mode") and out .. " directory\n" or ""
-    is_good = files_left == ("%s/base file\n%s"):format(base, out_line)
-    outcome = is_good and outcome or "something else was written:\n" .. files_left
+    has_succeeded = files_left == ("%s/base file\n%s"):format(base, out_line)
+    outcome = has_succeeded and outcome or "something else was written:\n" .. files_left
   end
   write.remove_tree(base)
-  if is_good then
+  if has_succeeded then
     return outcome
   end
   return nil, outcome

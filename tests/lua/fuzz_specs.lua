@@ -274,12 +274,12 @@ local function try(seed, number)
   local text, sets = M.make_case(seed, number)
   local path = support.write("probe.lua", text)
   local began = os.clock()
-  local succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, path, sets, number % RENDERED == 0)
+  local has_succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, path, sets, number % RENDERED == 0)
   local seconds = os.clock() - began
-  if succeeded and seconds > SECONDS then
-    succeeded, outcome = false, ("took %.1f s"):format(seconds)
+  if has_succeeded and seconds > SECONDS then
+    has_succeeded, outcome = false, ("took %.1f s"):format(seconds)
   end
-  if succeeded then
+  if has_succeeded then
     return outcome
   end
   return nil, outcome

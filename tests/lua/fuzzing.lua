@@ -31,9 +31,9 @@ end
 -- with a stack trace.
 function M.call_limited(instructions, call, ...)
   debug.sethook(function() error("still running after " .. instructions .. " instructions", 2) end, "", instructions)
-  local succeeded, result = xpcall(call, debug.traceback, ...)
+  local has_succeeded, result = xpcall(call, debug.traceback, ...)
   debug.sethook()
-  return succeeded, result
+  return has_succeeded, result
 end
 
 -- Runs try(seed, number) for `count` cases from the number `first` on; try returns an outcome, or nil and an error.

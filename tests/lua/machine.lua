@@ -29,7 +29,7 @@ local M = {}
 --   logits         the logits of labelled tokens
 --   objective      the factor of each logit in the loss
 --   random         a generator (random.lua)
---   training       whether buffers are stored for the backward pass
+--   is_training    whether buffers are stored for the backward pass
 --   has_dropout    whether dropout applies
 local Machine = {}
 Machine.__index = Machine
@@ -66,7 +66,7 @@ end
 
 -- The buffer of a block's input in a repetition; after the last repetition, the buffer of the block's result.
 function Machine:get_input_buffer(block, repetition)
-  local is_stored = self.training and self:is_read_backward(block, block.input_value)
+  local is_stored = self.is_training and self:is_read_backward(block, block.input_value)
   if repetition == block.count * block.loops then
     return self:get_value_buffer(self.net, block.result)
   elseif is_stored and (repetition > 0 or block.outer_input.carried) then
@@ -85,7 +85,7 @@ function Machine:get_value_buffer(scope, value, repetition)
   elseif scope == self.net then
     if value.carried then
       local block = value.carried.block
-      return block and self.training and self:is_read_backward(block, block.input_value)
+      return block and self.is_training and self:is_read_backward(block, block.input_value)
         and self:get_input_buffer(block, 0)
         or self:get_buffer(self.workspace, buffers.name_for_stream("output", value), value.width, value.stream)
     end
@@ -95,14 +95,14 @@ function Machine:get_value_buffer(scope, value, repetition)
   elseif value == scope.output_value then
     return self:get_input_buffer(scope, repetition + 1)
   end
-  local set = self:is_read_backward(scope, value) and self.stored[scope][self.training and repetition or 0]
+  local set = self:is_read_backward(scope, value) and self.stored[scope][self.is_training and repetition or 0]
     or self.workspace
   return self:get_buffer(set, value.name, value.width, value.stream)
 end
 
 -- The buffer of the values that a norm saves, or of a mask.
 function Machine:get_saved_buffer(scope, repetition, name, width, stream)
-  local set = scope == self.net and self.workspace or self.stored[scope][self.training and repetition or 0]
+  local set = scope == self.net and self.workspace or self.stored[scope][self.is_training and repetition or 0]
   return self:get_buffer(set, name, width, stream)
 end
 
@@ -262,7 +262,7 @@ end
 
 -- Makes a machine with sampled values. rows: a list of the number of tokens of each stream.
 function M.new(net, random, rows)
-  local m = setmetatable({ net = net, rows = rows, labels = 2, training = true, has_dropout = true, stored = {},
+  local m = setmetatable({ net = net, rows = rows, labels = 2, is_training = true, has_dropout = true, stored = {},
     tokens = {}, objective = {}, lists = lists.derive(net) }, Machine)
   m.places = buffers.derive(net, m.lists, false)
   m:sample(random)

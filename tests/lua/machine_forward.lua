@@ -156,7 +156,7 @@ function forward.attention(m, op, repetition, get_buffer)
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
   local mask = m:make_weights_mask(op, repetition, #weights)
-  m.weights[op.out][m.training and repetition or 0] = { softmax = weights, mask = mask }
+  m.weights[op.out][m.is_training and repetition or 0] = { softmax = weights, mask = mask }
   for i = 1, #out.data do
     out.data[i] = 0
   end

@@ -1,15 +1,15 @@
 -- Random descriptions of networks, for tests of all that is derived from a description.
 --
 -- Input: a number, with which M.make_random makes the same network on every machine, and options:
---   streams    { the stream of the output, the stream whose values the output's blocks read }; nil: one stream
---   families   names of available attentions; "cross" is used if there are two streams
---   memory_families families of the other stream's own blocks; nil: the other stream is only embedded
---   widths     possible widths of the model
---   tied       false: the output has its own weight
---   places     vectors of positions are added in blocks, not to the vectors of tokens
---   printed    the network meets the rules of generated code: at least one attention, and all attentions in blocks
---   model      the section `model` of the spec: a linear embedding is not tied
---   no_dropout names of families whose weights have no dropout
+--   streams           { the stream of the output, the stream whose values the output's blocks read }; nil: one stream
+--   families          names of available attentions; "cross" is used if there are two streams
+--   memory_families   families of the other stream's own blocks; nil: the other stream is only embedded
+--   widths            possible widths of the model
+--   tied              false: the output has its own weight
+--   places            vectors of positions are added in blocks, not to the vectors of tokens
+--   is_generated      the network meets the rules of generated code: at least one attention, all attentions in blocks
+--   model             the section `model` of the spec: a linear embedding is not tied
+--   no_dropout        names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
 --
@@ -105,7 +105,7 @@ function Writer:make_sized_name(prefix, width)
 end
 
 function Writer:pick_rate()
-  return self.random:pick(self.dropout and RATES or { 0 })
+  return self.random:pick(self.has_dropout and RATES or { 0 })
 end
 
 -- The text of a random option of dropout, or "".
@@ -216,10 +216,10 @@ local function add_branch(w, y, h)
     end
   end
   add_kind("gate", w.lacks_norm and 0 or 1)
-  add_kind("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
+  add_kind("attention", w.width == w.model and (w.is_block or not w.is_generated) and 2 or 0)
   add_kind("cross", w.memory and 2 or 0)
   add_kind("outside", w.outside and y == h and 1 or 0) -- this branch does not read y; a norm y would remain unused
-  add_kind("detour", w.detours and 1 or 0)
+  add_kind("detour", w.has_detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end
 
@@ -274,7 +274,7 @@ end
 
 local function add_block(w, number, x, width, attends)
   local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
-    inner = true }, { __index = w })
+    is_block = true }, { __index = w })
   local count, loops = w.random:pick(DEPTHS), w.random:is_one_in(4) and 2 or 1
   w:write_line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
@@ -301,7 +301,7 @@ end
 
 local function add_embedding(w, name, stream, scale, is_placed)
   return w:bind("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", w:replace(name), stream,
-    w.linear and "" or ", scale = " .. scale, is_placed and "place = net.additive, " or "", w:pick_rate())
+    w.is_linear and "" or ", scale = " .. scale, is_placed and "place = net.additive, " or "", w:pick_rate())
 end
 
 -- Writes sublayers and blocks on a stream from x on. first: the number of the first block; attends: one of the blocks
@@ -316,7 +316,7 @@ local function write_stream(w, x, first, attends)
   local full_width_block = w.random:pick_number(blocks) -- the block that has the model's width
   for i = 1, blocks do
     local number = first + i - 1
-    x = i ~= full_width_block and w.detours and w.random:is_one_in(3) and add_wing(w, number, x)
+    x = i ~= full_width_block and w.has_detours and w.random:is_one_in(3) and add_wing(w, number, x)
       or add_block(w, number, x, w.width, attends and i == full_width_block)
     if w.random:is_one_in(3) then
       x = add_sublayer(w, x)
@@ -334,7 +334,7 @@ local function add_memory(w, stream)
   local memory, next_block = add_embedding(w, "memory", stream, 2, not w.places and w.random:is_one_in(2)), 1
   if w.memory_families and w.random:is_one_in(2) then
     local inner = setmetatable({ older = {}, families = w.memory_families }, { __index = w })
-    memory, next_block = write_stream(inner, memory, next_block, w.printed)
+    memory, next_block = write_stream(inner, memory, next_block, w.is_generated)
   end
   w.source_memory = w.random:is_one_in(2) and add_norm(w, memory) or memory
   return next_block
@@ -346,11 +346,11 @@ local function write_network(w, streams)
   end
   w:write_line("local tokens = net:table(%q)", w:replace("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
-  local x = write_stream(w, add_embedding(w, "embedding", streams[1], 4, not w.places), first, w.printed)
+  local x = write_stream(w, add_embedding(w, "embedding", streams[1], 4, not w.places), first, w.is_generated)
   if w.random:is_one_in(2) then
     x = add_norm(w, x)
   end
-  w.tied = w.tied and not w.linear and w.random:is_one_in(4)
+  w.tied = w.tied and not w.is_linear and w.random:is_one_in(4)
   w:write_line("local place = model.readout == \"probe\" and \"probe\" or \"last\"")
   w:write_line("net:classify(net:readout(%s, place)%s)", x, w.tied and ", { tied = tokens }" or "")
 end
@@ -360,9 +360,9 @@ function M.make_random(number, options)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
     families = options.families, memory_families = options.memory_families, no_dropout = options.no_dropout or {},
-    printed = options.printed, places = options.places, width = width, model = width, detours = random:is_one_in(3),
-    tied = options.tied ~= false, dropout = random:is_one_in(2),
-    linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
+    is_generated = options.is_generated, places = options.places, width = width, model = width,
+    has_detours = random:is_one_in(3), tied = options.tied ~= false, has_dropout = random:is_one_in(2),
+    is_linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
     word_random = new_random(-number) }, Writer)
   write_network(w, options.streams or { "source" })
   table.insert(w.lines, 1, ("-- Random network %d."):format(number))

@@ -213,8 +213,8 @@ function TestDecoding.test_a_spec_may_be_given()
   function project.find()
     return { resolved = { model = {} }, plan = { digest = "1", attentions = {} } }
   end
-  local ok, problem = pcall(decode, { 0, 1, -1 }, true, { 0 }, "own/sums.lua")
-  lu.assertEquals({ ok, problem.code }, { false, 1 })
+  local is_ok, problem = pcall(decode, { 0, 1, -1 }, true, { 0 }, "own/sums.lua")
+  lu.assertEquals({ is_ok, problem.code }, { false, 1 })
   lu.assertStrContains(problem.text, "--spec own/sums.lua: ")
   lu.assertStrContains(problem.text, "its plan digest is 1 now, and the run's 0")
   function project.find()

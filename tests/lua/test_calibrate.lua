@@ -224,10 +224,10 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.is_out_of_reach(17, 4))
   lu.assertFalse(lines.is_out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
-    local columns, marked_count, selected_text = table.unpack(case)
+    local columns, marked_count, selected_count = table.unpack(case)
     local head = compute_head(1, columns, function(_, column) return column < marked_count and 1.0 or 0.0 end)
     local choices = read_choices("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, selected_text)
+    lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, selected_count)
   end
 end
 
@@ -358,9 +358,9 @@ end
 function TestBias.test_columns_are_aligned()
   local choices = read_choices("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
-  local right = lines.extend(assert(lines.find(head, choices.cross)).kept_lines, 1, 7, choices.cross)
-  local remaining = lines.extend(assert(lines.find(head, choices.self)).kept_lines, 1, 7, choices.self)
-  lu.assertEquals({ format_bias(right), format_bias(remaining) }, { "- - - - 0 - -", "- - 0 - - - -" })
+  local cross_bias = lines.extend(assert(lines.find(head, choices.cross)).kept_lines, 1, 7, choices.cross)
+  local self_bias = lines.extend(assert(lines.find(head, choices.self)).kept_lines, 1, 7, choices.self)
+  lu.assertEquals({ format_bias(cross_bias), format_bias(self_bias) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 
 TestFindings = {}

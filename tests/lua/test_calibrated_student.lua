@@ -140,7 +140,7 @@ function TestControls.test_control_heads_moves_all_lines_of_a_head_together()
 end
 
 function TestControls.test_control_random_has_as_many_lines_of_each_head_and_direction()
-  local differ = false
+  local has_other_line = false
   for seed = 1, 20 do
     local list, places = make_control("random", seed), {}
     lu.assertEquals(#list, 4)
@@ -149,11 +149,11 @@ function TestControls.test_control_random_has_as_many_lines_of_each_head_and_dir
         FAMILY.list[i].value })
       lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
       places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
-      differ = differ or line.line ~= FAMILY.list[i].line
+      has_other_line = has_other_line or line.line ~= FAMILY.list[i].line
     end
     lu.assertEquals(#canonical.sort_keys(places), 4)
   end
-  lu.assertTrue(differ)
+  lu.assertTrue(has_other_line)
   lu.assertEquals(make_control("random", 3), make_control("random", 3))
 end
 

@@ -129,8 +129,8 @@ end
 -- The launcher executes the last line on descriptor 3.
 function TestParse.test_flags_of_test_go_to_its_script()
   for _, flags in ipairs({ "", " --times", " --long", " --quick --times" }) do
-    local text, ok = support.shell(("LONGHAND_LAST_WORD=3 lua5.4 generator/main.lua test%s 3>&1"):format(flags))
-    lu.assertTrue(ok)
+    local text, is_ok = support.shell(("LONGHAND_LAST_WORD=3 lua5.4 generator/main.lua test%s 3>&1"):format(flags))
+    lu.assertTrue(is_ok)
     lu.assertEquals((text:gsub("'", "")), ("exec sh ./tests/run.sh%s"):format(flags))
   end
   lu.assertNil(parse("test --quick --long"))

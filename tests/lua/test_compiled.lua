@@ -82,9 +82,9 @@ local function compile_to_assembly(name, change)
     support.write(name .. "/kernels/cpu/" .. kernel, change(support.read("kernels/cpu/" .. kernel)))
   end
   local root = support.shell("pwd -P"):match("[^\n]+")
-  local text, ok = support.shell(("cd %s && %s -std=gnu11 -O1 -g0 -w -S -o step.s -I. -I'%s/include' -I'%s' step.c")
+  local text, is_ok = support.shell(("cd %s && %s -std=gnu11 -O1 -g0 -w -S -o step.s -I. -I'%s/include' -I'%s' step.c")
     :format(folder, CC, root, root))
-  lu.assertTrue(ok, text)
+  lu.assertTrue(is_ok, text)
   return support.read(folder .. "/step.s")
 end
 

@@ -241,8 +241,8 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   lu.assertEquals(memory.derive(plan).largest_block, { bytes = sum_bytes(3, 33, 48, 40, 1), size = { 33 },
     sequences = 3 })
   -- Without dropout there are no masks and no separate gradient of a branch.
-  local full_plan = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
-  lu.assertEquals(memory.derive(full_plan).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
+  local without_dropout = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
+  lu.assertEquals(memory.derive(without_dropout).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
   local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end

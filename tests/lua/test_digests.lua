@@ -338,9 +338,9 @@ function TestDigests.test_lines_do_not_change_the_model()
 end
 
 function TestDigests.test_evaluation_during_training_is_in_no_digest()
-  local enabled_fields, disabled_fields = resolve_everything(), resolve_everything()
-  disabled_fields.eval.during = nil
-  lu.assertEquals(build(enabled_fields).digest, build(disabled_fields).digest)
+  local with_evaluation, without_evaluation = resolve_everything(), resolve_everything()
+  without_evaluation.eval.during = nil
+  lu.assertEquals(build(with_evaluation).digest, build(without_evaluation).digest)
 end
 
 -- A scaling of kind none is not part of the resolved spec.
@@ -355,10 +355,10 @@ end
 
 -- A checkpoint that was trained without a scaling fits a trainer that has one.
 function TestDigests.test_a_scaling_accepts_checkpoints_trained_without_it()
-  local enabled_fields, disabled_fields = resolve_everything(), resolve_everything()
-  disabled_fields.encoding.rotation.scaling = nil
-  lu.assertEquals(build(enabled_fields).model_digest, build(disabled_fields).model_digest)
-  lu.assertNotEquals(build(enabled_fields).digest, build(disabled_fields).digest)
+  local with_scaling, without_scaling = resolve_everything(), resolve_everything()
+  without_scaling.encoding.rotation.scaling = nil
+  lu.assertEquals(build(with_scaling).model_digest, build(without_scaling).model_digest)
+  lu.assertNotEquals(build(with_scaling).digest, build(without_scaling).digest)
 end
 
 function TestDigests.test_the_vocabulary_is_the_model_s()

@@ -32,9 +32,9 @@ function TestEscape.test_c_comments_and_strings_compile_and_print_the_text()
   end
   lines[#lines + 1] = "    return 0;\n}\n"
   local path = support.write("c/texts.c", table.concat(lines, "\n"))
-  local output, ok = support.shell(("cc -std=gnu11 -Wall -Wextra -Wtrigraphs -Werror -o %s.out %s && %s.out"):format(
+  local output, is_ok = support.shell(("cc -std=gnu11 -Wall -Wextra -Wtrigraphs -Werror -o %s.out %s && %s.out"):format(
     path, path, path))
-  lu.assertTrue(ok, output)
+  lu.assertTrue(is_ok, output)
   lu.assertEquals(output, table.concat(hostile.TEXTS))
 end
 

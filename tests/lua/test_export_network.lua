@@ -353,8 +353,8 @@ function TestNetworks.test_scores_of_several_families()
   local text = render(derive_with("alibi"))
   assert_has(text, "def change_score(", "class Attention(", "self.attention = Attention()")
   assert_lacks(text, "OtherAttention")
-  local differ = render(derive_with("fire"))
-  assert_has(differ, "def change_score(score, distance):", "def other_attention_change_score(score, ",
+  local different_text = render(derive_with("fire"))
+  assert_has(different_text, "def change_score(score, distance):", "def other_attention_change_score(score, ",
     "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
 end
 

@@ -81,8 +81,8 @@ function TestFamilies.test_facets_of_one_sequence_are_refused()
     ["positions.reading"] = { positions = { kind = "randomized", max_position = 100, sorted = true, draw = "pass",
       reading = "drawn" }, relative = { kind = "shaw", clip = 4 } },
   }) do
-    local ok, problem = pcall(derive, derive_two("{}", cross))
-    lu.assertFalse(ok, field)
+    local is_ok, problem = pcall(derive, derive_two("{}", cross))
+    lu.assertFalse(is_ok, field)
     lu.assertEquals(problem.field, "encoding.cross." .. field)
     lu.assertStrContains(problem.what, "one sequence, but queries and keys of this attention are from two")
   end
@@ -147,9 +147,9 @@ local function compare_with_plain_loops(more_fields, even)
   end
   local main_path = write_rendered("families.c.tpl", "families.c", plan, plan.attentions[1], known_signatures)
   local program = main_path:gsub("%.c$", "")
-  local text, ok = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
+  local text, is_ok = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
     .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main_path:match("^(.*)/"), program, main_path, program))
-  lu.assertTrue(ok, text)
+  lu.assertTrue(is_ok, text)
 end
 
 function TestFamilies.test_two_families_in_one_text_match_plain_loops()

@@ -19,8 +19,8 @@ local FLAGS = "-std=gnu11 -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-protot
   .. "-Wno-unknown-pragmas -Iinclude -I."
 
 local function require_level()
-  local machine, ok = support.shell(CC .. " -dumpmachine")
-  if not ok then
+  local machine, is_ok = support.shell(CC .. " -dumpmachine")
+  if not is_ok then
     lu.skip("no C compiler " .. CC)
   end
   return machine:find("^x86_64") and "-march=x86-64-v4" or ""
@@ -31,9 +31,9 @@ end
 local function precompile_headers(level)
   local header = support.write("system.h", "#include <math.h>\n#include <string.h>\n"
     .. (level ~= "" and "#include <immintrin.h>\n" or ""))
-  local text, ok = support.shell(table.concat({ CC, level, FLAGS, "-x c-header", header, "-o", header .. ".gch" },
+  local text, is_ok = support.shell(table.concat({ CC, level, FLAGS, "-x c-header", header, "-o", header .. ".gch" },
     " "))
-  lu.assertTrue(ok, text)
+  lu.assertTrue(is_ok, text)
   return ("%s %s -include %s"):format(level, FLAGS, header)
 end
 
@@ -98,8 +98,8 @@ function TestCompiler.test_no_warning_and_the_layout_of_the_plan()
         count = count + 1
         local case, compile_flags = cases.get_case(row[1]), assert(COMPILE[row.compile])
         local folder = write_folder(case, "compiled" .. count, write_offset_checks(case.plan))
-        local text, ok = support.shell(table.concat({ CC, compile_flags, flags, folder .. "/probe.c" }, " "))
-        lu.assertTrue(ok and text == "", row[1] .. "\n" .. text)
+        local text, is_ok = support.shell(table.concat({ CC, compile_flags, flags, folder .. "/probe.c" }, " "))
+        lu.assertTrue(is_ok and text == "", row[1] .. "\n" .. text)
       end
     end
   end
@@ -110,8 +110,8 @@ function TestCompiler.test_unused_definitions_are_found()
   local flags = precompile_headers(require_level())
   local folder = write_folder(cases.get_case("none none index 0 float32"), "unused",
     "#define NOBODY_USES 1\nstatic int nobody_calls(void) { return 1; }\nstatic const int nobody_reads[] = { 1 };\n")
-  local text, ok = support.shell(table.concat({ CC, COMPILE.complete, flags, folder .. "/probe.c" }, " "))
-  lu.assertTrue(ok)
+  local text, is_ok = support.shell(table.concat({ CC, COMPILE.complete, flags, folder .. "/probe.c" }, " "))
+  lu.assertTrue(is_ok)
   for _, name in ipairs({ "NOBODY_USES", "nobody_calls", "nobody_reads" }) do
     lu.assertStrContains(text, name)
   end
@@ -122,9 +122,9 @@ function TestCompiler.test_code_that_the_runtime_reads_compiles()
   for i, name in ipairs({ "lists", "all checkpoints", "evaluation while training", "one answer", "no clipping",
     "learned rope layer 0.1 float32" }) do
     local folder = write_folder(cases.get_case(name), "spec" .. i)
-    local text, ok = support.shell(table.concat({ CC, COMPILE.complete, "-DLH_HAVE_X86_64 -DLH_HAVE_X86_64_V4", FLAGS,
-      folder .. "/spec.c" }, " "))
-    lu.assertTrue(ok and text == "", name .. "\n" .. text)
+    local text, is_ok = support.shell(table.concat({ CC, COMPILE.complete, "-DLH_HAVE_X86_64 -DLH_HAVE_X86_64_V4",
+      FLAGS, folder .. "/spec.c" }, " "))
+    lu.assertTrue(is_ok and text == "", name .. "\n" .. text)
   end
 end
 
@@ -135,15 +135,15 @@ local function compile_random(id, cxx)
     for _, file in ipairs(assert(project:render_files(plan, plan.device and true))) do
       folder = support.write(id .. "/" .. file.path, file.text):match("^(.*)/")
     end
-    local text, ok = support.shell(table.concat({ CC, COMPILE.checked, require_level(), FLAGS, folder .. "/step.c" },
+    local text, is_ok = support.shell(table.concat({ CC, COMPILE.checked, require_level(), FLAGS, folder .. "/step.c" },
       " "))
-    lu.assertTrue(ok and text == "", id .. "\n" .. text)
+    lu.assertTrue(is_ok and text == "", id .. "\n" .. text)
     if plan.device and cxx then
       local device = support.shell(("awk -f tests/emulation/without_assembly.awk %s/device.cu"):format(folder))
       support.write(id .. "/emulated.cpp", '#include "cuda_emulation.h"\n' .. device)
-      text, ok = support.shell(table.concat({ cxx, "-std=c++17 -fsyntax-only -Wno-unknown-pragmas",
+      text, is_ok = support.shell(table.concat({ cxx, "-std=c++17 -fsyntax-only -Wno-unknown-pragmas",
         "-Iinclude -I. -Itests/emulation", folder .. "/emulated.cpp" }, " "))
-      lu.assertTrue(ok, id .. "\n" .. text)
+      lu.assertTrue(is_ok, id .. "\n" .. text)
     end
   end)
 end
@@ -163,8 +163,8 @@ function TestCompiler.test_a_wrong_layout_is_found()
   require_level()
   local case = cases.get_case("none none index 0 float32")
   local folder = write_folder(case, "wrong", (write_offset_checks(case.plan):gsub("token%) == 0", "token) == 1")))
-  local text, ok = support.shell(table.concat({ CC, "-fsyntax-only", FLAGS, folder .. "/probe.c" }, " "))
-  lu.assertTrue(not ok and text:find("embed.token.weight", 1, true) ~= nil)
+  local text, is_ok = support.shell(table.concat({ CC, "-fsyntax-only", FLAGS, folder .. "/probe.c" }, " "))
+  lu.assertTrue(not is_ok and text:find("embed.token.weight", 1, true) ~= nil)
 end
 
 support.run()

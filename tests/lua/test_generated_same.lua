@@ -24,9 +24,9 @@ end
 -- Runs `gen` as a process: from a directory, with these variables.
 local function generate(from, variables, main, spec, out)
   local lua = arg[-1] or "lua5.4"
-  local text, ok = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,
+  local text, is_ok = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,
     spec, out))
-  lu.assertTrue(ok, text)
+  lu.assertTrue(is_ok, text)
 end
 
 function TestSame.test_folder_locale_time_zone_and_user_do_not_change_a_byte()

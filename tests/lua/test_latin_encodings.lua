@@ -89,9 +89,9 @@ local function compute_rows(name)
   local path = support.write("probe.c", PROBE:format(render_table_code(name)))
   local program = path:gsub("%.c$", "")
   local flags = "-std=c11 -O1 -Iinclude -Iruntime"
-  local text, ok = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
+  local text, is_ok = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
     program))
-  lu.assertTrue(ok, text)
+  lu.assertTrue(is_ok, text)
   local rows, n = {}, 0
   for number in text:gmatch("[^\n]+") do
     local row = rows[n // 160 + 1] or {}

@@ -182,9 +182,9 @@ local function compile_mask(folder, name, compiler, plan, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   local path = support.write(folder .. "/" .. name, text)
   local program = path:gsub("%.(%l+)$", "_%1")
-  local output, ok = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
+  local output, is_ok = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
     path:match("^(.*)/"), program, path))
-  assert(ok, output)
+  assert(is_ok, output)
   return program
 end
 

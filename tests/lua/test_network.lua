@@ -92,12 +92,12 @@ local function find_wrong_gradients(m, number)
 end
 
 local function check_gradients(name, describe, text, section)
-  local ok, problem = xpcall(function()
+  local is_ok, problem = xpcall(function()
     return find_wrong_gradients(make_machine(describe, 1, section), 1)
   end, function(err)
     return type(err) == "table" and err.what or debug.traceback(err)
   end)
-  if not ok or problem then
+  if not is_ok or problem then
     lu.fail(("%s: %s\n%s"):format(name, problem, text or ""))
   end
 end
@@ -205,7 +205,7 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
     m.has_dropout = false
     m:compute_loss()
     local logits = m.logits
-    m.training = false
+    m.is_training = false
     m:compute_loss()
     lu.assertEquals(m.logits, logits, "random network " .. number)
   end
@@ -221,8 +221,8 @@ local function finds_planted_error(plant)
   end), 1)
   lu.assertNil(find_wrong_gradients(m, 1))
   plant(m.lists[m.net.scopes.layer])
-  local ok, wrong = pcall(find_wrong_gradients, m, 1)
-  return not ok or wrong ~= nil
+  local is_ok, wrong = pcall(find_wrong_gradients, m, 1)
+  return not is_ok or wrong ~= nil
 end
 
 local function find_first(list, kind)
@@ -303,8 +303,8 @@ function TestMistakes.test_errors_with_two_streams_are_reported_with_their_line(
     local families = make_families()
     families.three = setmetatable({ name = "three", heads = 3, head_width = 5 }, { __index = families.self })
     local chunk = assert(load(text, "=network"))
-    local ok, problem = pcall(build, chunk(), "=network", families)
-    lu.assertFalse(ok, text)
+    local is_ok, problem = pcall(build, chunk(), "=network", families)
+    lu.assertFalse(is_ok, text)
     lu.assertTrue(type(problem) == "table" and problem.problem, tostring(problem))
     lu.assertStrContains(problem.what, problem_text)
     lu.assertStrContains(problem.expected or "", expected)

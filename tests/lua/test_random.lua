@@ -286,7 +286,7 @@ TestPlaces = {}
 
 -- The error of a network whose block has this number of layers and of places with dropout, or nil.
 local function find_dropout_problem(places, layers)
-  local ok, problem = pcall(render, describe_embedded(function(net, x)
+  local is_ok, problem = pcall(render, describe_embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")
     local h = b:input(x)
     local s = b:norm("norm1", b:add(h, b:attention("self", h, h)))
@@ -296,7 +296,7 @@ local function find_dropout_problem(places, layers)
     b:output(b:norm("norm2", s))
     return b.result
   end), nil, nil, "dropout = true")
-  return not ok and tostring(problem) or nil
+  return not is_ok and tostring(problem) or nil
 end
 
 -- The random numbers of dropout are a function of the place, in a few bits, so the number of places is limited.

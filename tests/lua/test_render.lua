@@ -215,10 +215,10 @@ end
 function TestText.test_the_first_lines_of_sections_may_have_conditions()
   local page = '% local k = n\n% section("first") % if flag\na\n\nb\nalone % section("second")\n'
     .. '${k} % section("third") % if not flag\n% section("fourth")\nc\n% section("fifth") % if not flag\nd\n'
-  local function check(text, want)
+  local function check(text, expected)
     local actual, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
       { flag = true, n = 4, terms = { { template = "a" } } })
-    lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
+    lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), expected)
   end
   check('% slot("first")\n', "a\n\nb\n")
   check('% slot("second")\n% slot("third")\n', "alone\n")

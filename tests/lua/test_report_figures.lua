@@ -286,9 +286,9 @@ function TestFigures.test_styles_do_not_depend_on_the_selected_values()
     cell.key.encoding = i % 2 == 1 and "my-4" or "my-8"
   end
   local item = { kind = "curves", panels = "task", lines = "encoding" }
-  local whole_title = figures.make_by_length(study, item).legend[2]
-  local page = figures.make_by_length(cells.select(study, nil, { encoding = { "my-8" } }), item).legend[1]
-  lu.assertEquals({ page, whole_title.title }, { whole_title, "my-8" })
+  local entry = figures.make_by_length(study, item).legend[2]
+  local page_entry = figures.make_by_length(cells.select(study, nil, { encoding = { "my-8" } }), item).legend[1]
+  lu.assertEquals({ page_entry, entry.title }, { entry, "my-8" })
 end
 
 TestPicture = {}

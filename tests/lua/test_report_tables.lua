@@ -214,20 +214,20 @@ function TestViews.test_further_axes_are_pages()
     { name = "seen", values = { "all" } },
     { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },
     { name = "depth", values = { "2", "4" } } }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 })
-  local titles, shown_tables = {}, {}
+  local titles, shown_cells = {}, {}
   for _, item in ipairs(assert(items.check(study, true))) do
     if item.kind == "table" and item.value == "max" then
       local model = score_tables.tabulate(study, item)
       titles[#titles + 1] = model.title:match("%((.*)%)$")
       for i = 1, 2 do
         for _, cell in ipairs(model.rows[i].cells) do
-          shown_tables[cell.number] = true
+          shown_cells[cell.number] = true
         end
       end
     end
   end
   lu.assertEquals(titles, { "depth 2, width 8", "depth 4, width 8", "depth 2, width 16", "depth 4, width 16" })
-  lu.assertEquals(#shown_tables, 16)
+  lu.assertEquals(#shown_cells, 16)
 end
 
 function TestViews.test_numbers_are_labelled_with_their_axis()

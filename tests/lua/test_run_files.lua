@@ -416,7 +416,7 @@ function TestTrained.test_settings_of_a_run_are_set_again()
   end
 end
 
-function TestTrained.test_respec_has_every_field_of_training()
+function TestTrained.test_a_written_spec_has_every_field_of_training()
   for _, train in ipairs({ "optimizer = { kind = 'adamw', decays = 'matrices' }, schedule = { warmup = 5 }",
     "optimizer = { kind = 'sgd', momentum = 0.9 }, schedule = { kind = 'cosine', warmup = 5, final = 0.25 }",
     "lengths = { 2, 9, per = 'sequence', curriculum = { { until_step = 7, max = 3 } } }, loss_mean = 'sequence'",
@@ -429,7 +429,7 @@ function TestTrained.test_respec_has_every_field_of_training()
 end
 
 -- A spec is written from run.json only as a table of known fields, for any content of its strings.
-function TestTrained.test_respec_takes_no_code()
+function TestTrained.test_a_written_spec_contains_no_code()
   local own_score = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for words, spec in pairs({
     ["its encoding.score is not a formula"] = { encoding = { score = own_score } },

@@ -204,8 +204,8 @@ function TestTracing.test_comparisons_of_traced_values_are_refused()
   local x = traced.begin({ builder = builder, heads = 1, layers = 1, parameters = {} })
   for _, compare in ipairs({ function() return x.score < 1 end, function() return x.score <= 1 end,
     function() return x.score == x.head end }) do
-    local ok, err = pcall(compare)
-    lu.assertFalse(ok)
+    local is_ok, err = pcall(compare)
+    lu.assertFalse(is_ok)
     lu.assertStrContains(err.what, "compared")
   end
   traced.finish()

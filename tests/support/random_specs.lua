@@ -101,8 +101,9 @@ end
 M.parse_number = parse_number
 
 local function make_description(number, wide, encoding, reading)
-  local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, printed = true, tied = not encoding.both,
-    no_dropout = encoding.no_dropout or { self = encoding.both }, model = reading.model, places = encoding.places }
+  local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, is_generated = true,
+    tied = not encoding.both, no_dropout = encoding.no_dropout or { self = encoding.both }, model = reading.model,
+    places = encoding.places }
   if reading.pair then
     options.streams, options.families = { "target", "source" }, { "decoder" }
     options.memory_families = { "encoder" }
