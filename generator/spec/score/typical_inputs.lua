@@ -94,7 +94,7 @@ end
 local function describe_leaves(root, input)
   local words = {}
   walk(root, function(node)
-    local is_leaf = not node[1] or node.op == "lookup" or node.row
+    local is_leaf = not node[1] or node.op == "lookup" or node.linear_form
     local value = is_leaf and node.op ~= "number" and evaluate(node, input)
     words[#words + 1] = value and ("%s = %s"):format(text.format_briefly(node), FEW_DIGITS:format(value)) or nil
     return is_leaf
