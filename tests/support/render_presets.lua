@@ -57,6 +57,8 @@ add("drawn_difference", SAMPLED .. ', reading = "difference" }, kind = "shaw"')
 add("drawn_sequence", SAMPLED .. ', draw = "sequence" }, kind = "learned"')
 add("in_blocks", 'additive = { kind = "sinusoid", at = "block" }')
 add("decoder_rope", 'kind = "rope"', 'kind = "decoder", layers = 2, tied = true')
+add("decoder_row_sums", 'score = function(x) return x.score - x.slope * log(1 + sum_to_query(sigmoid(x.score))) end, '
+  .. 'parameters = { slope = { per = "layer_head", init = 1 } }', DECODER)
 add("decoder_window", 'kind = "alibi", mask = { kind = "window", left = 3 }', DECODER)
 add("gated", 'kind = "none"', 'layers = 2, activation = "swiglu", norm = { kind = "rms", place = "pre" }')
 add("linear", 'kind = "rope"', 'layers = 2, embedding = "linear", readout = "last"', 'kind = "even_pairs"')

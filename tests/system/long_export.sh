@@ -100,6 +100,8 @@ try decoder_blocks "$DECODER" "additive = { kind = \"learned\", rows = 40, $BLOC
 try decoder_learned_window "$DECODER, bias = \"all\"" 'additive = { kind = "learned", rows = 30 },
     mask = { kind = "window", left = 3 }'
 try decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
+try decoder_row_sums "$DECODER" 'score = function(x) return x.score - x.slope * log(1 + sum_to_query(sigmoid(x.score)))
+    + 0.1 * sum_to_query(x.slope) end, parameters = { slope = { per = "layer_head", init = 0.7 } }'
 try decoder_log_length "$DECODER, $PRE" 'kind = "log_length"'
 try decoder_pauses "$DECODER" 'kind = "rope"' 'task = { kind = "reverse_string", computation = 2 }'
 try decoder_abacus "$DECODER" 'use = "abacus", rotation = { kind = "rope" }, positions = { elsewhere = "index" }'
