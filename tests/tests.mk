@@ -17,7 +17,8 @@ DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix 
 # test_random also compares specs without stored vectors: scores that read values of tokens, queries that count keys or
 # sum over them, passes of loops, and encodings by layer.
 OTHER_SPECS := $(addprefix parity_float64_,fox cable grape cope cope_undivided row_sums stick_breaking stick_rests \
-	passes passes_by_length passes_every passes_layers passes_progressive layers layers_decoder layers_inject output)
+	passes passes_by_length passes_every passes_every_post passes_layers passes_progressive layers layers_decoder \
+	layers_inject output)
 # test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=

@@ -26,7 +26,7 @@ extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_floa
     longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
 extern const lh_spec longhand_spec_parity_float64_passes, longhand_spec_parity_float64_passes_by_length,
     longhand_spec_parity_float64_passes_progressive, longhand_spec_parity_float64_passes_every,
-    longhand_spec_parity_float64_passes_layers;
+    longhand_spec_parity_float64_passes_every_post, longhand_spec_parity_float64_passes_layers;
 extern const lh_spec longhand_spec_parity_float64_layers, longhand_spec_parity_float64_layers_decoder;
 
 static const lh_parity_case CASES[] = {
@@ -76,6 +76,7 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_passes_by_length},
     {NULL, &longhand_spec_parity_float64_passes_progressive},
     {NULL, &longhand_spec_parity_float64_passes_every},
+    {NULL, &longhand_spec_parity_float64_passes_every_post},
     {NULL, &longhand_spec_parity_float64_passes_layers},
     {NULL, &longhand_spec_parity_float64_layers},
     {NULL, &longhand_spec_parity_float64_layers_decoder},

@@ -69,18 +69,6 @@ function M.write_range(block, is_backward)
   return first, past, block.times == 1 and first or "l"
 end
 
--- The record of all repetitions of the group op.block; each group has a template. losses: if a loss follows each
--- repetition, true in a forward list, and in a backward list the name of the function that adds the gradient of this
--- loss; else false.
-function M.make_group(text, op, is_backward, losses)
-  local group = op.block
-  local first, past = M.write_range(group, is_backward)
-  return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward,
-    losses = losses and { tokens = text.tokens, routine = losses,
-      output = "w." .. buffers.name_for_stream("output", op.out),
-      gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
-end
-
 -- Texts for the records of a list's entry (calls.lua), among them the numbers of rows and of tokens that the entry
 -- computes. place_value: a function that returns the place of a value.
 function M.make_entry_text(cpu, scope_text, entry, place_value)
@@ -131,13 +119,30 @@ local function place_group_input(cpu, group, mode)
     or ("%s > %s ? %s : %s"):format(group.index, first, place, first_place)
 end
 
+-- The place of the input of a group's next repetition, which is the output of the current one.
+local function place_next_input(cpu, group, mode)
+  return place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
+end
+
 -- The place of a group's output: the place of the next repetition's input, and for the last repetition the place of the
 -- group's result.
 local function place_group_output(cpu, group, mode)
-  local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
+  local place = place_next_input(cpu, group, mode)
   local last_place = place_outside(cpu, group.parent, group.result, mode)
   local _, past = M.write_range(group)
   return place == last_place and place or ("%s + 1 < %s ? %s : %s"):format(group.index, past, place, last_place)
+end
+
+-- The record of all repetitions of the group op.block; each group has a template. losses: if a loss follows each
+-- repetition, true in a forward list, and in a backward list the name of the function that adds the gradient of this
+-- loss; else false.
+function M.make_group(cpu, text, op, is_backward, losses)
+  local group = op.block
+  local first, past = M.write_range(group, is_backward)
+  return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward,
+    losses = losses and { tokens = text.tokens, routine = losses,
+      output = place_next_input(cpu, group, "train"), -- a loss after the last repetition is that of the network
+      gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
 end
 
 -- The place of a value of the network or of a group. Carried values: if the value's only reader is a block, as its
