@@ -46,7 +46,6 @@ typedef struct workspace {
     char *${block.plural};
 % end
     reals more_sums; /* gradients of tables, of one use of a layer before the last */ % if device.adds_table_sums and cuda.products == "generated"
-    reals readout_more; /* gradients like those of all parameters, of the output layer after one pass */ % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
     reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.shared_gradients)
 % end
@@ -99,7 +98,6 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
 % end
         w->more_sums = reserve_reals(memory, &used, sum_bytes(T) / sizeof(real)); % if device.adds_table_sums and cuda.products == "generated"
-        w->readout_more = reserve_reals(memory, &used, sizeof(parameters) / sizeof(real)); % if device.has_losses
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
         w->${m.name}_more = reserve_reals(memory, &used, ${m.size}); % for _, m in ipairs(group.shared_gradients)
 % end

@@ -1,5 +1,7 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
 % local weighs_sequences = train.weighs and task.counted
+% local weight = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
+% local weight_sum = device.has_losses and "adds ? " .. weight .. " + sum : sum" or "sum"
 % local element = device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
 /* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
@@ -124,8 +126,8 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* Computes the gradients of the output layer, and w->${device.readout_gradient} [rows][WIDTH], from those of the logits in w->logits. */
-NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
+/* Computes the gradients of the output layer${device.has_losses and ", or adds them to g if `adds`" or ""}, and w->${device.readout_gradient} [rows][WIDTH], from those of the logits in w->logits. */
+% define("NOINLINE void classify_backward", "const real *x", cuda.gradients .. " *g", device.has_losses and "const bool adds")
     assume_global(x);
     assume_global(g);
     const step_view *v = &block()->view;
@@ -137,14 +139,19 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
             const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
-% if device.class_table then
-            if (threadIdx.x < SPAN && k < WIDTH) g->${device.class_table}[(OUTPUT_TOKEN + c) * WIDTH + k] = sum;
-% else
-            if (threadIdx.x < SPAN && k < WIDTH) g->output[k * CLASS_COLUMNS + c] = sum;
-% end
+            if (threadIdx.x < SPAN && k < WIDTH) ${weight} = ${weight_sum};
         }
     }
-    column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.class_table
+% if device.has_losses and not device.class_table then
+    const int span = CLASSES < THREADS ? CLASSES : THREADS;
+    for (int first = 0; first < CLASSES; first += span) {
+        const int c = first + (int)threadIdx.x % span;
+        const real sum = add_parts(c < CLASSES ? sum_rows(count, span, w->logits + c, CLASS_COLUMNS) : 0, span);
+        if ((int)threadIdx.x < span && c < CLASSES) g->output_bias[c] = adds ? g->output_bias[c] + sum : sum;
+    }
+% elseif not device.class_table then
+    column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias);
+% end
     for (int e = threadIdx.x; e < sequences * v->${device.labelled_length} * (WIDTH / 4); e += THREADS) {
         const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled_length}, sequence = e / (WIDTH / 4) / v->${device.labelled_length};
         quad sum = {{0, 0, 0, 0}};

@@ -13,6 +13,14 @@ INLINE void train_phase(int phase, int shard) {
 % for _, group in ipairs(device.groups) do
     ${group.name}_forward_phase(phase); % if group.forward.phases[1]
     ${group.name}_backward_phase(phase); % if group.backward.phases[1]
+% if group.loss_phases then
+    if (phase == ${group.loss_phases.forward}) {
+        const int ${group.index} = b->use;
+        % include("cuda/op/pass_loss.tpl", group)
+    } else if (phase == ${group.loss_phases.backward}) {
+        add_branch(all_rows(), ${group.gradient}, b->${group.name}.loss_gradient, ${group.gradient});
+    }
+% end
 % end
 }
 

@@ -110,7 +110,7 @@ local function make_block_launches(device, launch)
   return calls.fill("cuda", lists.merge(record.on_host, { kind = block.is_group and "list_group" or "list_block",
     block = true, name = block.name, direction = direction, index = block.index, layer = record.layer,
     follows_condition = record.follows_condition, reads = record[direction].reads, list = record[direction].list,
-    state = M.write_host_state(block, block.index),
+    loss_phases = record.loss_phases or false, state = M.write_host_state(block, block.index),
     previous = write_previous_state(block) }))
 end
 
@@ -178,7 +178,8 @@ end
 -- number of a repetition times the number of repetitions.
 function M.count_launches(scopes, train)
   local terms = lists.map(scopes, function(scope)
-    return ("%d * %s"):format(count_own(scope.forward.list) + count_own(scope.backward.list), scope.repetitions_text)
+    local count = count_own(scope.forward.list) + count_own(scope.backward.list) + (scope.loss_phases and 2 or 0)
+    return ("%d * %s"):format(count, scope.repetitions_text)
   end)
   return ("%d + %s"):format(2 + count_own(train.list), table.concat(terms, " + ")) -- 2: begin and end
 end
@@ -191,11 +192,11 @@ function M.count_launches_of_pass(scopes)
 end
 
 -- The names of all phases, each once: the names of phases outside of blocks, then block by block.
-function M.list_phases(pass, blocks)
-  local in_blocks = lists.collect(blocks, function(block) return { block.forward, block.backward } end)
-  return lists.drop_repeats(lists.collect(lists.join({ pass.train, pass.evaluate }, in_blocks), function(list)
-    return lists.get_names(list.phases)
-  end))
+function M.list_phases(pass, scopes)
+  local outside = lists.join(pass.train.phases, pass.evaluate.phases)
+  return lists.drop_repeats(lists.join(lists.get_names(outside), lists.collect(scopes, function(scope)
+    return scope.phases
+  end)))
 end
 
 return M

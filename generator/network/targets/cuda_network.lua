@@ -100,7 +100,7 @@ local function list_group_operations(net)
 end
 
 -- Refuses a network for which there is no device code.
-local function check_network(net, choices)
+local function check_network(net)
   local attentions = ops.find_all(net, "attention")
   for _, op in ipairs(list_group_operations(net)) do
     if op.kind ~= "block" and op.kind ~= "add" and op.kind ~= "norm" or op.dropout then
@@ -114,9 +114,7 @@ local function check_network(net, choices)
       records.refuse(op, "a score that calls sum_to_query")
     end
   end
-  local reason = choices.wide and lists.any(net.scopes, function(scope) return scope.has_losses end)
-      and "of this width with a loss after every pass" or net.is_step_major and "with a recurrence"
-    or not attentions[1] and "without attention"
+  local reason = net.is_step_major and "with a recurrence" or not attentions[1] and "without attention"
   if reason then
     records.refuse(nil, "a network %s", reason)
   end
@@ -295,7 +293,7 @@ end
 --   chains         whether products are cut by warp, so that pairs of products may be chains
 --   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
-  check_network(net, choices)
+  check_network(net)
   local device, net_lists = make_state(net, lists_by_scope, choices), lists_by_scope[net]
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)

@@ -291,9 +291,9 @@ end
 -- texts of pointers, counts of rows and prefixes for the entry, by role (M.make_records).
 local backward = {
   chain_grad = warp_products.make_chain_grad,
-  classify_grad = function(device, text)
-    return device.has_losses and { template = "cuda/op/readout_grad.tpl", x = text.x,
-      is_added = repetitions.PASSES .. " > 1" } or { call = "classify_backward(x, gradients)" }
+  classify_grad = function(device)
+    return { call = device.has_losses and "classify_backward(x, gradients, is_added)"
+      or "classify_backward(x, gradients)", is_added = repetitions.PASSES .. " > 1" }
   end,
   block_grad = function(device, _, entry)
     local block, record = entry.op.block, device.block_records[entry.op.block]

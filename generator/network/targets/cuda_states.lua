@@ -62,11 +62,13 @@ function M.describe(device, op, members)
   }
 end
 
--- Sets first_phase and last_phase of an entry of a wide model: the names of the first and the last of its phases, which
--- follow one another in the enumeration of all phases.
+-- Sets fields of an entry of a wide model: phases, the names of its phases, which follow one another in the enumeration
+-- of all phases; first_phase and last_phase, the first and the last of them.
 function M.find_phases(record)
-  local phases = lists.get_names(lists.join(record.forward.phases, record.backward.phases))
-  record.first_phase, record.last_phase = phases[1], phases[#phases]
+  local losses = record.loss_phases and { record.loss_phases.forward, record.loss_phases.backward } or {}
+  record.phases = lists.join(lists.join(lists.get_names(record.forward.phases), losses),
+    lists.get_names(record.backward.phases))
+  record.first_phase, record.last_phase = record.phases[1], record.phases[#record.phases]
 end
 
 -- The operations of kind "block" of the network or of a group, at any depth, in the order in which they run.
@@ -94,12 +96,19 @@ local function write_number(device, group, record)
   return text .. record.last
 end
 
+-- The phase after a repetition that computes its loss, and the phase before its backward pass that adds the gradient.
+local function name_loss_phases(device, group)
+  local name = ("PHASE_%s_LOSS"):format(group.name:upper())
+  return device.choices.wide and group.has_losses and { forward = name, backward = name .. "_BACK" }
+end
+
 -- The entry of `groups` for a group. The entries of its blocks must exist already. Fields in addition to those of
 -- M.describe:
 --   inner      the states of its blocks and groups: { name, last }; last: the index of the last repetition of the block
 --              within the current repetition of the group
 --   previous   the state that holds the output of the previous repetition: { name, use }; use: the state's index
 --   has_losses   whether there is a loss after each repetition
+--   loss_phases   in a wide model with such losses, the names of their phases: { forward, backward }; else false
 --   output     the address of a repetition's output
 --   gradient   the address of the gradient of this output
 --   shared_gradients   the parameters whose gradients are sums over repetitions: { name, size }
@@ -116,7 +125,8 @@ local function make_group(device, op)
       return device.block_records[inner].members[1]
         and { name = inner.name, last = repetitions.write_first_index(inner, group, past) .. " - 1" } or nil
     end),
-    has_losses = group.has_losses, output = records.place_outside(device, text, group.output_value),
+    has_losses = group.has_losses, loss_phases = name_loss_phases(device, group),
+    output = records.place_outside(device, text, group.output_value),
     gradient = text.w .. buffers.name_for_stream("gradient", op.out), overwrites_input = false,
     shared_gradients = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
   })

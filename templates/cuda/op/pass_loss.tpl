@@ -1,0 +1,4 @@
+classify(${output}, true);
+add_up(b->replica.shard_sums + shard, ${index} > 0);
+classify_backward(${output}, b->gradient, ${index} > 0);
+copy_rows(all_rows(), ${gradient}, b->${name}.loss_gradient);
