@@ -313,7 +313,7 @@ local function read_parameter(p)
     local object = setmetatable({}, TABLE)
     tables[object] = p
     return object
-  elseif p.inlined then
+  elseif p.is_inlined then
     return wrap(session.builder:number(p.values[1]))
   elseif p.per == "token" then
     return wrap_result(p.local_name, session.builder:value(p))

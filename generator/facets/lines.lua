@@ -121,7 +121,7 @@ function M.warn(view, report)
     crosses = crosses or name == "cross"
     warn_lines_without_pairs(view, report, name, stream_tokens)
   end
-  if not crosses and report.find_place(path) then
+  if not crosses and report.find_origin(path) then
     report.warn(("%s has no effect: only cross-attention has that corner"):format(report.get_path(path)))
   end
 end

@@ -34,7 +34,7 @@ local MODELS = lists.find(model_fields, function(field) return field.path == "mo
 -- The kinds of models that have a family.
 function M.list_kinds(family)
   return lists.map(MODELS, function(kind)
-    local has_family = lists.has(kind.families, family) or M.is_layer[family] and kind.by_layer
+    local has_family = lists.has(kind.families, family) or M.is_layer[family] and kind.has_layers
     return has_family and kind.name or nil
   end)
 end
@@ -43,7 +43,7 @@ end
 -- spec.
 function M.list(model, encoding)
   local kind = model and lists.find(MODELS, function(entry) return entry.name == model.kind end)
-  if kind and kind.by_layer and encoding.layer1 then
+  if kind and kind.has_layers and encoding.layer1 then
     return lists.filter(M.LAYERS, function(name) return encoding[name] ~= nil end)
   end
   return kind and lists.map(kind.families, function(name)

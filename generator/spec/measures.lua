@@ -5,8 +5,8 @@
 --   unit      the unit of a score
 --   factor    the factor of a score
 --   form      the format of a score for string.format
---   higher    whether larger values are better
---   guessed   whether a task's chance and baseline are values of this metric
+--   is_higher_better   whether larger values are better
+--   has_chance   whether a task's chance and baseline are values of this metric
 -- M.NAMES has all names, first the metric by which generative models are scored; M.SHARES has the names of metrics in
 -- percent.
 
@@ -18,11 +18,12 @@ M.NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced", "loss" }
 
 M.by_name = {
   exact_match = { title = "exact match", unit = "percent", factor = 100, form = "%.1f",
-    higher = true, guessed = false },
-  accuracy = { title = "accuracy", unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true },
+    is_higher_better = true, has_chance = false },
+  accuracy = { title = "accuracy", unit = "percent", factor = 100, form = "%.1f",
+    is_higher_better = true, has_chance = true },
   accuracy_teacher_forced = { title = "teacher-forced accuracy", unit = "percent", factor = 100, form = "%.1f",
-    higher = true, guessed = true },
-  loss = { title = "loss", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
+    is_higher_better = true, has_chance = true },
+  loss = { title = "loss", unit = "nats", factor = 1, form = "%.3f", is_higher_better = false, has_chance = false },
 }
 
 M.SHARES = lists.filter(M.NAMES, function(name) return M.by_name[name].unit == "percent" end)

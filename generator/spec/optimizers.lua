@@ -1,4 +1,4 @@
--- The optimisers: the list M.pages has an entry for each, with all that the generator knows of the optimiser.
+-- The optimisers: M.list has an entry for each, with all that the generator knows of the optimiser.
 --
 -- Fields of an entry:
 --   name, doc, fingerprints, used, shared   the fields of a kind (schema.lua, `kinds`)
@@ -13,7 +13,8 @@
 --     kernels     paths of files with device code, relative to kernels/
 --     title       the usual name with these settings, if it differs from the title of the entry
 --     states      names of the vectors that the optimiser stores in addition to the parameters, in order
---     constants   arguments of the CPU's call, in order: { type, name, value }, or { type, name, values } for a struct
+--     constants   arguments of the call on the CPU, in order: { type, name, value }, or { type, name, values } for a
+--                 struct
 --     numbers     constants of device code: { name, value }, or { name, complement } for the value 1 - complement
 --     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
@@ -45,8 +46,7 @@ local function plan_adamw(settings)
   if settings.weight_decay > 0 then
     rule.routine, rule.header, rule.kernels = "adamw", "adamw", { "cuda/adam.cu", "cuda/adamw.cu" }
     rule.title, rule.decay = "AdamW", settings.weight_decay
-    -- "learning rate decay p" is a product: the learning rate, the decay of the weights, and p.
-    rule.formula[2] = "and, with the p of before,  p -= learning rate decay p"
+    rule.formula[2] = "and, with p from before the step,  p -= (learning rate) * decay * p"
     rule.source = "Loshchilov and Hutter 2019, algorithm 2, in PyTorch's form."
   end
   return rule
@@ -81,7 +81,7 @@ local DECAY = {
       { "matrices", "parameters of two dimensions (no biases, norms or single numbers)" } } },
 }
 
-M.pages = {
+M.list = {
   { name = "adam", title = "Adam", plan = plan_adam, fields = { MOMENTS }, doc = "Adam with bias correction",
     fingerprints = { "adam_update" },
     -- adamw without decay uses this code, too (schema.lua, `kinds`)
@@ -99,15 +99,15 @@ M.pages = {
 
 M.by_name, M.fields = {}, {}
 
-for _, page in ipairs(M.pages) do
-  M.by_name[page.name] = page
-  for _, list in ipairs(page.fields) do
+for _, entry in ipairs(M.list) do
+  M.by_name[entry.name] = entry
+  for _, list in ipairs(entry.fields) do
     for _, field in ipairs(list) do
       if not field.path then
         field.path, field.only = "train.optimizer." .. field.name, {}
         M.fields[#M.fields + 1] = field
       end
-      table.insert(field.only, page.name)
+      table.insert(field.only, entry.name)
     end
   end
 end

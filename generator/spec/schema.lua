@@ -35,10 +35,10 @@
 --                  a kind, with which the table is omitted if it has no other field; or "empty": the table is omitted
 --                  if it has no fields
 --   choices        valid strings; or pairs of a string and its meaning, which become lines of `details`
---   kinds          (type kind) the kinds, { name, doc, fingerprints, used, shared }; the kinds of a model also have
---                  `families`, the names of the attentions. used, shared: optional functions of the resolved spec; used
---                  returns false if the kind adds no code for this spec, shared returns true if another feature uses
---                  the same code
+--   kinds          (type kind) the kinds, { name, doc, fingerprints, used, shared }. used, shared: optional functions
+--                  of the resolved spec; used returns false if the kind adds no code for this spec, shared returns true
+--                  if another feature uses the same code. The kinds of a model also have `families`, the names of the
+--                  attentions, and has_layers, whether layers may have different encodings (encoding.layers)
 --   kinds_from     (type kind) "tasks": the kinds are the tasks of the runtime
 --   flag           a flag of the trainer that replaces the value for a run
 --   items          (type table) the field that receives the table's values without a name

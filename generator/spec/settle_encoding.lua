@@ -91,8 +91,8 @@ function M.settle_score(context, texts)
     local family = encoding[name]
     shared_encodings[name] = not family and setmetatable({}, { __index = encoding }) or nil
     local finish_positions = name == "cross" and settle_cross(context, family or shared_encodings[name], family)
-    local inherits = name == "cross" and not inherit.states_cross_score(encoding_node)
-    local resolve = inherits and inherit_formula or resolve_formula
+    local inherits_score = name == "cross" and not inherit.states_cross_score(encoding_node)
+    local resolve = inherits_score and inherit_formula or resolve_formula
     formulas[name] = resolve(context, texts, family or shared_encodings[name], family and name, name)
     if finish_positions then
       finish_positions()

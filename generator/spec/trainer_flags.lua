@@ -2,8 +2,8 @@
 --
 -- Input: the words after `--`, the repository's root. Output: the problem with the words, in the trainer's words, or
 -- nil; flags that name a spec's files. A row of the trainer's tables begins a line with {"--name", LH_OPTION_KIND, the
--- place of the value, the least value, the greatest value, ... Invariants: refuses no words that the trainer accepts;
--- only the trainer makes checks that need its state.
+-- address of the value, the smallest value, the largest value, ... Invariants: refuses no words that the trainer
+-- accepts; only the trainer makes checks that need its state.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -16,7 +16,7 @@ local M = {}
 local SOURCES = { "train/verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
--- Flags for the places of a spec's files, valid in any folder. files: the places, by the names of fields
+-- Flags with the paths of a spec's files, valid in any folder. files: a table from names of fields to { shown, real }
 -- (validate.lua).
 function M.list_files(files)
   return lists.map({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } },

@@ -5,8 +5,8 @@
 --   origins    the origin of each value, by path, as text: "spec/runs/x.lua:4:12", "--set a.b=v" or "default"
 --   warnings   a list of texts about values that are valid but probably not intended, or that were dropped
 --   task       the facts of the task (task/tasks.lua)
---   files      the places of the files that the trainer reads, by the names of their fields: { shown, real }, the path
---              for messages and the path to open
+--   files      the files that the trainer reads, by the names of their fields: { shown, real }, the path for messages
+--              and the path to open
 --   score      the formula { root, builder, parameters } of the score (score/score.lua); nil without a score; for a
 --              model with several families of attentions { families }, the formulas by family
 --   network    the file { path, text } of a user's own network, or nil

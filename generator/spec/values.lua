@@ -281,7 +281,7 @@ function readers.file(context, field, node)
   if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
     return report_wrong_type(context, field, node)
   end
-  context.files[field.name] = context.loaded.place(node.origin, name)
+  context.files[field.name] = context.loaded.find_file(node.origin, name)
   return name
 end
 

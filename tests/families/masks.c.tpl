@@ -16,7 +16,7 @@ typedef struct ${name}_head {
 
 % include("attention/cpu/domain.tpl")
 
-% local visible = terms.hides and invoke(name .. "_visible", "head->T", "head->" .. S, "first", "j")
+% local visible = terms.hides_keys and invoke(name .. "_visible", "head->T", "head->" .. S, "first", "j")
 /* Writes what the group of queries from `first` on gains for keys `begin` to `end` - 1: 0, or -infinity for hidden
  * keys. The keys that a window's open_span names are visible to the whole group. */
 static void write_mask(const ${name}_head *head, int first, int begin, int end, real *gain) {

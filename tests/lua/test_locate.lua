@@ -7,7 +7,7 @@ local lu = require("luaunit")
 TestLocate = {}
 
 local function read_origin(text, path)
-  local place = locate.find_place(locate.find_fields(text), path)
+  local place = locate.find_position(locate.find_fields(text), path)
   return place.line .. ":" .. place.col
 end
 

@@ -52,7 +52,7 @@ end
 function TestMetrics.test_chance_belongs_to_token_accuracies()
   local guessed = {}
   for _, name in ipairs(metrics.NAMES) do
-    guessed[#guessed + 1] = metrics.by_name[name].guessed and name or nil
+    guessed[#guessed + 1] = metrics.by_name[name].has_chance and name or nil
   end
   lu.assertEquals(guessed, { "accuracy", "accuracy_teacher_forced" })
 end

@@ -215,7 +215,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
     [" * sets: test train"] = "sets: \"test train\" are not sets",
     [" * sets: train train"] = "are not sets",
     [" * sets: train others"] = "are not sets",
-    [" * sets: train\n * axis length: 1 to 4; tokens"] = "which no key of examples has",
+    [" * sets: train\n * axis length: 1 to 4; tokens"] = "and is not a key of examples",
     [" * sets: train\n * axis carry: 4; tokens"] = "axis carry: it has no range",
     [" * sets: train\n * axis a: 1 to 2; x\n * axis b: 1 to 2; x\n * axis c: 1 to 2; x\n * axis d: 1 to 2; x"
       .. "\n * axis e: 1 to 2; x"] = "there are more than 4",
@@ -289,7 +289,7 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
     { 8, " * option order: a B; which", 'option order: "B" is not a choice' },
     { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is not a choice' },
     { 8, " * option order: 2 ten; which", "option order: words are mixed with integers" },
-    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" is not a mean that leaves masked labels out' },
+    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" names no average' },
     { 8, " * options order: a b; which", 'there is no "options order"' },
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
   }

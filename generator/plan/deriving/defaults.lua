@@ -32,7 +32,7 @@ end
 -- The text of eval.by, a table from an axis to its values or true for all values, such as "vectors=*;digits=1:50:1".
 -- Noise and passes are left out, since they have settings of their own.
 local function format_axes(values_by_axis)
-  local parts = lists.map(canonical.sort_keys(axes.remove_levels(values_by_axis) or {}), function(name)
+  local parts = lists.map(canonical.sort_keys(axes.remove_settings(values_by_axis) or {}), function(name)
     local values = values_by_axis[name]
     return ("%s=%s"):format(name, values == true and "*" or format_lengths(values))
   end)

@@ -52,9 +52,9 @@ end
 function M.derive(plan)
   local train = plan.resolved.train
   local settings, schedule = train.optimizer, train.schedule
-  local page = optimizers.by_name[settings.kind]
-  local rule = page.plan(settings)
-  rule.kind, rule.title = settings.kind, rule.title or page.title
+  local optimizer = optimizers.by_name[settings.kind]
+  local rule = optimizer.plan(settings)
+  rule.kind, rule.title = settings.kind, rule.title or optimizer.title
   rule.spared = rule.decay and list_spared_ranges(plan, settings.decays)
   rule.spared_text = SPARED_TEXTS[settings.decays]
   return { optimizer = rule, schedule = schedule and { kind = SCHEDULES[schedule.kind], warmup = schedule.warmup or 0,

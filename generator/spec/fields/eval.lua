@@ -62,7 +62,7 @@ return {
     default_text = "eval.lengths", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
   { path = "eval.during.by", is_rare = true, type = "by", default_text = "eval.by",
     default = function(resolved)
-      return axes.remove_levels(resolved.eval.by) -- only the final evaluation has levels
+      return axes.remove_settings(resolved.eval.by) -- only the final evaluation may have noise or other passes
     end,
     doc = "axes of these evaluations, in the form of eval.by but without noise and passes" },
   { path = "eval.during.splits", is_rare = true, type = "names", choices = { "train", "test", "validation" },

@@ -8,9 +8,9 @@ return {
   { path = "model", type = "table", doc = "the network" },
   { path = "model.kind", type = "kind", default = "encoder", doc = "the kind of network",
     kinds = {
-      { name = "encoder", families = { "self" }, by_layer = true,
+      { name = "encoder", families = { "self" }, has_layers = true,
         doc = "reads the whole input, then one empty token per output, and answers at the empty tokens" },
-      { name = "decoder", families = { "self" }, by_layer = true,
+      { name = "decoder", families = { "self" }, has_layers = true,
         doc = "causal: reads input, separator and target, and from the separator on predicts the target's next token" },
       { name = "encoder_decoder", families = { "encoder", "decoder", "cross" },
         doc = "an encoder reads the input; a decoder reads a separator and the target, and attends to the encoder" },

@@ -53,7 +53,7 @@ return lists.join({
     details = { "metrics show the mean over labels in both cases" } },
   { path = "train.optimizer", type = "table", doc = "the optimiser" },
   { path = "train.optimizer.kind", type = "kind", default = "adam", doc = "the kind of optimiser",
-    kinds = optimizers.pages },
+    kinds = optimizers.list },
 }, lists.join(optimizers.fields, {
   { path = "train.schedule", type = "table", omitted_value = "constant",
     doc = "the course of the learning rate over the steps" },

@@ -15,8 +15,9 @@ local function get_table(path)
   return path:match("^(.*)%.[^%.]*$")
 end
 
--- The path of the first field of this name in another table, or nil. If the trainer has a flag of this name, only a
--- field that names a file or has a flag is returned. For `kind`, which is a field of many tables, the result is nil.
+-- The path of the first field of this name in another table, or nil. If the trainer has a flag of this name (has_flag),
+-- only a field that names a file or has a flag is returned. For `kind`, which is a field of many tables, the result is
+-- nil.
 local function find_namesake(name, has_flag)
   local field = lists.find(schema.fields, function(entry)
     return entry.name == name and name ~= "kind" and (not has_flag or entry.type == "file" or entry.flag)

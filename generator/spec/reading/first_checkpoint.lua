@@ -1,6 +1,6 @@
 -- The checkpoint whose parameters a run begins with (`init`), as its file's header describes it.
 --
--- Input: the context of validate.lua with the places of files, the node of the field. Output: nil if there is no
+-- Input: the context of validate.lua with the paths of files, the node of the field. Output: nil if there is no
 -- checkpoint or after an error, or a table with these fields:
 --   shown          the file's displayed name
 --   checksum       the trainer's checksum, which identifies the file's bytes
@@ -25,23 +25,23 @@ local function get_text(file, name, pattern)
 end
 
 function M.read(context, node)
-  local place = context.files.init
-  if not place then
+  local paths = context.files.init
+  if not paths then
     return nil
   end
-  local file, message = safetensors.open(place.real)
+  local file, message = safetensors.open(paths.real)
   if not file then
-    values.add(context, node, "init", ("cannot read %s%s"):format(place.shown,
-      escape.plain(message:sub(#place.real + 1))), EXPECTED)
+    values.add(context, node, "init", ("cannot read %s%s"):format(paths.shown,
+      escape.plain(message:sub(#paths.real + 1))), EXPECTED)
     return nil
   end
   local checksum = get_text(file, "checksum", "^%x+$")
   if not checksum or #checksum ~= CHECKSUM_DIGITS then
-    values.add(context, node, "init", ("%s has no checksum"):format(place.shown), EXPECTED,
+    values.add(context, node, "init", ("%s has no checksum"):format(paths.shown), EXPECTED,
       "trainer train --init FILE begins with any file of parameters, which is then not part of the plan")
     return nil
   end
-  return { shown = place.shown, checksum = checksum, model_digest = get_text(file, "model_digest", "^%x+$"),
+  return { shown = paths.shown, checksum = checksum, model_digest = get_text(file, "model_digest", "^%x+$"),
     id = get_text(file, "id", "^[%w_]+$"), entries = file.entries }
 end
 

@@ -6,8 +6,8 @@
 --   root         the path of the repository
 --   tree         a tree (tree.lua) in which every `use` is replaced by the table that it names
 --   texts        the texts of the files by display path
---   place(origin, name)   returns { shown, real } for a file that the spec names: the path for messages, and the path
---                         to open; name, origin: the value that names the file, and its origin
+--   find_file(origin, name)   returns { shown, real } for a file that the spec names: the path for messages, and the
+--                         path to open; name, origin: the value that names the file, and its origin
 --   read_file(origin, name)   returns the file's display path and text; or its display path, nil and a message
 --   is_untraceable   whether a function has a token that tracing cannot record, which has been reported
 -- A section in which a preset is missing is marked `partial`, and reading continues after this and other errors in
@@ -146,7 +146,7 @@ local function open_file(state, real, relative, use_origin, replacement)
   state.texts[shown] = text
   tolerate_errors(state, check_functions, state, text, shown)
   local function find_origin(path)
-    local position = locate.find_place(places, path)
+    local position = locate.find_position(places, path)
     return replacement and replacement.origin(path) or { path = shown, line = position.line, col = position.col }
   end
   local root = tree.build(value, find_origin, function(path, message_text, expected)
@@ -378,13 +378,13 @@ local function finish(state, file, id, fatal_errors)
   if count_fatal_errors(state) > fatal_errors then
     return nil
   end
-  local function place(origin, name) return find_file(state, file, origin, name) end
+  local function find_named_file(origin, name) return find_file(state, file, origin, name) end
   local function read_file(origin, name)
-    local location = place(origin, name)
+    local location = find_named_file(origin, name)
     return location.shown, read_text(location.real)
   end
-  return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts, place = place,
-    read_file = read_file, is_untraceable = state.is_untraceable or false }
+  return { id = id, source = file.shown, root = state.root, tree = root, texts = state.texts,
+    find_file = find_named_file, read_file = read_file, is_untraceable = state.is_untraceable or false }
 end
 
 -- Loads the spec at `path`. options: root (the repository), diagnostics, sets = { { path, text }, ... } or nil. Returns

@@ -198,7 +198,7 @@ function M.find_fields(text)
 end
 
 -- The position of a path in the result of M.find_fields, or else the position of the nearest enclosing table.
-function M.find_place(places, path)
+function M.find_position(places, path)
   while not places[path] do
     path = path:match("^(.*)%[%d+%]$") or path:match("^(.*)%.[^%.]*$") or ""
   end

@@ -14,7 +14,7 @@ local FIELD = "eval.decoding"
 -- Refuses settings of decoding for an encoder, which gives all answers at once.
 function M.check(context, report)
   local kind = context.resolved.model.kind
-  if report.find_place(FIELD) and kind and not is_causal(context.resolved) then
+  if report.find_origin(FIELD) and kind and not is_causal(context.resolved) then
     report.refuse(FIELD, "model.kind", ("%q"):format(kind), {
       what = "an encoder answers everything at once: there is nothing to decode",
       expected = 'no such field; or model.kind = "decoder" or "encoder_decoder"', hint = "leave eval.decoding out" })

@@ -19,7 +19,7 @@ function M.get_path(context, path)
 end
 
 -- The origin of a field of the encoding that the user has written; nil for a default.
-function M.find_place(context, path)
+function M.find_origin(context, path)
   local origin = context.origins[M.get_path(context, path)]
   return origin and not origin.default and origin or nil
 end

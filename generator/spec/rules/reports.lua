@@ -4,7 +4,7 @@
 -- Input: the context of validate.lua, or of a family (family_facets.lua); warnings, a list to which rules add warnings,
 -- or nil. Output of M.make, a table of functions. Their argument `record` is an error without a position, { what,
 -- expected, hint, notes }, for diagnostics:add:
---   get_path(path), find_place(path), list_users(path)   functions of family_facets.lua
+--   get_path(path), find_origin(path), list_users(path)   functions of family_facets.lua
 --   add(paths, record)         reports an error at the first path that the user has written; the first path names the
 --                              field
 --   note(path, value)          returns a note on a field's value, for a record's notes
@@ -24,7 +24,7 @@ local function add_reports(report, context)
     record.field, record.compared_field = report.get_path(paths[1]), paths[1]
     record.at = context.root.origin
     for i = #paths, 1, -1 do
-      record.at = report.find_place(paths[i]) or record.at
+      record.at = report.find_origin(paths[i]) or record.at
     end
     if record.notes and record.notes[1].at == record.at then
       record.notes = nil -- the error is at the value, so the note would repeat it
@@ -33,7 +33,7 @@ local function add_reports(report, context)
   end
 
   function report.note(path, value)
-    local origin, name = report.find_place(path), report.get_path(path)
+    local origin, name = report.find_origin(path), report.get_path(path)
     return { at = origin, what = origin and ("%s = %s is set here"):format(name, value)
       or ("%s = %s by default"):format(name, value) }
   end
@@ -45,7 +45,7 @@ local function add_reports(report, context)
 end
 
 -- The functions of other modules that take the context first.
-local CONTEXT_FUNCTIONS = { get_path = family_facets, find_place = family_facets,
+local CONTEXT_FUNCTIONS = { get_path = family_facets, find_origin = family_facets,
   list_users = family_facets, find_longest_tokens = lengths, find_longest_streams = lengths }
 
 function M.make(context, warnings)

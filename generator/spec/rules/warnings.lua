@@ -46,7 +46,7 @@ local DECODER_MASKS = { decoder = "encoding.mask", encoder_decoder = "encoding.d
 local function warn_mask(context, warn)
   local path = DECODER_MASKS[context.resolved.model.kind]
   local mask = path and lists.get(context.resolved, path)
-  if mask and (mask.right or 0) > 0 and family_facets.find_place(context, path .. ".right") then
+  if mask and (mask.right or 0) > 0 and family_facets.find_origin(context, path .. ".right") then
     warn(("%s.right: %d has no effect: a decoder sees no key after the query"):format(path, mask.right))
   end
 end
@@ -114,7 +114,7 @@ end
 -- examples use few of these positions.
 local function warn_max_position(context, warn)
   local positions, path = context.resolved.encoding.positions, "encoding.positions.max_position"
-  if positions.kind == "by_task" and not family_facets.find_place(context, path) then
+  if positions.kind == "by_task" and not family_facets.find_origin(context, path) then
     warn(("%s: %d by default, and training samples positions up to it: set it to the largest position in the longest "
       .. "test examples"):format(path, positions.max_position))
   end

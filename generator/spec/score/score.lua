@@ -71,7 +71,7 @@ local function read_parameters(state, entry)
     if p then
       p.local_name, p.name, p.node = name, names.find_unused(name, state.used_names), node
       state.used_names[p.name] = true
-      p.inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
+      p.is_inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
       list[name] = p
     end
   end
@@ -196,7 +196,7 @@ local function check_used(state, entry, list, node, session)
   local is_read = find_parameters(node)
   for _, name in ipairs(canonical.sort_keys(list)) do
     local p = list[name]
-    if session.used[name] and (p.inlined or is_read[p]) then
+    if session.used[name] and (p.is_inlined or is_read[p]) then
       state.needed_parameters[p.name] = p
     elseif p.node.unstated then
       state.used_names[p.name] = nil

@@ -19,7 +19,8 @@
 --   values    a number for each head and index that the parameter has, row-major, equal in every layer
 --   learned   whether training changes the values
 --   outside   the value at other indices: a number, or "clip" for the value of the nearest index, or nil
--- score.lua adds node, local_name (the name in the spec) and inlined (whether formulas contain the parameter's number).
+-- score.lua adds node, local_name (the name in the spec) and is_inlined (whether formulas contain the parameter's
+-- number).
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")

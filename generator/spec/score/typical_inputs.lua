@@ -55,7 +55,8 @@ local function read_parameter(p, head, sign, index)
   return type(p.init) == "table" and sign * p.init.sigma or p.init
 end
 
--- A sampled position or distance: its range is spread over the indices.
+-- The sampled position of a token, or sampled distance of a pair. The values of a sequence are spread over the whole
+-- range of the node: value is an index or a difference of indices.
 local function spread(node, value, options)
   local scale = math.max(1, math.max(-node.low, node.high) // math.max(1, options.tokens - 1))
   return math.max(node.low, math.min(node.high, value * scale))
@@ -84,7 +85,7 @@ local function is_finite(value)
   return type(value) ~= "number" or value - value == 0
 end
 
--- The innermost part of a formula whose value is not finite, although the values of its own parts are.
+-- The innermost part of a formula whose value is not finite, although the values of the parts inside it are finite.
 local function find_culprit(node, values)
   local argument = lists.find(node, function(candidate) return not is_finite(values[candidate]) end)
   return argument and find_culprit(argument, values) or node
@@ -120,14 +121,14 @@ end
 -- The properties of a formula: its number of nodes, and whether it has a risky operation, numbers that are random at
 -- first, and numbers that differ between heads and between layers.
 local function inspect(root)
-  local facts = { nodes = 0 }
+  local facts = { node_count = 0 }
   walk(root, function(node)
     local p = node.parameter
-    facts.nodes = facts.nodes + 1
+    facts.node_count = facts.node_count + 1
     facts.is_risky = facts.is_risky or IS_RISKY[node.op]
     facts.is_random = facts.is_random or p and type(p.init) == "table" or node.op == "value"
-    facts.by_head = facts.by_head or p and has_head(p) or node.name == "head"
-    facts.by_layer = facts.by_layer or node.name == "layer"
+    facts.differs_by_head = facts.differs_by_head or p and has_head(p) or node.name == "head"
+    facts.differs_by_layer = facts.differs_by_layer or node.name == "layer"
   end)
   return facts
 end
@@ -139,10 +140,10 @@ local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
 function M.find_problem(formula, options)
   local facts, steps = inspect(formula.root), 0
   for _, pair in ipairs(facts.is_risky and list_pairs(options) or {}) do
-    for head = 0, facts.by_head and options.heads - 1 or 0 do
-      for layer = 0, facts.by_layer and options.layers - 1 or 0 do
+    for head = 0, facts.differs_by_head and options.heads - 1 or 0 do
+      for layer = 0, facts.differs_by_layer and options.layers - 1 or 0 do
         for _, signs in ipairs(facts.is_random and SIGNS or LOGIT_SIGNS) do
-          steps = steps + facts.nodes
+          steps = steps + facts.node_count
           local point = { query = pair[1], key = pair[2], head = head, layer = layer, logit = signs[1],
             sign = signs[2] }
           local input = make_input(point, options)

@@ -14,8 +14,8 @@ M.MAX_VALUE = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
 M.MAX_AXES = 4 -- LH_MAX_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
 M.PASSES = "passes" -- in eval.by, but not an axis of data: the number of passes of a model with loops
-M.LEVELS = { M.NOISE, M.PASSES } -- entries of eval.by that are settings of the model, not axes of the data
-M.IS_LEVEL = lists.to_set(M.LEVELS)
+M.SETTINGS = { M.NOISE, M.PASSES } -- entries of eval.by that are settings of the model, not axes of the data
+M.IS_SETTING = lists.to_set(M.SETTINGS)
 M.MAX_PASSES = 10000
 M.MAX_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
@@ -49,7 +49,7 @@ function M.find_declared(facts, name)
 end
 
 -- The axis with this name; nil if there is none. Every task with a dataset has `length`; with files, also `trained`.
-local function find(facts, name)
+local function find_axis(facts, name)
   local axis = M.find_declared(facts, name)
   return axis or name == M.TRAINED and not facts.data.is_generated and { name = name, first = 0, last = 1 }
     or name == "length" and { name = name, first = 1, last = M.MAX_VALUE } or nil
@@ -97,8 +97,8 @@ end
 local function check_by(facts, report, path, by)
   local count = 0
   for name, request in next, by do
-    local axis, axis_path = find(facts, name), path .. "." .. name
-    if not M.IS_LEVEL[name] then
+    local axis, axis_path = find_axis(facts, name), path .. "." .. name
+    if not M.IS_SETTING[name] then
       count = count + 1
       if not axis then
         report_unknown_axis(facts, report, path, name)
@@ -126,16 +126,17 @@ end
 
 -- Refuses eval.novel in a spec if examples do not record whether they are in the training set.
 local function check_novel(facts, report)
-  if report.find_place("eval.novel") and not M.find_declared(facts, M.TRAINED) then
+  if report.find_origin("eval.novel") and not M.find_declared(facts, M.TRAINED) then
     report.add({ "eval.novel" }, { what = ("%s does not mark the examples of training"):format(
       facts.data and name_source(facts) or facts.kind),
       expected = "a task with an axis `trained`: ./longhand list tasks, or task.axes of files" })
   end
 end
 
-local function check_levels(eval, report)
-  local name = report.find_place("eval.during.by") and lists.find(M.LEVELS, function(level)
-    return lists.get(eval, "during.by." .. level) ~= nil
+-- Refuses settings of the model in evaluations during training.
+local function check_settings(eval, report)
+  local name = report.find_origin("eval.during.by") and lists.find(M.SETTINGS, function(setting)
+    return lists.get(eval, "during.by." .. setting) ~= nil
   end)
   if name then
     local path = "eval.during.by." .. name
@@ -146,11 +147,11 @@ local function check_levels(eval, report)
   end
 end
 
--- The entries of eval.by that group examples by axes of the data, without the levels (noise, passes); nil if there are
--- none.
-function M.remove_levels(by)
+-- The entries of eval.by that group examples by axes of the data, without settings of the model (noise, passes); nil if
+-- there are none.
+function M.remove_settings(by)
   local axes_of_data = lists.merge(by or {})
-  for _, name in ipairs(M.LEVELS) do
+  for _, name in ipairs(M.SETTINGS) do
     axes_of_data[name] = nil
   end
   return next(axes_of_data) and axes_of_data or nil
@@ -160,7 +161,7 @@ end
 local function check_examples(eval, report)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do
-    if type(value) == "string" and report.find_place(path) then
+    if type(value) == "string" and report.find_origin(path) then
       report.add({ path }, { what = ("%s cannot be used with a sampler"):format(diagnostics.show(value)),
         expected = path == "eval.order" and "a fixed set of examples, which has an order"
           or "a number; only a fixed set of examples has an end" })
@@ -175,7 +176,7 @@ function M.check(context, report)
     return
   end
   check_novel(facts, report)
-  check_levels(eval, report)
+  check_settings(eval, report)
   if not facts.data then
     check_examples(eval, report)
   end
@@ -185,14 +186,14 @@ function M.check(context, report)
       report.add({ path .. name }, { what = "cannot be used with a sampler",
         expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. other_words })
     end
-    if not facts.data and M.remove_levels(section.by) then
+    if not facts.data and M.remove_settings(section.by) then
       refuse(".by", "; a sampler has only noise and passes")
     end
     if not facts.data and section.splits then
       refuse(".splits", "")
     elseif facts.data then
-      check_by(facts, report, path .. ".by", report.find_place(path .. ".by") and section.by or {})
-      check_splits(facts, report, path .. ".splits", report.find_place(path .. ".splits") and section.splits)
+      check_by(facts, report, path .. ".by", report.find_origin(path .. ".by") and section.by or {})
+      check_splits(facts, report, path .. ".splits", report.find_origin(path .. ".splits") and section.splits)
     end
   end
 end

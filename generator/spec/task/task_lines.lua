@@ -61,8 +61,8 @@ local MASKS = {
 }
 
 local function read_mask(value)
-  return MASKS[value], show(value) .. " is not a mean that leaves masked labels out",
-    "loss (and accuracy), accuracy, or accuracy in encoders, else loss"
+  return MASKS[value], show(value) .. " names no average",
+    "the averages that leave out masked labels: loss (and accuracy), accuracy, or accuracy in encoders, else loss"
 end
 
 -- Reads a text that M.finish checks: later lines may declare the options that the text names.
@@ -134,7 +134,7 @@ local function read_axis(facts, key, value)
     range, text_after = read_formula_range(text or ""), ""
   end
   if not name or axes.IS_KEY[name] then
-    return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
+    return nil, "the name of an axis consists of a-z, 0-9 and _, and is not a key of examples",
       "axis <name>: 1 to 9; a description"
   elseif not range or text_after ~= "" then
     return nil, "it has no range", "first to last; a description"
@@ -148,14 +148,14 @@ end
 
 -- Reads the names of sets: train, then other sets in the order of SETS.
 local function read_sets(value)
-  local sets, number = {}, 0
+  local sets, index = {}, 0 -- index: of the word in SETS
   for word in value:gmatch("%S+") do
     repeat
-      number = number + 1
-    until not SETS[number] or SETS[number] == word
-    sets[#sets + 1] = SETS[number] and word
+      index = index + 1
+    until not SETS[index] or SETS[index] == word
+    sets[#sets + 1] = SETS[index] and word
   end
-  if sets[1] ~= "train" or number > #SETS then
+  if sets[1] ~= "train" or index > #SETS then
     return nil, show(value) .. " are not sets", "train first, then some of " .. table.concat(SETS, ", ", 2)
   end
   return sets

@@ -213,7 +213,7 @@ end
 -- the spec names none.
 local function find_lost_init(loaded)
   local node = loaded.tree.fields.init
-  local checkpoint = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
+  local checkpoint = node and type(node.value) == "string" and loaded.find_file(node.origin, node.value)
   return checkpoint and not is_file(checkpoint.real) and checkpoint.shown or nil
 end
 

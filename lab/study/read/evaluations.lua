@@ -38,7 +38,7 @@ local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "ha
 -- Whether a condition has no axes but the first axis of the run and levels.
 local function is_along(axis_values, axis)
   return not lists.any(canonical.sort_keys(axis_values), function(name)
-    return name ~= axis and not axes.IS_LEVEL[name]
+    return name ~= axis and not axes.IS_SETTING[name]
   end)
 end
 

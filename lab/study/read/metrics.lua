@@ -76,7 +76,7 @@ end
 
 -- Whether the score a is better than b, both of this metric; true if b is nil.
 function M.is_better(metric, a, b)
-  return not b or M.by_name[metric].higher and a > b or not M.by_name[metric].higher and a < b
+  return not b or M.by_name[metric].is_higher_better and a > b or not M.by_name[metric].is_higher_better and a < b
 end
 
 return M

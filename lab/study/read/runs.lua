@@ -53,10 +53,10 @@ end
 
 M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 
--- Removes the level (the noise on embeddings, or the number of passes) from the axes of a line. Returns a new line, the
--- name of the level and its value; if the line has no level, only the given line.
+-- Removes the setting of the model (the noise on embeddings, or the number of passes) from the axes of a line. Returns
+-- a new line, the name of the setting and its value; if the line has none, only the given line.
 local function split_level(row)
-  local level = row.by and lists.find(axes.LEVELS, function(name) return row.by[name] ~= nil end)
+  local level = row.by and lists.find(axes.SETTINGS, function(name) return row.by[name] ~= nil end)
   if not level then
     return row
   end

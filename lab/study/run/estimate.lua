@@ -139,7 +139,7 @@ end
 -- Returns the axes of an evaluation, eval.by (nil: by length), except levels and the axis "trained".
 local function list_axes(by)
   return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
-    return not axes_module.IS_LEVEL[name] and name ~= axes_module.TRAINED
+    return not axes_module.IS_SETTING[name] and name ~= axes_module.TRAINED
   end)
 end
 

@@ -52,7 +52,7 @@ end
 -- Returns the levels (curves.lua) of a task's chance and baseline; none if the metric, by default accuracy, cannot be
 -- guessed. Names of close levels are moved apart.
 function M.make_levels(task, metric)
-  if not task or not task.chance or not metrics.by_name[metric or "accuracy"].guessed then
+  if not task or not task.chance or not metrics.by_name[metric or "accuracy"].has_chance then
     return {}
   end
   local levels = { { 100 * task.chance, ("chance %.0f%%"):format(100 * task.chance) } }
