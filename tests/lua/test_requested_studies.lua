@@ -66,6 +66,22 @@ function TestFlags.test_seeds_of_parts()
   refuse({ axes = { "encoding=rope" }, seeds = "0:99", seeds_init = "0:99" }, "are 10000 combinations of seeds")
 end
 
+-- A causal encoding in an encoder sees fewer keys than other encodings; in a decoder all encodings are causal.
+function TestFlags.test_different_masks_of_encodings_are_reported()
+  local function list_warnings(encodings, set, axis)
+    local study = assert(settle({ axes = { "encoding=" .. encodings, axis }, seeds = "0:0", set = set }))
+    return lists.filter(study.warnings, function(text) return text:find("no query sees a later key") end)
+  end
+  local warning = "encoding: no query sees a later key with fox, alibi_causal, unlike with rope, none; to compare only "
+    .. "the encodings, add a mask to all cells: --set encoding.mask.kind=causal"
+  lu.assertEquals(list_warnings("fox,rope,alibi_causal,none"), { warning })
+  lu.assertEquals(#list_warnings("fox,rope", {}, "model.layers=1,2"), 1)
+  lu.assertEquals(list_warnings("fox,rope", { "encoding.mask.kind=causal" }), {})
+  lu.assertEquals(list_warnings("fox,alibi_causal"), {})
+  lu.assertEquals(list_warnings("fox,rope", { "model=ruoss_decoder" }), {})
+  lu.assertEquals(list_warnings("fox,rope", { "model=small_encoder_decoder" }), {})
+end
+
 -- The flags give the study of a file with the same grid.
 function TestFlags.test_flags_make_the_same_study_as_a_file()
   local study, _, options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",

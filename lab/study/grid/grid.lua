@@ -25,6 +25,7 @@
 local canonical = require("base.canonical")
 local choice = require("lab.study.grid.chosen_cells")
 local diagnostics = require("base.diagnostics")
+local families = require("spec.families")
 local file_digest = require("lab.study.read.file_digest")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
@@ -322,6 +323,30 @@ local function warn_of_seeds(work, cells)
     #without_draws, wording.count(#cells, "cell")) or nil
 end
 
+-- Whether queries of an encoder, or of each attention of another model, see no later keys.
+local function hides_later_keys(resolved)
+  local model, encoding = resolved.model, resolved.encoding
+  return not lists.any(families.list(model, encoding) or {}, function(name)
+    return name ~= "cross" and not families.is_causal(model, name, lists.merge(encoding, encoding[name] or {}))
+  end)
+end
+
+-- Adds a warning to work.warnings if cells that differ only in their encoding differ in whether queries see later keys.
+local function warn_of_masks(work, cells)
+  local groups = lists.group(lists.filter(cells, function(cell) return cell.spec and cell.key.encoding end),
+    function(cell) return canonical.format(lists.merge(cell.key, { encoding = "" })) end)
+  for _, group in ipairs(groups) do
+    local names = { [true] = {}, [false] = {} }
+    for _, cell in ipairs(group) do
+      table.insert(names[hides_later_keys(cell.spec.resolved)], cell.key.encoding)
+    end
+    work.warnings[#work.warnings + 1] = names[true][1] and names[false][1]
+      and ("encoding: no query sees a later key with %s, unlike with %s; to compare only the encodings, add a mask to "
+      .. "all cells: --set encoding.mask.kind=causal"):format(table.concat(names[true], ", "),
+      table.concat(names[false], ", ")) or nil
+  end
+end
+
 -- Expands a study: see the head of this file. argument: a name or a path; options.out: by default "runs".
 function M.expand(project, argument, options)
   options = options or {}
@@ -343,6 +368,7 @@ function M.expand(project, argument, options)
     return nil, d:text()
   end
   warn_of_seeds(work, cells)
+  warn_of_masks(work, cells)
   local axes = lists.map(study.axes, function(axis)
     return { name = axis.name, values = lists.get_names(axis.values) }
   end)
