@@ -122,8 +122,8 @@ static const lh_format format = {
         .assemble = assemble,
 };
 
-/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
- * queries and of keys. */
+/* Values of a forward pass that `trace` can store: name; the number of channels of an activation; the number of heads
+ * of an attention; the indices of the streams of queries and of keys. */
 static const lh_trace_site sites[] = {
         {"embedding", 64, 0, 0, 0},
         {"layers.0", 0, 8, 0, 0},
@@ -148,7 +148,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* nominal_flops, plus the operations of the output layer at the labelled positions. */
+/* nominal_flops, plus the operations of the output layer at the labelled tokens. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 320.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

@@ -21,10 +21,10 @@ static const real EMBEDDING_SCALE = 8.0f; /* sqrt(WIDTH) */
 static const real BRANCH_KEEP_SCALE = 1.11111111f; /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
 
-/* number of symbols; before the first attention, one row is computed for each symbol instead of each token */
+/* number of symbols; before the first attention, a row is computed for each symbol instead of each token */
 enum { VOCABULARY = TOKENS };
 
-/* The weights of a layer as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
+/* The weights of a layer as panels (kernels/cpu/matmul.h); the backward pass reads the transposed ones. */
 typedef struct layer_panels {
     real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
     real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
@@ -95,7 +95,7 @@ static void lay_out_self_scratch(self_scratch *scratch, char *memory, size_t *us
     scratch->rows = reserve(memory, used, rows * sizeof(real));
 }
 
-/* Values that one layer stores for its backward pass; a row of values belongs to a token. */
+/* Values that one layer stores for its backward pass, with one row for each token. */
 typedef struct layer_state {
     real *input; /* [tokens][WIDTH] */
     real *query_key_value; /* [tokens][3 WIDTH] */
@@ -138,7 +138,7 @@ typedef struct workspace {
     self_scratch self;
 } workspace;
 
-/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
+/* Returns the bytes that one channel of all tokens has, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -160,7 +160,7 @@ static void lay_out_layer(layer_state *s, const workspace *w, char *memory, size
     s->feedforward_keep = reserve(memory, used, (size_t)w->rows * WIDTH + KEEP_PAD);
 }
 
-/* Lays out a block's workspace in memory and returns the bytes used. */
+/* Lays out the workspace of a block of sequences in memory and returns the number of bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
     size_t used = 0;
     w->length = shape->length[0];
@@ -204,7 +204,8 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
 /* The first token of the part in every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
-/* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
+/* Returns the rows of x [all tokens][width] for the part's tokens: x itself if the part is all tokens, else copies in
+ * `rows`. */
 static const real *select_rows(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;
@@ -226,7 +227,8 @@ static void expand_rows(const workspace *w, const row_set *part, int width, real
     }
 }
 
-/* Unless distinct is w->all, expands x [VOCABULARY][width] in place to [tokens][width], by the symbols of tokens. */
+/* Unless distinct is w->all, expands x [VOCABULARY][width] in place to [tokens][width]: each token gets the row of its
+ * symbol. */
 static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
     if (distinct == &w->all) return;
     const size_t row = (size_t)width * sizeof(real);
@@ -250,7 +252,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* Packs the panels of weight `number`; in training also the transposed panels for the backward pass. */
+/* Packs the weight with index `number` into panels; in training also its transpose, for the backward pass. */
 static void pack_layer(const layer_parameters *p, layer_panels *panels, int number, bool train) {
     switch (number) {
     case 0:
@@ -284,22 +286,23 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared);
 }
 
-/* Returns the number of sequences that have about `most` tokens together; at least 1. */
+/* Returns how many sequences of these lengths have about `most` tokens together; at least 1. */
 static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
 }
 
-/* The number of sequences in a block, and in one call of forward_block. */
+/* The number of sequences that a call of train_block, or of forward_block, computes together. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
-/* The approximate greatest number of tokens in a block. */
+/* About the largest number of tokens in a block of sequences. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
 }
 
+/* Returns the bytes of the largest workspace that a block of sequences of at most this length needs. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {

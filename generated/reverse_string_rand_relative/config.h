@@ -30,7 +30,7 @@ enum {
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048,
     DISTANCE_DRAWS = 5, /* samples of distances, from 1 .. MAX_POSITION - 1 */
-    BLOCK_TOKENS = 84 /* approximate tokens of a block of sequences, whose values stay in the cache */
+    BLOCK_TOKENS = 84 /* approximate number of tokens in a block of sequences: its values fit into the cache */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */

@@ -18,13 +18,13 @@ typedef float real;
 
 enum {
     % include("parts/dimensions.tpl")
-% local most_passes = cpu.passes_by_length or cpu.gradient_passes
-    PASSES = ${cpu.passes}, /* ${most_passes and "maximum of " or ""}passes through the layers in training */ % if cpu.passes
-    GRADIENT_PASSES = ${cpu.gradient_passes}, /* maximum of passes with gradient */ % if cpu.gradient_passes
-    CELL_WIDTH = ${cell_width}, /* numbers of a cell of the memory */ % if cell_width
-    CELLS = ${resolved.model.cells}, /* of the memory of a sequence */ % if resolved.model.cells
+% local passes_vary = cpu.passes_by_length or cpu.gradient_passes
+    PASSES = ${cpu.passes}, /* ${passes_vary and "largest " or ""}number of passes through the layers in training */ % if cpu.passes
+    GRADIENT_PASSES = ${cpu.gradient_passes}, /* largest number of passes with gradient */ % if cpu.gradient_passes
+    CELL_WIDTH = ${cell_width}, /* count of numbers in a cell of the memory */ % if cell_width
+    CELLS = ${resolved.model.cells}, /* count of cells in the memory of a sequence */ % if resolved.model.cells
     BLOCK_SEQUENCES = ${block_sequences} /* sequences of a shard, which go through all steps together */ % if is_step_major
-    BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */ % else
+    BLOCK_TOKENS = ${block_tokens} /* approximate number of tokens in a block of sequences: its values fit into the cache */ % else
 };
 
 % include("parts/parameters.tpl")

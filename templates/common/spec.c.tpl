@@ -19,11 +19,11 @@ static int ${length.name}(int n) { return ${length.formula}; }
 
 % end
 % local role = not task.data and "sample" or task.data.is_generated and "collect"
-% local places = token_positions and not token_positions.digits and not token_positions.by_line
+% local has_place_function = token_positions and not token_positions.digits and not token_positions.by_line
 % if role then
 lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
-lh_task_place lh_place_${task.kind}; % if places
+lh_task_place lh_place_${task.kind}; % if has_place_function
 lh_task_find_result lh_find_result_${task.kind}; % if task.result
 
 % end
@@ -47,7 +47,7 @@ static const lh_task task = {
         %   { "output_length", not task.data and "output_length" },
         %   { "solve", task.literal and "lh_solve_" .. task.kind },
         %   { "literal", text = task.literal },
-        %   { "place", places and "lh_place_" .. task.kind },
+        %   { "place", has_place_function and "lh_place_" .. task.kind },
         %   { "find_result", task.result and "lh_find_result_" .. task.kind },
         %   { "options", task.options and "task_options" },
         %   { "input_symbols", task.input_count },
@@ -164,8 +164,8 @@ static const lh_format format = {
         % } })
 };
 
-/* Values of a forward pass that `trace` can store: name, channels of an activation, heads of an attention, streams of
- * queries and of keys. */
+/* Values of a forward pass that `trace` can store: name; the number of channels of an activation; the number of heads of
+ * an attention; the indices of the streams of queries and of keys. */
 static const lh_trace_site sites[] = {
 % for _, site in ipairs(trace_sites) do
         {"${site.name}", ${site.channels}, ${site.heads}, ${site.query}, ${site.key}},
@@ -195,8 +195,9 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 % if rows ~= "" then
-/* nominal_flops, plus the operations of the output layer at the labelled positions and of the rows of distances. On a
- * CPU the rows are computed once for the batch, and the gradient of their weight once per shard (part of the batch). */
+/* nominal_flops, plus the operations of the output layer at the labelled tokens, and those that compute rows of distances
+ * (relative positions). On a CPU the rows are computed once for the batch, and the gradient of their weight once for
+ * each shard (a part of the batch). */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     const double rows = ${rows};
@@ -204,7 +205,7 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
     return nominal_flops(shape, mode) + extra;
 }
 % else
-/* nominal_flops, plus the operations of the output layer at the labelled positions. */
+/* nominal_flops, plus the operations of the output layer at the labelled tokens. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

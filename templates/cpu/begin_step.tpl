@@ -1,6 +1,6 @@
 % paragraph("attention/cpu/signed_sinusoid.tpl") % if signed_sinusoids
-% local input_draws = input_draw and input_draw.is_separate and input_draw.kind == "randomized"
-% paragraph("cpu/input_draws.tpl") % if input_draws
+% local samples_input_positions = input_draw and input_draw.is_separate and input_draw.kind == "randomized"
+% paragraph("cpu/input_draws.tpl") % if samples_input_positions
 % include("attention/cpu/draws.tpl", family) % for _, family in ipairs(attentions)
 % for _, struct in ipairs(structs) do
 % paragraph("cpu/pack.tpl", struct) % if struct.packed[1]
@@ -13,7 +13,7 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     shared *s = step->shared;
     bool train = step->mode == LH_MODE_TRAIN;
 % end
-    for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream); % if input_draws
+    for (int stream = part; stream < 2; stream += parts) draw_input_positions(step, stream); % if samples_input_positions
     % include("attention/cpu/begin_family.tpl", family) % for _, family in ipairs(attentions)
 % if has_tables_by_length then
 }
@@ -25,12 +25,12 @@ static void begin_step(const lh_cpu_step *step, int part, int parts) {
     if (!train) begin_length(step, part, parts);
 % end
 % for _, struct in ipairs(structs) do
-% local n = #struct.packed
+% local weight_count = #struct.packed
 % if struct.packed[1] and struct.block then
-    for (int i = part; i < ${n} * ${struct.count}; i += parts)
-        pack_${struct.block}(&p->${struct.block}[i / ${n}], &s->${struct.block}[i / ${n}], i % ${n}, train);
+    for (int i = part; i < ${weight_count} * ${struct.count}; i += parts)
+        pack_${struct.block}(&p->${struct.block}[i / ${weight_count}], &s->${struct.block}[i / ${weight_count}], i % ${weight_count}, train);
 % elseif struct.packed[1] then
-    for (int i = part; i < ${n}; i += parts) pack_network(p, s, i, train);
+    for (int i = part; i < ${weight_count}; i += parts) pack_network(p, s, i, train);
 % end
 % end
 % if cpu.class_table then

@@ -1,22 +1,22 @@
-/* Returns the number of sequences that have about `most` tokens together; at least 1. */
+/* Returns how many sequences of these lengths have about `most` tokens together; at least 1. */
 static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens; % if streams[2]
     int sequences = (most + length[0] / 2) / length[0]; % else
     return sequences > 0 ? sequences : 1;
 }
 
-/* The number of sequences in a block, and in one call of forward_block. */
+/* The number of sequences that a call of train_block, or of forward_block, computes together. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
 static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
 
-/* The approximate greatest number of tokens in a block. */
+/* About the largest number of tokens in a block of sequences. */
 static int most_tokens(lh_mode mode) {
     const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
     return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
 }
 
 % if streams[2] then
-/* Returns the bytes of a workspace for a block of sequences of these lengths. */
+/* Returns the bytes of a workspace for a block of sequences with `source` and `target` tokens. */
 static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mode mode) {
     lh_shape shape = {0, {source, target}, longest->labels};
     shape.sequences = count_sequences(most_tokens(mode), shape.length);
@@ -26,8 +26,9 @@ static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mo
     return lay_out(&w, NULL, &shape, mode); % else
 }
 
-/* Among blocks with equal numbers of sequences, the block with the most tokens needs the most memory. A sequence longer
- * than most_tokens forms a block by itself. */
+/* Returns the bytes of the largest workspace that a block of sequences of at most these lengths needs. Among blocks with
+ * equal numbers of sequences, the block with the most tokens needs the most memory, so only those blocks are tried. A
+ * sequence longer than most_tokens forms a block by itself. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = count_bytes(longest, longest->length[0], longest->length[1], mode);
     for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {
@@ -42,6 +43,7 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     return most;
 }
 % else
+/* Returns the bytes of the largest workspace that a block of sequences of at most this length needs. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = 0;
     for (int length = 1; length <= longest->length[0]; length++) {

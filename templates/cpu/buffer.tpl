@@ -1,3 +1,4 @@
+% -- Reserves memory for a buffer: a record of list_requests (cpu_buffers.lua).
 % if form == "family" then
 lay_out_${name}_saved(&${prefix}${name}, memory, ${used}, w->sequences, ${lengths}, mode == LH_MODE_TRAIN);
 % elseif form == "mask" then

@@ -1,16 +1,18 @@
 % local decoding, has_two_streams = cpu.decoding, streams[2] ~= nil
 % local stream = streams[decoding.stream + 1]
-% local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
+% local size_prefix = has_two_streams and "w->" .. stream.name .. "." or "w->" -- before members such as `length`
 % local source_words = has_two_streams and ", and of the " .. streams[1].name or ""
-% local weight, bias = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output", cpu.class_table and "NULL" or "p->output_bias"
+% local weight = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output"
+% local bias = cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", lines = comments.decode })
 
 /* Decoding calls the functions of evaluation, or others with the same order of sums, so a logit has the same bits as in
- * a pass over the whole sequence. Sums over keys lack the terms of later keys, which are exact zeros in that pass. */
+ * a pass over the whole sequence. In such a pass, sums over keys also have terms of later keys, but these terms are
+ * exactly 0. */
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.has_caches then
-/* Values that one ${block.name} caches, of the tokens processed so far${source_words}. */
+/* Values that one ${block.name} caches for the tokens that have been processed${source_words}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
     real *${cache.name}; /* [sequences][${cache.stream_prefix}length][${cache.width}] queries, keys and values */ % if cache.is_self_attention
@@ -76,8 +78,8 @@ static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, con
 /* Writes the logits of the labels that belong to the current tokens to block->logits; x [tokens][WIDTH]. */
 static void read_out(const workspace *w, const real *x) {
     const parameters *p = w->parameters; % if not cpu.class_table
-    const int labels = w->step->shape.labels, first = ${lengths}length - labels;
-    const int from = ${lengths}from, count = ${lengths}to - from;
+    const int labels = w->step->shape.labels, first = ${size_prefix}length - labels;
+    const int from = ${size_prefix}from, count = ${size_prefix}to - from;
     real *out = w->block->logits;
     for (int s = 0; s < w->sequences; s++)
         for (int t = from < first ? first : from; t < from + count; t++) {
@@ -90,7 +92,7 @@ static void read_out(const workspace *w, const real *x) {
 % for _, block in ipairs(decoding.blocks) do
 % if block.before_tokens.list[1] then
 
-/* Computes the values that depend on no decoded token. */
+/* Computes, before the first token is decoded, the values of one ${block.name} that depend on no decoded token. */
 % include("cpu/decode_part.tpl", block.before_tokens)
 % end
 

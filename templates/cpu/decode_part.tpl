@@ -1,5 +1,6 @@
-% local use = loops > 1 and "use" or "l"
-% define("static void " .. routine, "workspace *w", "int " .. use, has_caches and name .. "_cache *cache", input and "const real *input", input and "real *output")
+% -- A block's function for decoding (make_decoding_function of cpu_network.lua).
+% local repetition = loops > 1 and "use" or "l"
+% define("static void " .. routine, "workspace *w", "int " .. repetition, has_caches and name .. "_cache *cache", input and "const real *input", input and "real *output")
     const int l = use % ${count}; % if loops > 1
     const ${parameters_type} *p = &w->parameters->${name}[l]; % if reads_parameters
     const ${name}_panels *panels = &w->${panels_member}->${name}[l]; % if reads_panels

@@ -1,7 +1,8 @@
-% local number = cpu.max_dropouts > 1 and cpu.max_dropouts .. " * layer + " .. place or "layer"
+% -- Defines `site`, the part of the random counter for the dropout with index `place` of a layer.
+% local index_in_network = cpu.max_dropouts > 1 and cpu.max_dropouts .. " * layer + " .. place or "layer"
 % if eval_dropout then
 uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, ${place})
-        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${number});
+        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${index_in_network});
 % else
 uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, ${place});
 % end

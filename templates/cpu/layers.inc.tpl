@@ -3,20 +3,24 @@
 % if cpu.has_masks then
 
 % if cpu.unused_rows then
-/* Draws masks of `width` channels, of dropout number `place` of a layer, for the tokens in `part` of every sequence of
- * the block. A token's mask does not depend on the part. */
+/* Samples the masks, of `width` channels for each token, of the dropout with index `place` of a layer, for the tokens in
+ * `part` of every sequence of the block. A token's mask does not depend on `part`. */
 static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
     const int count = part->count * width;
-    % include("cpu/drop_site.tpl", { place = "place" }) % if eval_dropout
-    const uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, place); % else
+% if eval_dropout then
+    % include("cpu/drop_site.tpl", { place = "place" })
+% else
+    const uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, place);
+% end
     for (int s = 0; s < w->sequences; s++)
         dropout_keep_from(step->key, step->step, w->block->first_example + (uint32_t)s, site,
                 (uint32_t)(${part_start} * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
 }
 % else
-/* Draws masks of `width` channels, of dropout number `place` of a layer, for every sequence of the block. */
+/* Samples the masks, of `width` channels for each token, of the dropout with index `place` of a layer, for every sequence
+ * of the block. */
 % if streams[2] then
 static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int length, int width,
         int8_t *keep) {
@@ -40,13 +44,13 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % end
 % end
 % for _, stream in ipairs(streams) do
-% local draws = stream.sequence_reader
-% if draws then
-% local first = draws.positions.first == 1 and draws.PREFIX .. "FIRST_POSITION" or "0"
-% local range = draws.PREFIX .. "MAX_POSITION" .. (draws.positions.first == 1 and " - 1" or "")
+% local reader = stream.sequence_reader
+% if reader then
+% local first = reader.positions.first == 1 and reader.PREFIX .. "FIRST_POSITION" or "0"
+% local range = reader.PREFIX .. "MAX_POSITION" .. (reader.positions.first == 1 and " - 1" or "")
 % local name, prefix_of_stream = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
 
-/* Draws the positions of every sequence of the block, or copies given positions. */
+/* Samples the positions of every sequence of the block, or copies given positions. */
 static void draw_${name}positions(const workspace *w) {
     const lh_cpu_step *step = w->step;
     int32_t *position = w->${prefix_of_stream}position;
@@ -54,13 +58,13 @@ static void draw_${name}positions(const workspace *w) {
     for (int s = 0; s < w->sequences; s++, position += T)
         if (step->positions[${stream.index}]) memcpy(position, step->positions[${stream.index}], (size_t)T * sizeof(int32_t));
         else
-            % call("lh_draw_sequence", "&step->draw", stream.index, "w->block->first_example + (uint32_t)s", first, range, "T", draws.positions.sorted_text, "position", "w->position_scratch")
+            % call("lh_draw_sequence", "&step->draw", stream.index, "w->block->first_example + (uint32_t)s", first, range, "T", reader.positions.sorted_text, "position", "w->position_scratch")
 }
 % end
 % end
 
 % if linear then
-/* Returns channels c .. c + LANES - 1 of a token's vector. */
+/* Returns channels c to c + LANES - 1 of a token's vector. */
 INLINE vector embed_channels(const real *table, const real *biases, int token, int c) {
     vector bias = load(biases + c);
 % if task.blanks > 0 then

@@ -1,14 +1,21 @@
 % local length = "w->" .. cpu.labelled_prefix .. "length"
 % local finds_rows = readout == "probe" or cpu.unused_rows
-% local row = finds_rows and "find_labelled_row(w, s, i)" or is_step_major and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
+% -- row_index: the row of x from which label i of sequence s is predicted
+% local row_index = ("(s * %s + %s - labels + i)"):format(length, length)
+% if finds_rows then
+% row_index = "find_labelled_row(w, s, i)"
+% elseif is_step_major then
+% row_index = "((w->length - labels + i) * w->sequences + s)"
+% end
 % local weighs_sequences = train.weighs and task.counted
-% local share = cpu.has_losses and " / (real)w->passes" or ""
-% local factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. share
-% local tokens = cpu.unused_rows and "tokens of w->read" or "tokens"
-% local weight, bias = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output", cpu.class_table and "NULL" or "p->output_bias"
+% local passes_divisor = cpu.has_losses and " / (real)w->passes" or ""
+% local gradient_factor = (weighs_sequences and "weight" or "(real)block->loss_scale") .. passes_divisor
+% local rows_of_x = cpu.unused_rows and "tokens of w->read" or "tokens"
+% local weight = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output"
+% local bias = cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
 
-/* Counts of the answers to one sequence's labels. */
+/* Two counts for the labels of one sequence: of the labels that are not masked, and of right answers to them. */
 typedef struct answer {
     int counted, correct;
 } answer;
@@ -35,7 +42,8 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
 }
 
 % if weighs_sequences then
-/* The factor of each label's gradient in sequence s: the counted labels of a sequence have, in sum, the weight of one sequence. */
+/* The factor of each label's gradient in sequence s. The counted labels of a sequence together have the weight of one
+ * sequence in the loss. */
 static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
     int counted = 0;
     for (int i = 0; i < labels; i++) counted += block->mask[s * labels + i];
@@ -44,7 +52,7 @@ static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
 
 % end
 % if finds_rows then
-/* The row of x [${tokens}] from which label i of sequence s is predicted. */
+/* The row of x [${rows_of_x}] from which label i of sequence s is predicted. */
 INLINE int find_labelled_row(const workspace *w, int s, int i) {
 % if cpu.unused_rows and readout == "probe" then
     const int labels = w->step->shape.labels, count = w->read.count;
@@ -57,7 +65,7 @@ INLINE int find_labelled_row(const workspace *w, int s, int i) {
 % end
 }
 
-/* Computes loss, counts, and dx, the gradient of x [${tokens}][WIDTH]; adds the output layer's gradients to g. */
+/* Computes loss, counts, and dx, the gradient of x [${rows_of_x}][WIDTH]; adds the output layer's gradients to g. */
 % else
 /* Computes loss, counts, and dx, the gradient of x [tokens][WIDTH]; adds the output layer's gradients to g. The
  * labelled positions are the last `labels` tokens of a sequence. */
@@ -73,14 +81,14 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             if (!block->mask[s * labels + i]) continue; % if task.counted
-            size_t row = (size_t)${row} * WIDTH;
+            size_t row = (size_t)${row_index} * WIDTH;
             real logits[CLASS_COLUMNS];
             class_logits(WIDTH, CLASS_COLUMNS, x + row, ${weight}, ${bias}, logits);
             count_answer(logits, label, ${task.counted and "1" or "block->mask[s * labels + i]"}, &a);
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label) / w->passes; % if cpu.has_losses
             sums->loss += softmax_loss(CLASSES, CLASS_COLUMNS, logits, label); % else
             logits[label] -= 1;
-            for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= ${factor};
+            for (int v = 0; v < CLASS_COLUMNS; v++) logits[v] *= ${gradient_factor};
 % if cpu.class_table then
             tied_class_grad(WIDTH, CLASSES, x + row, logits, p->${cpu.class_table} + OUTPUT_TOKEN * WIDTH,
                     g->${cpu.class_table} + OUTPUT_TOKEN * WIDTH, dx + row);
@@ -93,11 +101,11 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     }
 }
 
-/* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
+/* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${rows_of_x}][WIDTH]. */
 INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
     const parameters *p = w->parameters; % if not cpu.class_table
     int labels = w->step->shape.labels; % if not finds_rows
-    class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH, ${weight}, ${bias}, logits);
+    class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row_index} * WIDTH, ${weight}, ${bias}, logits);
 }
 
 % if cpu.decoding then
@@ -107,11 +115,11 @@ INLINE void copy_logits(const real *from, real *logits) {
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
 }
 
-/* Computes loss, counts and, if requested, answers and sums of single sequences from x [${tokens}][WIDTH], and writes
+/* Computes loss, counts and, if requested, answers and sums of single sequences from x [${rows_of_x}][WIDTH], and writes
  * requested logits [sequences][labels][CLASSES]; x NULL: reads block->logits instead. */
 % else
 /* Computes loss, counts and, if requested, logits [sequences][labels][CLASSES], answers and sums of single sequences,
- * from x [${tokens}][WIDTH]. */
+ * from x [${rows_of_x}][WIDTH]. */
 % end
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;

@@ -1,4 +1,4 @@
-% local decoded = cpu.decoding and "w->from + " or ""
+% local computed_start = cpu.decoding and "w->from + " or ""
 % if readout == "probe" then
 /* The first token of the part in sequence s: token 0 if the part has all tokens, else the labelled token. */
 INLINE int part_start(const workspace *w, const row_set *part, int s) {
@@ -6,10 +6,11 @@ INLINE int part_start(const workspace *w, const row_set *part, int s) {
 }
 % else
 /* The first token of the part in every sequence. */
-INLINE int part_start(const workspace *w, const row_set *part) { return ${decoded}w->all.count - part->count; }
+INLINE int part_start(const workspace *w, const row_set *part) { return ${computed_start}w->all.count - part->count; }
 % end
 
-/* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
+/* Returns the rows of x [all tokens][width] for the part's tokens: x itself if the part is all tokens, else copies in
+ * `rows`. */
 static const real *select_rows(const workspace *w, const row_set *part, int width, const real *x, real *rows) {
     if (part->count == w->all.count) return x;
     const int size = part->count * width;

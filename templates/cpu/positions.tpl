@@ -1,12 +1,14 @@
-% local packs = {}
+% -- panel_structs: the structs of panels, each for one struct of parameters; list: its members
+% local panel_structs = {}
 % for _, struct in ipairs(structs) do
-% packs[#packs + 1] = { struct = struct, name = "panels", list = has_tables_by_length and struct.packed or struct.panels }
-% packs[#packs + 1] = has_tables_by_length and { struct = struct, name = "maps", list = struct.maps } or nil
+% local list = has_tables_by_length and struct.packed or struct.panels
+% panel_structs[#panel_structs + 1] = { struct = struct, name = "panels", list = list }
+% panel_structs[#panel_structs + 1] = has_tables_by_length and { struct = struct, name = "maps", list = struct.maps } or nil
 % end
 % paragraph("parts/position_tables.tpl") % if tables
-% for _, pack in ipairs(packs) do
+% for _, pack in ipairs(panel_structs) do
 % if pack.struct.block and pack.list[1] then
-/* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
+/* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); the backward pass reads the transposed ones. */
 typedef struct ${pack.struct.block}_${pack.name} {
 % for _, panel in ipairs(pack.list) do
     real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}]; % if panel.has_transposed_copy
@@ -23,13 +25,13 @@ typedef struct step_panels {
 /* Values that all blocks of sequences of a step share. */
 typedef struct shared {
 % end
-% for _, pack in ipairs(packs) do
+% for _, pack in ipairs(panel_structs) do
     ${pack.struct.block}_panels ${pack.struct.block}[${pack.struct.count}]; % if pack.struct.block and pack.list[1] and pack.name == "panels"
 % end
 % for _, panel in ipairs(structs[#structs].panels) do
     real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}];
 % end
-    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */ % if cpu.class_table
+    real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output symbols, transposed */ % if cpu.class_table
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */ % else
 % if has_tables_by_length then
 } step_panels;
@@ -37,7 +39,7 @@ typedef struct shared {
 /* Values that blocks of sequences of equal length share. */
 typedef struct shared {
 % local has_members = input_draw and input_draw.is_separate
-% for _, pack in ipairs(packs) do
+% for _, pack in ipairs(panel_structs) do
     ${pack.struct.block}_maps ${pack.struct.block}[${pack.struct.count}]; % if pack.list[1] and pack.name == "maps"
 % has_members = has_members or pack.list[1] and pack.name == "maps"
 % end
@@ -53,11 +55,12 @@ typedef struct shared {
 } shared;
 % if slices then
 
-/* The shape for which the tables in step->shared are made; shorter sequences read some of the rows. */
+/* The shape for which the tables in step->shared are computed; shorter sequences read only some of the rows. */
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }
-/* The number of rows before the first row that the step's sequences read: rows of distances that occur only in longer sequences. */
+/* The number of rows before the first row that the step's sequences read. Rows before it belong to distances that occur
+ * only in longer sequences. */
 INLINE int get_slice(const lh_cpu_step *step, int stream) {
     return get_tables_shape(step)->length[stream] - step->shape.length[stream];
 }

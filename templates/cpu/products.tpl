@@ -1,11 +1,11 @@
 /* The products of the layers, each compiled once. */
 % for _, f in ipairs(cpu.products) do
-% local other, passed = f.extra and "const real *" .. f.extra, f.extra or "NULL"
-% if f.extra == f.y then
-% other = false
+% local extra_parameter, extra_argument = f.extra and "const real *" .. f.extra, f.extra or "NULL"
+% if f.extra == f.y then -- the epilogue reads the result's array, which is a parameter anyway
+% extra_parameter = false
 % end
-% define("NOINLINE void " .. f.name, "int rows", "const real *" .. f.x, "const real *panels", other, "real *" .. f.y)
-    % call("matmul", "rows", f.inner, f.columns, f.x, "panels", f.y, f.finish, passed)
+% define("NOINLINE void " .. f.name, "int rows", "const real *" .. f.x, "const real *panels", extra_parameter, "real *" .. f.y)
+    % call("matmul", "rows", f.inner, f.columns, f.x, "panels", f.y, f.finish, extra_argument)
 }
 % end
 % for _, f in ipairs(cpu.gradients) do

@@ -1,5 +1,5 @@
-/* Sums of gradients over the blocks of sequences of a shard, a part of the batch. The sums are at the start of the
- * workspace, in a layout that depends only on lengths; end_shard adds them to the gradient of the parameters. */
+/* Gradients that a shard, a part of the batch, sums over its blocks of sequences. They lie at the start of the workspace,
+ * in a layout that depends only on lengths; end_shard adds them to the gradient of the parameters. */
 typedef struct shard_sums {
 % for _, family in ipairs(attentions) do
     ${family.name}_sums ${family.name}; % if family.has_sums

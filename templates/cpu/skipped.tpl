@@ -21,7 +21,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family
-% local name, PREFIX, by_head = family.name, family.PREFIX, family.terms.adds_values
+% local name, PREFIX, counts_each_head = family.name, family.PREFIX, family.terms.adds_values
 % local sizes = (".T = shape->length[%d]"):format(family.queries.stream)
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
@@ -30,7 +30,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % -- as the last token.
 % local unused_pair_cost = unused_rows and unused_rows.pairs[name] or false
 % local cost_per_head = unused_pair_cost and unused_pair_cost / family.heads
-% if by_head then
+% if counts_each_head then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
         forward += ${f64(entry.per_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);

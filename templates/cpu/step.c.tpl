@@ -1,5 +1,5 @@
-% local real = precision == "float64" and f64 or f32
-% local skips = flops.masked[1] or cpu.unused_rows or cpu.vocabulary
+% local format_real = precision == "float64" and f64 or f32
+% local skips_operations = flops.masked[1] or cpu.unused_rows or cpu.vocabulary
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", lines = comments.step })
 #include "config.h"
 #include "tuned.h"
@@ -14,15 +14,15 @@
 % if embedding_scales[1] or dropouts[1] then
 
 % end
-static const real ${scale.name} = ${real(scale.value)}; /* ${scale.text} */ % for _, scale in ipairs(embedding_scales)
+static const real ${scale.name} = ${format_real(scale.value)}; /* ${scale.text} */ % for _, scale in ipairs(embedding_scales)
 % for _, d in ipairs(dropouts) do
-static const real ${d.name}_KEEP_SCALE = ${real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
+static const real ${d.name}_KEEP_SCALE = ${format_real(d.keep_scale)}; /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits below this number are dropped */
 % end
 
 % if cpu.vocabulary then
-% local symbols = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
-enum { VOCABULARY = ${symbols} }; /* number of symbols; before the first attention, one row is computed for each symbol instead of each token */
+% local symbol_count = linear and (task.blanks > 0 and "BLANKS + INPUTS" or "INPUTS") or "TOKENS"
+enum { VOCABULARY = ${symbol_count} }; /* number of symbols; before the first attention, a row is computed for each symbol instead of each token */
 
 % end
 % include("cpu/positions.tpl")
@@ -54,7 +54,7 @@ static size_t shared_bytes(const lh_shape *longest) {
 }
 
 % if is_step_major then
-/* The number of sequences in a block: all of a shard, whatever their length. */
+/* The number of sequences in a block: all sequences of a shard, of any length. */
 static int block_sequences(const int length[LH_MAX_STREAMS]) {
     (void)length;
     return BLOCK_SEQUENCES;
@@ -92,7 +92,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 #include "trace.inc"
 #include "decode.inc" % if cpu.decoding
 
-% paragraph("cpu/skipped.tpl") % if skips
+% paragraph("cpu/skipped.tpl") % if skips_operations
 static void fold(void *total, void *gradient, size_t count) { fold_gradient(total, gradient, count); }
 
 % if task.counted then
@@ -139,6 +139,6 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         %   { "scale", task.counted and "scale" },
         %   { "squared_norm", "squared_norm" },
         %   { "update", "update" },
-        %   { "skipped_flops", skips and "skipped_flops" },
+        %   { "skipped_flops", skips_operations and "skipped_flops" },
         % } })
 };

@@ -1,8 +1,8 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", lines = comments.trace })
 
 % if attentions[1] then
-/* The pass calls the functions of evaluation, so its results equal those of an evaluation. After each layer, scores and weights are recomputed
- * from the queries and keys in the workspace, and stored. */
+/* The pass calls the functions of evaluation, so its results equal those of an evaluation. After each layer, scores and
+ * weights of attention are recomputed from the queries and keys in the workspace, and stored. */
 % else
 /* The pass calls the functions of evaluation, so its results equal those of an evaluation. */
 % end

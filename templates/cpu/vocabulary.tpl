@@ -1,4 +1,5 @@
-/* Unless distinct is w->all, expands x [VOCABULARY][width] in place to [tokens][width], by the symbols of tokens. */
+/* Unless distinct is w->all, expands x [VOCABULARY][width] in place to [tokens][width]: each token gets the row of its
+ * symbol. */
 static void repeat_rows(const workspace *w, const row_set *distinct, int width, real *x) {
     if (distinct == &w->all) return;
     const size_t row = (size_t)width * sizeof(real);

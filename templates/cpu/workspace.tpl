@@ -4,7 +4,7 @@
 % end
 % paragraph("cpu/workspace_types.tpl", { samples_positions = sampled_streams[1] ~= nil })
 % if cpu.vocabulary then
-/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
+/* Returns the bytes that one channel of all tokens has, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -35,7 +35,7 @@ static stream_size make_stream_size(int sequences, int length) {
 % end
 % if decoded then
 % local name = streams[2] and "s" or "w"
-/* Restricts computed rows to tokens from..to - 1 of each sequence. */
+/* Restricts computed rows to the tokens from `from` to `to` - 1 of each sequence. */
 % define("static void set_part", streams[2] and "stream_size *s" or "workspace *w", streams[2] ~= nil and "int sequences", "int from", "int to")
     ${name}->from = from;
     ${name}->to = to;
@@ -51,11 +51,11 @@ INLINE int find_token(const ${streams[2] and "stream_size *s" or "workspace *w"}
     return m / count * ${name}->length + ${name}->from + m % count;
 }
 
-/* Lays out a block's workspace in memory and returns the bytes used. most: greatest number of tokens of each
- * sequence${decoded_words} that are processed at a time. */
+/* Lays out the workspace of a block of sequences in memory and returns the number of bytes used. most: the largest number
+ * of tokens of each sequence${decoded_words} that are processed at a time. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, int most, lh_mode mode) {
 % else
-/* Lays out a block's workspace in memory and returns the bytes used. */
+/* Lays out the workspace of a block of sequences in memory and returns the number of bytes used. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode mode) {
 % end
     size_t used = 0;
@@ -90,10 +90,10 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums
     const int free_passes = mode == LH_MODE_TRAIN ? w->free_passes : 0; % if cpu.gradient_passes
 % for _, block in ipairs(cpu.states) do
-% local from = block.free_repetitions_text or "0"
-    for (int l = ${from}; l < (mode == LH_MODE_TRAIN ? ${block.repetitions_text} : 1); l++)
+% local first_stored = block.free_repetitions_text or "0"
+    for (int l = ${first_stored}; l < (mode == LH_MODE_TRAIN ? ${block.repetitions_text} : 1); l++)
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.depends_on_mode and "mode")
-    for (int l = 0; l < ${from}; l++) w->${block.name}[l] = w->${block.name}[${from}]; % if block.free_repetitions_text
+    for (int l = 0; l < ${first_stored}; l++) w->${block.name}[l] = w->${block.name}[${first_stored}]; % if block.free_repetitions_text
 % end
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.always)
 % for _, family in ipairs(attentions) do

@@ -1,12 +1,12 @@
 % for _, block in ipairs(cpu.states) do
-/* Values that one ${block.name} stores for its backward pass; a row of values belongs to a token. */
+/* Values that one ${block.name} stores for its backward pass, with one row for each token. */
 typedef struct ${block.name}_state {
     ${line} % for _, line in ipairs(block.members)
 } ${block.name}_state;
 
 % end
 % if streams[2] then
-/* The size of a stream in a block of sequences; rows: tokens rounded up to whole tiles. */
+/* The size of a stream in a block of sequences. tokens: the number in all sequences; rows: tokens rounded up to whole tiles. */
 typedef struct stream_size {
     int length, tokens, rows;
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
@@ -55,7 +55,7 @@ typedef struct workspace {
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
     int passes; /* number of passes through the layers */ % if cpu.passes
-    /* The number of passes without gradient at the start of a training step; they share the state of the first pass with gradient. */ % if cpu.gradient_passes
+    /* The number of passes without gradient, which come first in a training step; they share the state of the first pass with gradient. */ % if cpu.gradient_passes
     int free_passes; % if cpu.gradient_passes
     ${block.name}_state ${block.name}[${block.max_repetitions_text}]; % for _, block in ipairs(cpu.states)
     ${line} % for _, line in ipairs(cpu.members)

@@ -1,3 +1,5 @@
+% -- A struct of arrays, the function lay_out that places them in memory, and the function that counts their bytes.
+% -- numbers: members that are numbers; members: the arrays (generator/expression/nests.lua).
 typedef struct ${set} {
     ${n.type} ${n.name};${n.comment} % for _, n in ipairs(numbers)
     ${t.declared}${t.name};${t.comment} % for _, t in ipairs(members)

@@ -1,8 +1,8 @@
-% local real = precision == "float64" and f64 or f32
+% local format_real = precision == "float64" and f64 or f32
 static ${device}const opened_line ${PREFIX}LINES[] = {
-    {${line.step}, ${line.keys}, ${line.first}, ${real(line.value)}}, % for _, line in ipairs(visibility.flat)
+    {${line.step}, ${line.keys}, ${line.first}, ${format_real(line.value)}}, % for _, line in ipairs(visibility.flat)
 };
 static ${device}const int ${PREFIX}FIRST_LINE[] = {${visibility.starts_text}}; /* index of each head's first line, then the number of lines */
 % if visibility.any_corner then
-static ${device}const bool ${PREFIX}CORNER[] = {${visibility.corners_text}}; /* whether a head's first query sees the last key, with value 0 */
+static ${device}const bool ${PREFIX}CORNER[] = {${visibility.corners_text}}; /* whether a head's first query sees the last key, with 0 added to the score */
 % end

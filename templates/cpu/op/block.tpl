@@ -1,3 +1,4 @@
+% -- Runs the repetitions first .. past - 1 of a block; number: the index of the current repetition.
 % if number == first then
 % call(routine, arguments)
 % else

@@ -1,3 +1,4 @@
+% -- Runs the passes first .. past - 1; losses: see make_group (cpu_names.lua).
 % if is_backward then
 for (int pass = ${past} - 1; pass >= ${first}; pass--) {
 % else

@@ -1,3 +1,4 @@
+% -- Runs a repetition of a block and traces its attentions and its output.
 % local layer = loops > 1 and number .. " % " .. count or number
 % call(name .. "_forward", self, number, input, output)
 % for _, family in ipairs(families) do

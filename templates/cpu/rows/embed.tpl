@@ -2,13 +2,14 @@
 % local by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. stream_prefix .. "length", "w->" .. stream_prefix .. "tokens"
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
-% local token_index, token_counts = decodes and "token_index" or "m", streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
-% local index = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
-% local input_place = index
+% local token_index = decodes and "token_index" or "m"
+% local size_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
+% -- position_format: the row of the table of position vectors, with # for the index of the token
+% local position_format = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
-% input_place = "(" .. index .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
+% position_format = "(" .. position_format .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
-% local token_place, input_place = input_place:gsub("#", token_index), input_place:gsub("#", "m")
+% local forward_row, backward_row = position_format:gsub("#", token_index), position_format:gsub("#", "m")
 % local positions_text, draw_routine = false, false
 % if by_sequence and input_draw.by_token then
 % positions_text = ("w->block->positions[%d]"):format(stream)
@@ -21,11 +22,13 @@
 % draw_routine = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
 % local trains = additive.kind == "learned" and not additive.frozen
-% local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
+% local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
-% local token = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
-% local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
-/* x [tokens][WIDTH] = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
+% -- channels: LANES channels of the token's vector
+% local channels = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors)
+% channels = channels or "load(token + c) * " .. scale
+% local token_words = linear and "linear map of one-hot tokens" or "scaled token embedding"
+/* x [tokens][WIDTH] = ${token_words}${position_words}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     const position_row *table = w->step->tables; % if additive.kind == "sinusoid"
@@ -33,20 +36,20 @@ static void ${routine}(const workspace *w, real *x) {
     if (w->${stream_prefix}from == 0) ${draw_routine}(w); % if draw_routine and decodes
     ${draw_routine}(w); % elseif draw_routine
     for (int m = 0; m < ${tokens}; m++) {
-        const int token_index = find_token(${token_counts}, m); % if decodes
+        const int token_index = find_token(${size_argument}, m); % if decodes
         const int token = w->block->tokens[${stream}][${token_index}]; % if linear
         const real *token = p->${vectors} + w->block->tokens[${stream}][${token_index}] * WIDTH; % else
-        const real *place = table[${token_place}].${additive.member}; % if additive.kind == "sinusoid"
-        const real *place = p->position_table + ${token_place} * WIDTH; % elseif additive.kind == "learned"
+        const real *place = table[${forward_row}].${additive.member}; % if additive.kind == "sinusoid"
+        const real *place = p->position_table + ${forward_row} * WIDTH; % elseif additive.kind == "learned"
         for (int c = 0; c < WIDTH; c += LANES)
-            store(x + m * WIDTH + c, ${token}); % if additive.kind == "none"
-            store(x + m * WIDTH + c, ${token} + load(place + c)); % else
+            store(x + m * WIDTH + c, ${channels}); % if additive.kind == "none"
+            store(x + m * WIDTH + c, ${channels} + load(place + c)); % else
 % if noise then
         if (w->step->noise > 0) {
 % if noise == "relative" then
             vector square = {0};
             for (int c = 0; c < WIDTH; c += LANES) {
-                const vector channels = ${token};
+                const vector channels = ${channels};
                 square += channels * channels;
             }
             const real deviation = (real)w->step->noise * sqrt_real(sum_lanes(square) / WIDTH);
@@ -77,7 +80,7 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
         const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blanks > 0
         const int input = w->block->tokens[${stream}][m]; % elseif linear
         real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH; % else
-        real *place = g->position_table + ${input_place} * WIDTH; % if trains
+        real *place = g->position_table + ${backward_row} * WIDTH; % if trains
 % if linear then
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
         for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c)); % if trains

@@ -1,5 +1,5 @@
 /* An LSTM, which computes each step for all sequences; state and cells before the first step are zero.
- * states [step][sequence][${width}]; stores: whether gates and cells of all steps are stored, or only those of the last step. */
+ * states [step][sequence][${width}]; stores: whether the gates and cells of all steps are stored, not only those of the last step. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
@@ -18,7 +18,8 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
 }
 
 /* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout alone,
- * on return from all uses. w->gates: on entry the values of the forward pass, on return the gradients of the sums. */
+ * on return also from the next steps. w->gates: on entry the values of the forward pass, on return the gradients of the
+ * sums. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

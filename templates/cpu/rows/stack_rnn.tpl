@@ -1,10 +1,10 @@
 % local capacity = cells and "CELLS" or "w->length"
-/* A stack-RNN, one step of all sequences after another; state and stack before the first step are zero.
- * states [step][sequence][${width}]; stores: values of all steps are stored, not only of the last step. */
+/* A stack-RNN, which computes each step for all sequences; state and stack before the first step are zero.
+ * states [step][sequence][${width}]; stores: whether values of all steps are stored, not only those of the last step. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* rows from the values of a step to those of the next step */
+    const int stored = stores ? sequences : 0; /* the number of rows between the values of a step and those of the next step */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *stack = w->stacks, *read = w->reads;
     const int stack_size = count_stack_numbers(w->length, ${capacity});
@@ -51,7 +51,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, stack_size, heads - sequences * ${columns}, w->dstack);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* rows of all steps but one */
+    const int steps = w->tokens - sequences; /* the number of rows of all steps except one */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);

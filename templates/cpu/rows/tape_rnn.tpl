@@ -1,12 +1,12 @@
 % local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.all or "") .. " % CELLS"
 % local hidden, value = write_2.from_width, write_3.to_width
-/* A tape-RNN, one step of all sequences after another; state and tape before the first step are zero.
- * states [step][sequence][${width}]; stores: values of all steps are stored, not only of the last step (tapes: of the
- * last two). */
+/* A tape-RNN, which computes each step for all sequences; state and tape before the first step are zero.
+ * states [step][sequence][${width}]; stores: whether values of all steps are stored, not only those of the last step (and
+ * the tapes of the last two steps). */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* rows from the values of a step to those of the next step */
+    const int stored = stores ? sequences : 0; /* the number of rows between the values of a step and those of the next step */
     const int tape_size = sequences * CELLS * CELL_WIDTH;
     const int jump = ${jump}; /* the tokens of the input, around the tape */
     const uint16_t *token = w->block->tokens[0];
@@ -73,7 +73,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, CELLS * CELL_WIDTH, heads - sequences * ${columns}, dtape);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* rows of all steps but one */
+    const int steps = w->tokens - sequences; /* the number of rows of all steps except one */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);
