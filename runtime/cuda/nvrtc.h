@@ -53,7 +53,7 @@ typedef struct lh_nvrtc_job {
     const char *target; /* "sm_90": machine code; "compute_90": the intermediate form, as text */
     const char *name;   /* name of the source in compiler messages */
     const char *source;
-    bool reports_resources; /* machine code: the log reports_resources the resources of each kernel */
+    bool reports_resources; /* machine code: the log reports the resources of each kernel */
     /* Outputs, malloc'ed, for the caller to free: */
     char *code;   /* NULL: none */
     size_t bytes; /* size of code */

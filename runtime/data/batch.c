@@ -147,7 +147,7 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-/* Writes the positions of digits in their position_count. */
+/* Writes the positions of digits in their numbers. */
 static void place_digits(const bool *digit, const uint16_t *token, int count, int32_t *position) {
     int32_t last = 0;
     for (int i = 0; i < count; i++) position[i] = last = digit[token[i]] ? last + 1 : 0;

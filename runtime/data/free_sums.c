@@ -17,7 +17,7 @@ enum { WORDS = 4 };
 
 static int draw_count(lh_rng *rng, int max_digits) { return 1 + (int)lh_rng_below(rng, (uint32_t)max_digits); }
 
-void lh_sums_draw(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *a) {
+void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *a) {
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
     const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MAX_DIGITS + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
@@ -72,7 +72,7 @@ static bool find_numbers(const trained_numbers *t, const lh_addends *a, bool is_
 /* ---- collection ---- */
 
 typedef struct collection_state {
-    const lh_sums *sums;
+    const lh_sum_task *task;
     lh_collection *c;
     lh_error *error;
     trained_numbers trained;
@@ -83,19 +83,19 @@ typedef struct collection_state {
 static lh_status add_example(collection_state *s, lh_set set, const uint16_t *word) {
     const lh_addends *a = &s->addends;
     lh_item item = {.word = word, .words = WORDS};
-    lh_sums_draw(s->sums->numbers, s->sums->max_digits, s->c->seed, word, &s->addends);
-    lh_status status = s->sums->measure(a, s->c->options, &item, s->error);
+    lh_draw_addends(s->task->numbers, s->task->max_digits, s->c->seed, word, &s->addends);
+    lh_status status = s->task->measure(a, s->c->options, &item, s->error);
     if (status != LH_OK) return status;
     const bool is_trained = find_numbers(&s->trained, a, set == LH_SET_TRAIN);
     const int32_t axes[AXES] = {lh_find_most_digits(a), a->digits[0], a->digits[1],
                                 set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained};
     if (s->finished++ % PROGRESS == 0)
-        s->c->progress(s->c, s->finished < s->sums->pairs ? (double)s->finished / s->sums->pairs : 1);
+        s->c->progress(s->c, s->finished < s->task->pairs ? (double)s->finished / s->task->pairs : 1);
     return s->c->add_item(s->c, set, &item, axes, s->error);
 }
 
 static lh_status add_split(collection_state *s) {
-    const int count = s->sums->pairs, held_out = count / s->sums->parts;
+    const int count = s->task->pairs, held_out = count / s->task->parts;
     const int trained = count - (held_out > 0 ? held_out : 1);
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < count; i++) {
@@ -116,7 +116,7 @@ static bool chooses_values(const lh_collection *c, int axis) {
 /* Adds the test examples of one pair of digit counts. */
 static lh_status add_digit_counts(collection_state *s, int first, int second) {
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < s->sums->tests; i++) {
+    for (int i = 0; status == LH_OK && i < s->task->tests; i++) {
         const uint16_t word[WORDS] = {(uint16_t)first, (uint16_t)second, (uint16_t)i, 0};
         status = add_example(s, LH_SET_TEST, word);
     }
@@ -138,7 +138,7 @@ static lh_status add_test_set(collection_state *s) {
             if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
         }
     }
-    if (max_digits == 0) max_digits = s->sums->max_digits;
+    if (max_digits == 0) max_digits = s->task->max_digits;
     for (int first = 1; status == LH_OK && first <= max_digits; first++)
         for (int second = 1; status == LH_OK && second <= max_digits; second++)
             if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
@@ -146,19 +146,19 @@ static lh_status add_test_set(collection_state *s) {
     return status;
 }
 
-lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error) {
+lh_status lh_collect_sums(const lh_sum_task *task, lh_collection *collection, lh_error *error) {
     collection_state *s = calloc(1, sizeof *s);
-    if (s == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its examples", sums->kind);
-    s->sums = sums;
+    if (s == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its examples", task->kind);
+    s->task = task;
     s->c = collection;
     s->error = error;
-    s->trained.numbers = sums->numbers;
-    for (s->trained.capacity = 64; s->trained.capacity < 2 * (uint64_t)sums->pairs;) s->trained.capacity *= 2;
-    s->trained.slot = calloc(s->trained.capacity * (uint64_t)sums->numbers, sizeof *s->trained.slot);
-    collection->expand = sums->expand;
+    s->trained.numbers = task->numbers;
+    for (s->trained.capacity = 64; s->trained.capacity < 2 * (uint64_t)task->pairs;) s->trained.capacity *= 2;
+    s->trained.slot = calloc(s->trained.capacity * (uint64_t)task->numbers, sizeof *s->trained.slot);
+    collection->expand = task->expand;
     lh_status status = s->trained.slot != NULL
                            ? add_split(s)
-                           : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its examples", sums->kind);
+                           : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its examples", task->kind);
     if (status == LH_OK) status = add_test_set(s);
     free(s->trained.slot);
     free(s);
@@ -187,7 +187,7 @@ static lh_status fail_symbol(const char *kind, int numbers, const lh_literal *l,
                    l->symbol[l->token[index]], f.words, f.example);
 }
 
-lh_status lh_sums_read(const char *kind, int numbers, const lh_literal *l, lh_addends *a, lh_error *error) {
+lh_status lh_read_addends(const char *kind, int numbers, const lh_literal *l, lh_addends *a, lh_error *error) {
     int index = 0;
     a->count = numbers;
     for (int i = 0; i < numbers; i++) {

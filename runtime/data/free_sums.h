@@ -34,14 +34,14 @@ static inline void lh_write_token(lh_token_writer *w, int token) {
 }
 
 /* A task. max_digits, pairs, parts and tests are the values of the task's options longest, pairs, parts and tests. */
-typedef struct lh_sums {
+typedef struct lh_sum_task {
     const char *kind;
     int numbers; /* addends of an example, 2 to LH_MAX_ADDENDS */
     int max_digits, pairs, parts, tests;
     /* Sets the lengths and the greatest position of an item. LH_ERR_INPUT: the options do not fit the numbers. */
     lh_status (*measure)(const lh_addends *addends, const int *options, lh_item *item, lh_error *error);
-    lh_task_expand *expand; /* makes examples of the numbers that lh_sums_draw draws */
-} lh_sums;
+    lh_task_expand *expand; /* makes examples of the numbers that lh_draw_addends draws */
+} lh_sum_task;
 
 static inline int lh_find_most_digits(const lh_addends *addends) {
     int max_digits = 0;
@@ -56,14 +56,15 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
 }
 
 /* Draws an item's numbers, `numbers` in all, with up to `max_trained` digits in training. */
-void lh_sums_draw(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
+void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
 /* Makes all examples, with these values on the axes: digits of the longest, of the first and of the second number, and
  * whether a training example has the same numbers. An example with a number of more than 19 digits counts as new. */
-lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error);
+lh_status lh_collect_sums(const lh_sum_task *task, lh_collection *collection, lh_error *error);
 
 /* Reads a literal such as 12+345, a number for each of `numbers`; its random numbers are not set. LH_ERR_INPUT: another
  * symbol, a number too few or too many, or a number of more than LH_MAX_PLACES digits. */
-lh_status lh_sums_read(const char *kind, int numbers, const lh_literal *literal, lh_addends *addends, lh_error *error);
+lh_status lh_read_addends(const char *kind, int numbers, const lh_literal *literal, lh_addends *addends,
+                          lh_error *error);
 
 #endif

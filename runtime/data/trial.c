@@ -216,8 +216,12 @@ static lh_status try_length(const lh_task *task, int n, lh_key key, lh_error *er
     uint16_t *block = malloc(((size_t)inputs + (size_t)outputs) * sizeof *block + (size_t)outputs);
     if (block == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of length %d", n);
     for (uint32_t index = 0; status == LH_OK && index < EXAMPLES_PER_LENGTH; index++) {
-        lh_example example = {inputs,       outputs, block, block + inputs, (uint8_t *)(block + inputs + outputs),
-                              task->options};
+        lh_example example = {.input_length = inputs,
+                              .output_length = outputs,
+                              .input = block,
+                              .target = block + inputs,
+                              .mask = (uint8_t *)(block + inputs + outputs),
+                              .options = task->options};
         lh_rng rng = lh_rng_at(key, (uint32_t)n, index, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_SAMPLE));
         status = lh_trial_sample(&trial, task, &rng, n, &example, error);
         if (status == LH_OK && task->place != NULL)

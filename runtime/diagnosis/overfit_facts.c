@@ -220,7 +220,8 @@ static lh_source make_source(const lh_overfit_run *run) {
 
 /* The draw of fixed positions. */
 static lh_draw make_draw(const lh_overfit_run *run) {
-    return (lh_draw){lh_get_part_key(run->seed, &run->separate_seeds, LH_SEED_DRAWS), 0, 0, LH_DOMAIN_EVAL, 0};
+    lh_key key = lh_get_part_key(run->seed, &run->separate_seeds, LH_SEED_DRAWS);
+    return (lh_draw){.key = key, .domain = LH_DOMAIN_EVAL};
 }
 
 /* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */

@@ -184,8 +184,10 @@ static lh_window_epoch read_epoch(const json_t *line) {
 /* The state of the best checkpoint in a line; all 0 if the line has none. */
 static lh_best read_best(const json_t *line) {
     const json_t *score = json_object_get(line, "best_score");
-    lh_best best = {read_count(line, "best_step"), json_number_value(score), read_count(line, "best_evaluated"),
-                    read_count(line, "best_waited")};
+    lh_best best = {.step = read_count(line, "best_step"),
+                    .score = json_number_value(score),
+                    .last_evaluated_step = read_count(line, "best_evaluated"),
+                    .waited_evaluations = read_count(line, "best_waited")};
     bool is_complete = json_is_number(score) && best.step >= 0 && best.last_evaluated_step >= best.step &&
                        best.waited_evaluations >= 0;
     return is_complete ? best : (lh_best){0};

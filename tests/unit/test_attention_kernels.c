@@ -211,7 +211,7 @@ static void test_rotated_queries_have_products_of_differences(void **state) {
 /* ---- dropout.h ---- */
 
 static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, uint32_t site, int count, double rate) {
-    const lh_ref_dropout reference = {lh_key_of_seed(seed), step, site, rate};
+    const lh_ref_dropout reference = {.key = lh_key_of_seed(seed), .step = step, .site = site, .rate = rate};
     int8_t *keep = malloc((size_t)count + KEEP_PAD);
     assert_non_null(keep);
     dropout_keep(reference.key, step, example, site, count, (uint16_t)lround(65536 * rate), keep);
@@ -228,7 +228,7 @@ static void test_dropout_keep_of_any_count_and_counter_matches_reference(void **
 }
 
 static void test_dropout_keep_at_any_element_matches_reference(void **state) {
-    const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
+    const lh_ref_dropout reference = {.key = lh_key_of_seed(5), .step = 17, .site = lh_site(3, 4, 2), .rate = 0.4};
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MAX_TOKENS = 150 };
     int8_t buffer[MAX_TOKENS + KEEP_SLACK];

@@ -223,7 +223,8 @@ static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *l
 }
 
 static lh_literal make_literal(const lh_task *task, const uint16_t *tokens, int count, int frame) {
-    return (lh_literal){tokens, count, task->input_symbol, task->options, frame};
+    return (lh_literal){
+        .token = tokens, .count = count, .symbol = task->input_symbol, .options = task->options, .frame = frame};
 }
 
 /* Sets the task's answer as the right answer if the input has the form of the task's examples and the requested number

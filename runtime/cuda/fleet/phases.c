@@ -69,7 +69,8 @@ static bool has_grid_barrier(int phase) { return phase == LH_CUDA_BEGIN || phase
 static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
                            lh_error *error) {
     const lh_cuda_driver *driver = fleet->driver;
-    lh_cuda_place place = {launch->phase, launch->layer, pass->first, pass->preceding_result};
+    lh_cuda_place place = {
+        .phase = launch->phase, .layer = launch->layer, .first = pass->first, .before = pass->preceding_result};
     void *arguments[] = {pass->arguments, &place};
     if (!has_grid_barrier(launch->phase)) {
         CUresult result =

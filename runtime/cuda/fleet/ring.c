@@ -204,7 +204,8 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
         prepared->passes.count = lh_draw_passes(spec, engine->draws_key, (uint32_t)step, &prepared->passes.free);
     lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
-    lh_draw draw = {engine->draws_key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
+    lh_draw draw = {
+        .key = engine->draws_key, .step = (uint32_t)step, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
     prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->batch_bytes, &draw);
     double rate = lh_compute_learning_rate(&spec->train, engine->learning_rate, step + 1);
     prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));

@@ -203,9 +203,12 @@ lh_status lh_example_list_add(lh_example_list *r, int input, int output, int wor
     lh_status status = grow_records(r, axes, error);
     if (status == LH_OK) status = grow_tokens(r, words, error);
     if (status != LH_OK) return status;
-    *storage = (lh_example_storage){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes,
-                                    r->has_positions ? r->positions + r->used : NULL};
-    r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1, 0};
+    *storage = (lh_example_storage){.tokens = r->tokens + r->used,
+                                    .mask = r->mask + r->used,
+                                    .values = r->values + r->count * axes,
+                                    .positions = r->has_positions ? r->positions + r->used : NULL};
+    r->records[r->count] = (lh_record){
+        .input = input, .output = output, .start = r->used, .index = r->count, .line = (uint32_t)r->count + 1};
     r->count++;
     r->used += words;
     return LH_OK;

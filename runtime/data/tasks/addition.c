@@ -83,7 +83,13 @@ void lh_place_addition(const lh_example *example, int32_t *input, int32_t *targe
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"addition", LH_TWO_NUMBERS, OPTIONS, WIDTH, make_frame, write_example, expand};
+static const lh_operation operation = {.kind = "addition",
+                                       .operands = LH_TWO_NUMBERS,
+                                       .options = OPTIONS,
+                                       .width_option = WIDTH,
+                                       .frame = make_frame,
+                                       .write = write_example,
+                                       .expand = expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

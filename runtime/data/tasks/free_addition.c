@@ -155,7 +155,7 @@ void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_addends addends;
-    lh_sums_draw(2, example->options[MAX_DIGITS], seed, word, &addends);
+    lh_draw_addends(2, example->options[MAX_DIGITS], seed, word, &addends);
     write_example(&addends, draw_extras(&addends, example->options), example->options, example);
 }
 
@@ -175,16 +175,22 @@ static lh_status measure(const lh_addends *addends, const int *options, lh_item 
 
 lh_status lh_task_free_addition(lh_collection *collection, lh_error *error) {
     const int *options = collection->options;
-    const lh_sums sums = {kind,    2,     options[MAX_DIGITS], options[PAIRS], options[PARTS], options[TESTS],
-                          measure, expand};
-    return lh_sums_collect(&sums, collection, error);
+    const lh_sum_task task = {.kind = kind,
+                              .numbers = 2,
+                              .max_digits = options[MAX_DIGITS],
+                              .pairs = options[PAIRS],
+                              .parts = options[PARTS],
+                              .tests = options[TESTS],
+                              .measure = measure,
+                              .expand = expand};
+    return lh_collect_sums(&task, collection, error);
 }
 
 lh_status lh_solve_free_addition(const lh_literal *literal, lh_example *example, lh_error *error) {
     lh_literal l = *literal;
     lh_addends addends;
     if (l.count > 0 && l.token[l.count - 1] == EQUALS) l.count--;
-    lh_status status = lh_sums_read(kind, 2, &l, &addends, error);
+    lh_status status = lh_read_addends(kind, 2, &l, &addends, error);
     if (status == LH_OK) write_example(&addends, (extras){.spaces = 0}, l.options, example);
     return status;
 }

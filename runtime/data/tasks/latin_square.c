@@ -117,7 +117,12 @@ static lh_status add_example(const collection_state *s, lh_set set, const items 
         int symbols = latin_get_symbols(p->givens, cell);
         input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_get_symbol(symbols) : 0);
     }
-    lh_example example = {LATIN_CELLS, 1, input, &target, &mask, s->c->options};
+    lh_example example = {.input_length = LATIN_CELLS,
+                          .output_length = 1,
+                          .input = input,
+                          .target = &target,
+                          .mask = &mask,
+                          .options = s->c->options};
     const int32_t axes[] = {list->answer[i].vectors, number};
     return s->c->add(s->c, set, &example, axes, error);
 }

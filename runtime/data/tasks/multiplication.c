@@ -95,8 +95,13 @@ void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t 
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"multiplication", LH_NUMBER_AND_DIGIT, OPTIONS, WIDTH,
-                                       make_frame,       write_example,       expand};
+static const lh_operation operation = {.kind = "multiplication",
+                                       .operands = LH_NUMBER_AND_DIGIT,
+                                       .options = OPTIONS,
+                                       .width_option = WIDTH,
+                                       .frame = make_frame,
+                                       .write = write_example,
+                                       .expand = expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

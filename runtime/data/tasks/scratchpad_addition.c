@@ -139,7 +139,7 @@ int lh_find_result_scratchpad_addition(const uint16_t *target, int length) {
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     const int *options = example->options;
     lh_addends addends;
-    lh_sums_draw(options[NUMBERS], options[MAX_DIGITS], seed, word, &addends);
+    lh_draw_addends(options[NUMBERS], options[MAX_DIGITS], seed, word, &addends);
     write_example(&addends, options, example);
 }
 
@@ -162,10 +162,16 @@ static lh_status check_numbers(const int *options, lh_error *error) {
 
 lh_status lh_task_scratchpad_addition(lh_collection *collection, lh_error *error) {
     const int *options = collection->options;
-    const lh_sums sums = {
-        kind, options[NUMBERS], options[MAX_DIGITS], options[PAIRS], options[PARTS], options[TESTS], measure, expand};
+    const lh_sum_task task = {.kind = kind,
+                              .numbers = options[NUMBERS],
+                              .max_digits = options[MAX_DIGITS],
+                              .pairs = options[PAIRS],
+                              .parts = options[PARTS],
+                              .tests = options[TESTS],
+                              .measure = measure,
+                              .expand = expand};
     lh_status status = check_numbers(options, error);
-    return status == LH_OK ? lh_sums_collect(&sums, collection, error) : status;
+    return status == LH_OK ? lh_collect_sums(&task, collection, error) : status;
 }
 
 lh_status lh_solve_scratchpad_addition(const lh_literal *literal, lh_example *example, lh_error *error) {
@@ -173,7 +179,7 @@ lh_status lh_solve_scratchpad_addition(const lh_literal *literal, lh_example *ex
     lh_addends addends;
     if (l.count > 0 && l.token[l.count - 1] == EQUALS) l.count--;
     lh_status status = check_numbers(l.options, error);
-    if (status == LH_OK) status = lh_sums_read(kind, l.options[NUMBERS], &l, &addends, error);
+    if (status == LH_OK) status = lh_read_addends(kind, l.options[NUMBERS], &l, &addends, error);
     if (status == LH_OK) write_example(&addends, l.options, example);
     return status;
 }

@@ -48,8 +48,13 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"successor", LH_NUMBER_PLUS_ONE, OPTIONS, WIDTH,
-                                       make_frame,  write_example,      expand};
+static const lh_operation operation = {.kind = "successor",
+                                       .operands = LH_NUMBER_PLUS_ONE,
+                                       .options = OPTIONS,
+                                       .width_option = WIDTH,
+                                       .frame = make_frame,
+                                       .write = write_example,
+                                       .expand = expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);
