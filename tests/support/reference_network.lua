@@ -220,7 +220,7 @@ local function describe_family(family)
     own_value = to_flag(normaliser.own_value),
     left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
     left_only = to_flag(mask.left_only), lines = mask.list or {}, from_right = to_flag(mask.columns == "right"),
-    causal = to_flag(mask.list and mask.causal), corner = mask.corner or "none" }
+    causal = to_flag(mask.list and mask.causal), corner = mask.corner_choice or "none" }
 end
 
 function M.derive(net)
