@@ -57,7 +57,7 @@ end
 
 -- Returns the planned spec that a SPEC argument names, or the cell (one spec) of a study; or nil, a message, and errors
 -- as data.
-local function find(project, arguments)
+local function find_spec(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("lab.study.grid.grid").plan_cell(project, arguments.spec, arguments.set, arguments.runs)
   end
@@ -66,8 +66,8 @@ end
 
 -- Finds a spec and prints its warnings; is_local: also applies choices that were tuned on this machine. Returns nil and
 -- an exit code after an error.
-local function open(project, arguments, is_local)
-  local spec, message = find(project, arguments)
+local function open_spec(project, arguments, is_local)
+  local spec, message = find_spec(project, arguments)
   if not spec then
     return nil, fail(INPUT, message)
   end
@@ -84,7 +84,7 @@ local function print_result(text)
 end
 
 function verbs.check(project, arguments)
-  local spec, message, errors = find(project, arguments)
+  local spec, message, errors = find_spec(project, arguments)
   if not spec and arguments.json then
     print_result(canonical.format({ errors = errors or { { what = message } } }) .. "\n")
     return INPUT
@@ -99,18 +99,19 @@ function verbs.check(project, arguments)
 end
 
 -- Returns a planned spec with its generated files in `files`; or nil and an exit code after a message. target: "cpu" or
--- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open; `gen` writes sources for any machine.
-local function render(project, arguments, target, is_local)
-  local spec, code = open(project, arguments, is_local)
+-- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open_spec; `gen` writes sources for any
+-- machine.
+local function render_spec(project, arguments, target, is_local)
+  local spec, code = open_spec(project, arguments, is_local)
   if not spec then
     return nil, code
   end
-  local missing = spec.plan.no_device_code
-  if missing and not target then
-    print_error(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, missing.what))
+  local refusal = spec.plan.no_device_code
+  if refusal and not target then
+    print_error(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, refusal.what))
   end
   local message
-  spec.files, message = project:render_files(spec.plan, target == "cpu,cuda" or not target and not missing)
+  spec.files, message = project:render_files(spec.plan, target == "cpu,cuda" or not target and not refusal)
   return spec.files and spec, not spec.files and fail(INPUT, message)
 end
 
@@ -121,7 +122,7 @@ local function is_showcase(project, spec, arguments, path)
 end
 
 function verbs.gen(project, arguments)
-  local spec, code = render(project, arguments, arguments.target)
+  local spec, code = render_spec(project, arguments, arguments.target)
   if not spec then
     return code
   end
@@ -137,7 +138,7 @@ function verbs.gen(project, arguments)
   return print_result(("%s: %d files, %s\n"):format(dir, #spec.files, outcome))
 end
 
--- Returns the job of a rendered spec (build.lua); or nil and a message. request: see provide.
+-- Returns the job of a rendered spec (build.lua); or nil and a message. request: see provide_trainer.
 local function make_job(project, spec, request)
   local levels, message = build.find_levels(project, request.levels)
   message = message or request.linking == "static" and build.find_static_problem(project)
@@ -158,8 +159,8 @@ end
 -- the options of `build`; dir: nil for the usual folder; linking: "static", "dynamic", or nil: an existing trainer may
 -- have either, and a new one is dynamic. Returns { dir, outcome, spec }, `outcome` in words for users; or nil and an
 -- exit code.
-local function provide(project, arguments, request)
-  local spec, code = render(project, arguments, request.target or "cpu", true)
+local function provide_trainer(project, arguments, request)
+  local spec, code = render_spec(project, arguments, request.target or "cpu", true)
   if not spec then
     return nil, code
   end
@@ -193,9 +194,9 @@ local function provide(project, arguments, request)
 end
 
 function verbs.build(project, arguments)
-  local trainer, code = provide(project, arguments, { levels = arguments.levels:gsub(",", " "), dir = arguments.out,
-    linking = arguments.static and "static" or "dynamic", target = arguments.target, arch = arguments.arch,
-    jit = arguments.jit, cuda_root = arguments.cuda_root })
+  local trainer, code = provide_trainer(project, arguments, { levels = arguments.levels:gsub(",", " "),
+    dir = arguments.out, linking = arguments.static and "static" or "dynamic", target = arguments.target,
+    arch = arguments.arch, jit = arguments.jit, cuda_root = arguments.cuda_root })
   return not trainer and code or print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.outcome,
     build.has_cuda(trainer.dir) and "CPU and CUDA" or "the CPU alone"))
 end
@@ -211,27 +212,28 @@ local function notify_launcher(word)
   return launcher and true or false
 end
 
-local replaced = false -- whether the launcher runs another command in our place
+local is_replaced = false -- whether the launcher runs another command instead of this process
 
--- Asks the launcher to run a command in our place; without a launcher, runs the command here.
+-- Asks the launcher to run a command instead of this process; without a launcher, runs the command here.
 local function replace_process(words)
-  replaced = notify_launcher("exec " .. shell.join(words))
-  return replaced and DONE or shell.run(words)
+  is_replaced = notify_launcher("exec " .. shell.join(words))
+  return is_replaced and DONE or shell.run(words)
 end
 
 function verbs.train(project, arguments)
-  local built, code = provide(project, arguments, { levels = "best", target = arguments.target, jit = arguments.jit,
-    cuda_root = arguments.cuda_root, arch = arguments.arch or not arguments.jit and "here" or nil })
-  if not built then
+  local trainer, code = provide_trainer(project, arguments, { levels = "best", target = arguments.target,
+    jit = arguments.jit, cuda_root = arguments.cuda_root,
+    arch = arguments.arch or not arguments.jit and "here" or nil })
+  if not trainer then
     return code
   end
-  if not built.spec.plan.has_draws and lists.find(arguments.flags, function(flag)
+  if not trainer.spec.plan.has_draws and lists.find(arguments.flags, function(flag)
     return flag:find("^%-%-seeds%-draws") end) then
     print_error("warning: --seeds-draws has no effect: training samples neither positions nor dropout\n")
   end
-  local dir, files = built.dir, trainer_flags.list_training(built.spec.data_files)
-  local trainer = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
-  return replace_process(lists.join({ "env", defaults.make_environment(built.spec.plan.defaults), trainer, "train" },
+  local dir, files = trainer.dir, trainer_flags.list_training(trainer.spec.data_files)
+  local program = (dir:find("/") and dir or "./" .. dir) .. "/trainer"
+  return replace_process(lists.join({ "env", defaults.make_environment(trainer.spec.plan.defaults), program, "train" },
     lists.join(files, arguments.flags))) -- the user's flags take precedence
 end
 
@@ -244,19 +246,19 @@ function verbs.test(project, arguments)
   return replace_process(lists.join({ "sh", project.root .. "/tests/run.sh" }, flags))
 end
 
--- Runs a verb of the lab, which gets functions that find and build (verbs.lua of the lab).
+-- Runs a verb of the lab, which gets functions that find specs and build trainers (verbs.lua of the lab).
 local function run_in_lab(project, arguments)
   local function make_arguments(path, sets)
     return { spec = path, set = sets or {}, runs = arguments.runs }
   end
   function project.find(_, path, sets)
-    return find(project, make_arguments(path, sets))
+    return find_spec(project, make_arguments(path, sets))
   end
   function arguments.open()
-    return open(project, arguments, true)
+    return open_spec(project, arguments, true)
   end
   function arguments.provide(path, sets)
-    local trainer, code = provide(project, make_arguments(path, sets), { levels = "best" })
+    local trainer, code = provide_trainer(project, make_arguments(path, sets), { levels = "best" })
     return trainer and trainer.dir, code, trainer and trainer_flags.list_files(trainer.spec.data_files)
   end
   local code, message = require("lab.verbs")[arguments.verb](arguments)
@@ -278,7 +280,7 @@ function verbs.fields(_, arguments)
     suggestion and ("; did you mean %s?"):format(suggestion) or ""))
 end
 
--- The requested place in a generated file: { file, line, text, spec, set }, with the file's text, the path of its spec
+-- The requested line of a generated file: { file, line, text, spec, set }, with the file's text, the path of its spec
 -- and the words of --set; or nil and an exit code after a message.
 local function find_line(project, arguments)
   local function refuse(code, message)
@@ -301,22 +303,22 @@ local function find_line(project, arguments)
 end
 
 function dev_verbs.where(project, arguments)
-  local place, code = find_line(project, arguments)
+  local request, code = find_line(project, arguments)
   local spec
-  if place then
-    spec, code = render(project, place, "cpu,cuda")
+  if request then
+    spec, code = render_spec(project, request, "cpu,cuda")
   end
   if not spec then
     return code
   end
-  local name = place.file:match("([^/]+)$")
-  local file = lists.find(spec.files, function(entry) return entry.path == name and entry.map[place.line] end)
+  local name = request.file:match("([^/]+)$")
+  local file = lists.find(spec.files, function(entry) return entry.path == name and entry.map[request.line] end)
   if not file then
-    return fail(INPUT, ("longhand dev where: no template line for line %d of %s"):format(place.line, name))
-  elseif file.text ~= place.text then
-    print_error(("warning: %s differs from what would be written now; lines may be off\n"):format(place.file))
+    return fail(INPUT, ("longhand dev where: no template line for line %d of %s"):format(request.line, name))
+  elseif file.text ~= request.text then
+    print_error(("warning: %s differs from what would be written now; lines may be off\n"):format(request.file))
   end
-  local places = lists.map(file.map[place.line], render_module.format_place)
+  local places = lists.map(file.map[request.line], render_module.format_place)
   return print_result(table.concat(places, "\nincluded at ") .. "\n")
 end
 
@@ -338,21 +340,21 @@ function dev_verbs.python()
 end
 
 function dev_verbs.stale(project)
-  local stale, ids = 0, project:list_showcase()
+  local stale_files, ids = 0, project:list_showcase()
   for _, id in ipairs(ids) do
     local arguments = { spec = project:path("spec/runs/" .. id .. ".lua"), set = {} }
-    local spec, code = render(project, arguments, "cpu,cuda")
+    local spec, code = render_spec(project, arguments, "cpu,cuda")
     if not spec then
       return code
     end
     for _, difference in ipairs(write.compare(project:path("generated/" .. id), spec.files)) do
       io.stdout:write(("generated/%s/%s: %s\n"):format(id, difference.path, difference.state))
-      stale = stale + 1
+      stale_files = stale_files + 1
     end
   end
-  if stale > 0 then
-    return fail(STALE, ("%d %s: run make gen and commit the result"):format(stale, stale == 1 and "file is stale"
-      or "files are stale"))
+  if stale_files > 0 then
+    return fail(STALE, ("%d %s: run make gen and commit the result"):format(stale_files, stale_files == 1
+      and "file is stale" or "files are stale"))
   end
   return print_result(("generated/: %d runs, up to date\n"):format(#ids))
 end
@@ -409,7 +411,7 @@ if not ok then
   print_error(failure.text, "\n")
   code = failure.code
 end
-if not replaced then
+if not is_replaced then
   notify_launcher("ended")
 end
 os.exit(code, true)

@@ -34,13 +34,13 @@ function Project:path(relative)
   return self.root == lfs.currentdir() and relative or self.root .. "/" .. relative
 end
 
--- A file in the folder of builds, under its name for make, which runs in the root.
+-- The path that make, which runs in the root, uses for a file in the folder of builds.
 function Project:get_build_goal(relative)
   self.builds = self.builds or builds.find(self.root)
   return self.builds .. "/" .. relative
 end
 
--- A file in the folder of builds, as a path that this process can open.
+-- The path that this process can open for a file in the folder of builds.
 function Project:get_build_path(relative)
   local goal = self:get_build_goal(relative)
   return goal:sub(1, 1) == "/" and goal or self:path(goal)
@@ -65,8 +65,8 @@ function Project:list_showcase()
   end)
 end
 
--- The file that a SPEC argument means: the file at this path, or the file in spec/runs with this id; or nil and the
--- errors, as text and as data.
+-- The path of the file that a SPEC argument means: the file at this path, or the file in spec/runs with this id; or nil
+-- and the errors, as text and as data.
 function Project:find_spec(argument)
   if lfs.attributes(argument, "mode") == "file" then
     return argument
@@ -75,22 +75,23 @@ function Project:find_spec(argument)
   if load_module.is_id(argument) and lists.has(ids, argument) then
     return self:path("spec/runs/" .. argument .. ".lua")
   end
-  local study = load_module.is_id(argument) and lists.has(self:list_names("spec/studies", ".lua"), argument)
+  local is_study = load_module.is_id(argument) and lists.has(self:list_names("spec/studies", ".lua"), argument)
   local d = diagnostics.new()
   d:add({
     what = diagnostics.describe_missing("spec", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the ids that ./longhand list runs shows",
-    hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
+    hint = is_study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
       argument) or similar_names.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids, "%s"),
   })
   return nil, d:text(), d:list()
 end
 
+-- The facts that the files of tasks declare; errors are added to d.
 function Project:read_task_facts(d)
   return tasks.read(self.root .. "/runtime/data/tasks", d)
 end
 
--- Returns the facts that task files declare; or nil and the errors as text.
+-- Returns these facts; or nil and the errors as text.
 function Project:read_tasks()
   local d = diagnostics.new()
   local facts = self:read_task_facts(d)
@@ -132,9 +133,9 @@ function Project:resolve(argument, sets)
     return nil, message, errors
   end
   local d = diagnostics.new()
-  local list = M.parse_sets(sets, d)
+  local parsed_sets = M.parse_sets(sets, d)
   local facts = self:read_task_facts(d)
-  local loaded = d:count() == 0 and load_module.load(path, { root = self.root, sets = list, diagnostics = d })
+  local loaded = d:count() == 0 and load_module.load(path, { root = self.root, sets = parsed_sets, diagnostics = d })
   local spec = loaded and validate_loaded(loaded, d, facts)
   if not spec then
     return nil, d:text(), d:list()
@@ -198,12 +199,12 @@ function M.settle(loaded, d, facts)
   return spec and add_plan(spec, d)
 end
 
--- A template, or a file of another folder that a template splices in.
+-- The text of a template, or of a file of another folder that a template inserts with `splice`.
 function Project:read_template(name, folder)
   return write.read(("%s/%s/%s"):format(self.root, folder or "templates", name))
 end
 
--- The kernels that a CPU build includes: { path, text }, sorted by path; read once.
+-- The kernels that a CPU build includes: a list of { path, text }, sorted by path; read once.
 function Project:read_kernels()
   self.kernel_list = self.kernel_list or lists.map(self:list_names("kernels/cpu", ".h"), function(name)
     local path = "kernels/cpu/" .. name .. ".h"
@@ -226,10 +227,10 @@ end
 -- the errors as text.
 function Project:render_files(plan, cuda)
   if cuda and plan.no_device_code then
-    local missing, network = plan.no_device_code, plan.resolved.model.source
-    local place = network and missing.line and (" (%s:%d)"):format(network, missing.line) or ""
+    local refusal, network_path = plan.no_device_code, plan.resolved.model.source
+    local position = network_path and refusal.line and (" (%s:%d)"):format(network_path, refusal.line) or ""
     return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a spec without it\n"):format(
-      plan.source, missing.what, place)
+      plan.source, refusal.what, position)
   end
   local function read(...) return self:read_template(...) end
   local files, digest = gen.render_files(plan, read, self:read_kernels(), cuda)
@@ -251,8 +252,8 @@ end
 -- computed once. Kernels of kernels/cuda are part of generated text.
 function Project:digest_sources()
   local sources = { "Makefile", "cuda.mk" }
-  if self.hand_written then
-    return self.hand_written
+  if self.source_digest then
+    return self.source_digest
   end
   local function collect(folder)
     for _, name in ipairs(write.list_names(self.root .. "/" .. folder)) do
@@ -269,8 +270,8 @@ function Project:digest_sources()
   end
   table.sort(sources)
   local parts = lists.map(self:hash_files(sources), function(digest, i) return sources[i] .. " " .. digest end)
-  self.hand_written = sha256.digest(table.concat(parts, "\n"))
-  return self.hand_written
+  self.source_digest = sha256.digest(table.concat(parts, "\n"))
+  return self.source_digest
 end
 
 return M

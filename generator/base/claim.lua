@@ -18,9 +18,9 @@ local write = require("base.write")
 
 local M = {}
 
-local TRIES = 3 -- attempts to claim a folder: another process may give back or take over its claim meanwhile
+local TRIES = 3 -- attempts to claim a folder: between two steps another process may give it back or take it over
 
-local process, claims = nil, 0
+local process, claim_count = nil, 0
 
 local function identify_process()
   if not process then
@@ -46,8 +46,8 @@ end
 
 local function make_identity()
   local current = identify_process()
-  claims = claims + 1
-  return ("%s.%s-%d.%s.%s"):format(current.host, current.pid, claims, current.boot, current.namespace)
+  claim_count = claim_count + 1
+  return ("%s.%s-%d.%s.%s"):format(current.host, current.pid, claim_count, current.boot, current.namespace)
 end
 
 -- The process with an identity, as words for users.
@@ -121,7 +121,7 @@ function M.take(path)
   return nil, holder
 end
 
--- Whether the folder of a claim is still in its place and has the claim's mark.
+-- Whether the folder of a claim still exists and has the claim's mark.
 function M.is_held(claim)
   return lfs.attributes(claim.mark, "mode") == "file"
 end

@@ -26,11 +26,11 @@ Diagnostics.__index = Diagnostics
 --   records       the errors in the order of d:add
 --   record_keys   the set of the records' keys (make_key)
 --   lines         path of a file -> its lines
---   ranks         path of a file -> the number of the file in the order of d:add_source
+--   file_numbers  path of a file -> the number of the file in the order of d:add_source
 --   shown_paths   path of a file -> the path that messages show
 --   files         the number of files
 function M.new()
-  return setmetatable({ records = {}, record_keys = {}, lines = {}, ranks = {}, shown_paths = {}, files = 0 },
+  return setmetatable({ records = {}, record_keys = {}, lines = {}, file_numbers = {}, shown_paths = {}, files = 0 },
     Diagnostics)
 end
 
@@ -38,9 +38,9 @@ end
 -- the calls of this function.
 function Diagnostics:add_source(path, text)
   self.lines[path] = lists.find_all(text .. "\n", "(.-)\n")
-  if not self.ranks[path] then
+  if not self.file_numbers[path] then
     self.files = self.files + 1
-    self.ranks[path] = self.files
+    self.file_numbers[path] = self.files
   end
 end
 
@@ -63,11 +63,11 @@ end
 -- `compared_field` replaces the field in this comparison.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
-  local text = make_key(record)
-  if self.record_keys[text] then
+  local key = make_key(record)
+  if self.record_keys[key] then
     return
   end
-  self.record_keys[text] = true
+  self.record_keys[key] = true
   if self.note then
     record.notes = lists.join(record.notes or {}, { { what = self.note } })
   end
@@ -146,13 +146,13 @@ local function add_lines(self, record, out)
   end
 end
 
--- The errors sorted by position; errors at one place in the order in which they were added.
+-- The errors sorted by position; errors of one position in the order in which they were added.
 local function sort_records(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
     local position = record.at or record
-    local rank = position.path and (self.ranks[position.path] or self.files + 1) or 0
-    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(rank, position.path or "", position.line or 0,
+    local number = position.path and (self.file_numbers[position.path] or self.files + 1) or 0
+    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(number, position.path or "", position.line or 0,
       position.col or 0, record.order)
   end
   table.sort(list, function(a, b) return keys[a] < keys[b] end)

@@ -48,8 +48,8 @@ local function read_pipe(pipe, max_bytes)
     end
     return problem == nil or nil, problem
   end
-  -- Appends as many bytes to a line as it has, at least a block, so that long lines take linear time. Returns false at
-  -- the end.
+  -- Doubles the unread text, or adds a block if that is more, so that long lines take linear time. Returns false at the
+  -- end of the output or after a problem.
   local function read_more()
     local block = pipe and pipe:read(math.max(BLOCK, #text - position)) or ""
     text, position, total = text:sub(position) .. block, 1, total + #block

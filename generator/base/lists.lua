@@ -25,7 +25,7 @@ function M.to_set(list)
   return set
 end
 
--- A table: key -> item. get_key(item): returns the key of an item.
+-- A table with each item under its key. get_key(item): returns the key of an item.
 function M.index_by(list, get_key)
   local items = {}
   for _, item in ipairs(list) do
@@ -185,7 +185,7 @@ function M.append_to(map, key, item)
   table.insert(map[key], item)
 end
 
--- The items, each once, in the order of their first places.
+-- The items, each once, in the order of their first occurrences.
 function M.drop_repeats(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end

@@ -25,14 +25,15 @@ x = A * 0x100000001
 H = H + (x >> 2 ~ x >> 13 ~ x >> 22) + (A & B | C & (A | B)) & 0xffffffff
 ]]
 
--- The next word of the schedule, which replaces W, the word 16 places back. S, U and V are 15, 7 and 2 places back.
-local EXTEND = [[
+-- The next word of the schedule, which replaces W, the 16th word before it. S, U and V are the 15th, the 7th and the
+-- 2nd word before it.
+local EXTENSION_CODE = [[
 x, y = S * 0x100000001, V * 0x100000001
 W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffffffff
 ]]
 
 -- Compiles a function that returns the eight words of a padded text's hash. All rounds are written out, with words as
--- locals: digests of sources take most of a generation's time, and this form takes half the time of a loop over tables.
+-- locals, which takes half the time of a loop over tables: digests of sources take most of a generation's time.
 local function compile_hash()
   local words, rounds = {}, {}
   for t = 0, 15 do
@@ -42,10 +43,10 @@ local function compile_hash()
     local names = { W = "w" .. t % 16, S = "w" .. (t + 1) % 16, U = "w" .. (t + 9) % 16, V = "w" .. (t + 14) % 16,
       K = CONSTANTS[t + 1] }
     for i = 0, 7 do -- a round renames the working words instead of moving their values
-      local number = (i - t) % 8 + 1
-      names[("ABCDEFGH"):sub(i + 1, i + 1)] = ("abcdefgh"):sub(number, number)
+      local index = (i - t) % 8 + 1
+      names[("ABCDEFGH"):sub(i + 1, i + 1)] = ("abcdefgh"):sub(index, index)
     end
-    rounds[t + 1] = ((t < 16 and "" or EXTEND) .. ROUND_CODE):gsub("%f[%w]%u%f[^%w]", names)
+    rounds[t + 1] = ((t < 16 and "" or EXTENSION_CODE) .. ROUND_CODE):gsub("%f[%w]%u%f[^%w]", names)
   end
   return assert(load(([[
     local a0, b0, c0, d0, e0, f0, g0, h0 = 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,

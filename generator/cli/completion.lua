@@ -58,11 +58,11 @@ _longhand_ids() {
 }
 
 # _longhand_words CURRENT LONGHAND WORD...: finds completions of the word CURRENT after the command LONGHAND and WORD...
-# Sets `words`, the possible words, and `files`, which is "yes" where the name of a file may stand. In the loop, `below`
-# is the second word with a blank in front if the verb has verbs below it, otherwise "-".
+# Sets `words`, the possible words, and `files`, which is "yes" where the name of a file may stand. In the loop,
+# `subverb` is the second word with a blank in front if the verb has subverbs, otherwise "-".
 _longhand_words() {
     words='' files='' dash=''
-    local current=$1 longhand=$2 before='' verb='' below='' word
+    local current=$1 longhand=$2 before='' verb='' subverb='' word
     shift 2
     case "$current" in -*) dash=yes ;; esac
     for word in "$@"; do
@@ -71,17 +71,17 @@ _longhand_words() {
             return
         elif [ -z "$verb" ]; then
             verb=$word
-        elif [ -z "$below" ]; then
-            case "$verb" in @NESTED@) below=" $word" ;; *) below=- ;; esac
+        elif [ -z "$subverb" ]; then
+            case "$verb" in @PARENTS@) subverb=" $word" ;; *) subverb=- ;; esac
         fi
         before=$word
     done
-    [ "$below" != - ] || below=''
+    [ "$subverb" != - ] || subverb=''
     if [ -z "$verb" ]; then
         words="@VERBS@"
         return
     fi
-    case "$verb$below $before" in
+    case "$verb$subverb $before" in
 @CASES@
     esac
 }
@@ -131,7 +131,7 @@ end
 -- The script for a shell, "bash" or "zsh". flags: a list of the trainer's flags.
 function M.write_script(outline, flags, shell)
   local parent_verbs = lists.map(outline.verbs, function(verb) return verb.verbs[1] and verb.name or nil end)
-  local script = fill(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(parent_verbs, " | "),
+  local script = fill(SCRIPT, { TRAINER = table.concat(flags, " "), PARENTS = table.concat(parent_verbs, " | "),
     VERBS = list_names(outline.verbs), CASES = write_cases(outline) })
   return fill(shell == "zsh" and ZSH or BASH, { SCRIPT = script })
 end

@@ -90,12 +90,13 @@ local function list_encodings(project)
     "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 
-local function describe_task(fact)
-  local lines = { format_row(fact.kind, fact.summary) }
-  for _, axis in ipairs(fact.axes or {}) do
+-- The lines of a task. task: the facts that its file declares.
+local function describe_task(task)
+  local lines = { format_row(task.kind, task.summary) }
+  for _, axis in ipairs(task.axes or {}) do
     lines[#lines + 1] = ("    eval.by.%s: %s to %s; %s"):format(axis.name, axis.first, axis.last, axis.doc)
   end
-  for _, option in ipairs(fact.options or {}) do
+  for _, option in ipairs(task.options or {}) do
     local choices = option.first and ("%d to %d (%d)"):format(option.first, option.last, option.default)
       or table.concat(option.choices, " ")
     lines[#lines + 1] = ("    options.%s: %s; %s"):format(option.name, choices, option.doc)
@@ -133,7 +134,7 @@ function M.show(project, list_name, name)
     facts, message = project:read_tasks()
   end
   local names = folder and project:list_names(folder, ".lua")
-    or facts and lists.map(facts.list, function(fact) return fact.kind end)
+    or facts and lists.map(facts.list, function(task) return task.kind end)
   if not names then
     return nil, message or ("longhand list %s: prints all that there is; leave out %s"):format(list_name, name)
   elseif not lists.has(names, name) then
@@ -144,7 +145,7 @@ function M.show(project, list_name, name)
     return nil, ("longhand list %s: there is no %s; %s"):format(list_name, name, candidates[1] and "similar names: "
       .. table.concat(candidates, ", ") or ("longhand list %s prints all names"):format(list_name))
   elseif facts then
-    return describe_task(lists.find(facts.list, function(fact) return fact.kind == name end))
+    return describe_task(lists.find(facts.list, function(task) return task.kind == name end))
   end
   local path = ("%s/%s.lua"):format(folder, name)
   local head = list_name == "encodings" and { format_encoding(project, name), "" } or {}
