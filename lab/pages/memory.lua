@@ -24,7 +24,7 @@ local M = { THREADS = 2 }
 
 local CACHE_LINE = 64 -- templates/cpu/reserve.tpl
 local INTEGER = 4 -- int32_t
-local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/engine/engine.c
+local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- bytes: runtime/engine/engine.c
 local PROGRAM = 2.5e6 -- bytes of a process without an engine: `trainer info`, gcc 12.2 and glibc 2.36
 
 local function round_up(n, unit)
@@ -50,7 +50,7 @@ end
 --   vector          bytes of a vector register
 --   lanes           numbers in a vector register
 --   tile_rows       rows of a product's tile
---   is_step_major         whether the model is recurrent (plan.is_step_major)
+--   is_step_major   whether the model is recurrent (plan.is_step_major)
 --   vocabulary      rows of buffers with a row for each symbol, or 0
 --   keys(family)    the number of keys whose gradients are summed together
 --   padded(bytes)   the result of count_padded
@@ -103,27 +103,29 @@ local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
   local padding = family.paired and not terms.pair_vectors and lanes or 0
-  local rows = sizes.reals(queries * terms.vectors_per_query * width + padding)
+  local row_bytes = sizes.reals(queries * terms.vectors_per_query * width + padding)
   if recomputes_weights(family, keys) then
     groups = family.recomputed.queries // lanes
-    rows = rows + sizes.reals(groups * group_weights)
+    row_bytes = row_bytes + sizes.reals(groups * group_weights)
   end
   local dlogits = groups * group_weights
   if terms.visits_outwards then
-    return rows + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes) + sizes.reals((keys + 1 + lanes) * lanes)
+    return row_bytes + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes)
+      + sizes.reals((keys + 1 + lanes) * lanes)
   elseif terms.by_offset then
     dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
   if family.paired and 2 * width <= lanes then
-    local pairs = 2 * groups * group_weights
-    dlogits = terms.pair_vectors and dlogits or pairs
-    rows = rows + (terms.pair_vectors and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
+    local pair_count = 2 * groups * group_weights
+    dlogits = terms.pair_vectors and dlogits or pair_count
+    row_bytes = row_bytes
+      + (terms.pair_vectors and sizes.reals(pair_count) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
   local rotated_bytes = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
   -- 8 bytes and a vector register are KEEP_SLACK of kernels/cpu/dropout.h, after the last byte that is used.
-  local keep = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
-  return rows + sizes.reals(dlogits) + rotated_bytes + keep
+  local keep_bytes = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
+  return row_bytes + sizes.reals(dlogits) + rotated_bytes + keep_bytes
 end
 
 -- Returns the number of bytes of a family's facets for T queries and S keys that have one purpose: "sums" (sums.tpl),
@@ -285,11 +287,12 @@ end
 -- the bytes of a checkpoint: a process reads the previous checkpoint before it replaces it, and when a run resumes. The
 -- result counts neither the task's examples nor the activations of evaluations.
 function M.count_process(plan, bytes, threads)
-  local states = #plan.optimizer.states
-  local vector, checkpoint = round_allocation(bytes.vector_bytes),
-    (1 + states) * plan.parameters * derive_sizes(plan).real
-  return PROGRAM + round_allocation((2 + states) * bytes.vector_bytes) + round_allocation(bytes.shared_bytes)
-    + round_allocation(bytes.tables_bytes) + threads * (vector + round_allocation(bytes.workspace_bytes)) + checkpoint
+  local state_count = #plan.optimizer.states
+  local vector_bytes, checkpoint_bytes = round_allocation(bytes.vector_bytes),
+    (1 + state_count) * plan.parameters * derive_sizes(plan).real
+  return PROGRAM + round_allocation((2 + state_count) * bytes.vector_bytes) + round_allocation(bytes.shared_bytes)
+    + round_allocation(bytes.tables_bytes) + threads * (vector_bytes + round_allocation(bytes.workspace_bytes))
+    + checkpoint_bytes
 end
 
 -- Returns the sizes of training sequences; for dataset files one size for each number of tokens up to the largest.

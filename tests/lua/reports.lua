@@ -118,7 +118,7 @@ function M.make_axes_study(axes, scores)
   end
   study.cells = lists.map(keys, function(key, i)
     return { key = key, id = "c" .. i, number = i, runs = {}, summary = { requested = 1, evaluated = 1,
-      choice = { rates = 1 }, states = {}, best_score = scores[i], differences = {},
+      choice = { rate_count = 1 }, states = {}, best_score = scores[i], differences = {},
       hours = { count = 1, machines = {} } } }
   end)
   return study

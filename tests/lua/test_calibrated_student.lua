@@ -14,7 +14,7 @@ TestStudent = {}
 
 -- The text of a student's file: the teacher's spec without facets of positions, with the lines.
 local function write_student(encoding, cross)
-  return student.write_spec({ base = "./a.lua", comment = { "Found." }, encoding = encoding,
+  return student.write_spec({ base = "./a.lua", comment = { "A comment." }, encoding = encoding,
     lines = { decoder = { list = {}, choices = {} }, cross = cross } })
 end
 
@@ -22,7 +22,7 @@ function TestStudent.test_a_student_s_spec_lists_its_lines()
   local cross = { list = { { head = 3, direction = -1, line = 1, value = -0.0 },
     { head = 4, direction = 1, line = -2, value = -1 / 3 } }, choices = { corner = "lines", align = "right" } }
   lu.assertEquals(write_student(nil, cross), [[
--- Found.
+-- A comment.
 return {
   use = "./a.lua",
   encoding = {
@@ -54,7 +54,7 @@ function TestStudent.test_positions_are_left_out_of_all_families()
     cross = { score = "x.score", additive = { kind = "none" } }, encoder = { relative = { kind = "shaw" } } },
     { list = {}, choices = {} })
   lu.assertEquals(text, [[
--- Found.
+-- A comment.
 return {
   use = "./a.lua",
   encoding = {

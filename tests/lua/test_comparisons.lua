@@ -53,7 +53,7 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertAlmostEquals(pair.test.difference, 52 - 97, 1e-9)
   lu.assertAlmostEquals(pair.test.t, -45 / math.sqrt(8 / 3), 1e-9)
   lu.assertAlmostEquals(pair.test.freedom, 4, 1e-9)
-  lu.assertEquals({ pair.p, pair.equivalence, pair.verdict }, { pair.test.p, nil, "lower" })
+  lu.assertEquals({ pair.p, pair.equivalence_p, pair.verdict }, { pair.test.p, nil, "lower" })
   lu.assertTrue(pair.low >= 50 - 99 - 1e-9 and pair.low < pair.high and pair.high <= 54 - 95 + 1e-9)
   local notes = table.concat(result.notes, "\n")
   lu.assertStrContains(notes, "bucket_sort, rope: 1 of 3 seeds have a score")
@@ -107,7 +107,7 @@ function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   lu.assertEquals({ pair.test.p, pair.method, a.generalising_count, a.judged_count, b.generalising_count,
     a.is_clustered },
     { nil, "permutation", 3, 3, 0, false })
-  for name, p in pairs({ raw_p = pair.raw_p, permutation = pair.permutation, fisher = pair.fisher,
+  for name, p in pairs({ raw_p = pair.raw_p, permutation_p = pair.permutation_p, raw_fisher_p = pair.raw_fisher_p,
     min_p = pair.min_p }) do
     lu.assertAlmostEquals(p, 0.1, 1e-12, name) -- 2 of the 20 ways to choose 3 of 6
   end
@@ -116,7 +116,7 @@ function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   pair = compare_two("two_clusters", { 97, 96, 20 }, { 98, 97, 97 })
   lu.assertEquals({ pair.method, pair.a.is_clustered, pair.b.is_clustered, pair.a.generalising_count },
     { "permutation", true, false, 2 })
-  lu.assertAlmostEquals(pair.fisher, 1, 1e-12)
+  lu.assertAlmostEquals(pair.raw_fisher_p, 1, 1e-12)
   lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
 end
 
@@ -170,7 +170,7 @@ function TestComparisons.test_all_pairs_are_one_family()
   local first, second = table.unpack(result.pairs)
   lu.assertAlmostEquals(first.p, 2 * first.test.p, 1e-12)
   lu.assertAlmostEquals(second.p, second.test.p, 1e-12)
-  lu.assertAlmostEquals(first.equivalence, 1, 1e-6)
+  lu.assertAlmostEquals(first.equivalence_p, 1, 1e-6)
 end
 
 function TestComparisons.test_same_seed_same_intervals()

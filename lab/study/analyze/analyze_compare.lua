@@ -30,9 +30,9 @@ local MIN_GAP = 0.05 -- between two clusters of seeds, as a share of the metric'
 -- Whether the seeds that generalise and the others form two clusters, with a gap wider than each cluster and at least
 -- MIN_GAP. generalises_by_run: for each run, whether it generalises, or nil.
 local function has_two_clusters(group, generalises_by_run)
-  local function find_range(is_good)
+  local function find_range(generalises)
     return scales.find_range({ lists.map(group.scores, function(score, i)
-      return generalises_by_run[i] == is_good and score or nil
+      return generalises_by_run[i] == generalises and score or nil
     end) })
   end
   local good_low, good_high = find_range(true)
@@ -86,14 +86,14 @@ end
 -- own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
-  pair.permutation, pair.splits, pair.min_p = exact.test_permutation(a.scores, b.scores, options.resamples,
+  pair.permutation_p, pair.splits, pair.min_p = exact.test_permutation(a.scores, b.scores, options.resamples,
     inference.make_random(options.seed))
-  pair.fisher = a.judged_count > 0 and b.judged_count > 0 and exact.test_fisher(a.generalising_count, a.judged_count,
-    b.generalising_count, b.judged_count) or nil
+  pair.raw_fisher_p = a.judged_count > 0 and b.judged_count > 0 and exact.test_fisher(a.generalising_count,
+    a.judged_count, b.generalising_count, b.judged_count) or nil
   local is_welch = inference.varies(a.scores) and inference.varies(b.scores)
     and not (a.is_clustered or b.is_clustered)
-  local all_equal = not pair.test.p and pair.permutation == 1
-  pair.raw_p = is_welch and pair.test.p or not all_equal and pair.permutation or nil
+  local all_equal = not pair.test.p and pair.permutation_p == 1
+  pair.raw_p = is_welch and pair.test.p or not all_equal and pair.permutation_p or nil
   pair.method = pair.raw_p and (is_welch and "Welch" or "permutation")
   pair.raw_min_p = pair.raw_p and (is_welch and 0.0 or pair.min_p)
 end
@@ -120,7 +120,7 @@ local function choose_verdict(pair)
   if not pair.raw_p then
     return "no spread"
   end
-  local is_equal = pair.equivalence and pair.equivalence < inference.ERROR
+  local is_equal = pair.equivalence_p and pair.equivalence_p < inference.ERROR
   if pair.p < inference.ERROR then
     return (pair.test.difference > 0 and "higher" or "lower") .. (is_equal and ", within margin" or "")
   end
@@ -132,9 +132,9 @@ local function complete_pairs(all_pairs, options)
   for _, pair in ipairs(all_pairs) do
     test_exactly(pair, options)
     pair.margin = options.margin
-    pair.p_equivalence = options.margin and inference.test_equivalence(pair.test, options.margin)
+    pair.raw_equivalence_p = options.margin and inference.test_equivalence(pair.test, options.margin)
   end
-  for key, raw_key in pairs({ p = "raw_p", fisher_p = "fisher", equivalence = "p_equivalence",
+  for key, raw_key in pairs({ p = "raw_p", fisher_p = "raw_fisher_p", equivalence_p = "raw_equivalence_p",
     corrected_min_p = "raw_min_p" }) do
     local tested = lists.filter(all_pairs, function(pair) return pair[raw_key] end)
     for i, corrected_p in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[raw_key] end))) do
@@ -174,12 +174,12 @@ end
 --   is_clustered            the result of has_two_clusters
 -- A pair of groups a and b of one set, with at least two scores each, has a, b, margin (of the options), verdict and
 --   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
---   permutation, splits     p and number of splits of the permutation test; min_p: its least possible p
---   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
+--   permutation_p, splits   p and number of splits of the permutation test; min_p: its least possible p
+--   raw_fisher_p, fisher_p   Fisher's p before and after Holm's correction over all pairs
 --   method, raw_p, p        the deciding test, "Welch" or "permutation", and its p before and after correction
 --   raw_min_p, corrected_min_p   the least possible p of the deciding test, 0 for Welch's, before and after correction
 --                           These five fields are nil if all seeds of both groups have the same score.
---   p_equivalence, equivalence   with a margin, p of the test of equivalence before and after correction
+--   raw_equivalence_p, equivalence_p   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)
   local sets = cell_groups.list_sets(study, axis, options.split)
@@ -265,7 +265,7 @@ local function tabulate_pairs(result, options)
     "df" }, rows = lists.map(result.pairs, function(pair)
       local test = pair.test
       return { format_pair(pair), ("%+.2f"):format(test.difference), pair.verdict,
-        pair.method or sheets.MISSING, format_p(pair.p), format_p(pair.equivalence),
+        pair.method or sheets.MISSING, format_p(pair.p), format_p(pair.equivalence_p),
         format_number("%.2f to %.2f", test.low, test.high), ("%.2f to %.2f"):format(pair.low, pair.high),
         format_number("%.3f", test.t), format_number("%.1f", test.freedom) }
     end) })
@@ -287,7 +287,7 @@ local function tabulate_shares(result)
     :format(metrics.format_criterion(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)",
     "p Fisher", "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
       return { format_pair(pair), format_share(pair.a), format_share(pair.b), format_p(pair.fisher_p),
-        format_p(pair.fisher), format_p(pair.permutation), format_p(pair.min_p) }
+        format_p(pair.raw_fisher_p), format_p(pair.permutation_p), format_p(pair.min_p) }
     end), notes = note_too_few_seeds(result) })
 end
 
@@ -310,10 +310,11 @@ local GROUP = "set=set.name group=name learning_rate=rate asked=requested seeds=
 
 local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=count:b.scores "
   .. "difference=test.difference error=test.error t=test.t df=test.freedom p=raw_p p_holm=p low=test.low "
-  .. "high=test.high bootstrap_low=low bootstrap_high=high margin p_equivalence p_equivalence_holm=equivalence verdict "
-  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation splits least_p=min_p "
+  .. "high=test.high bootstrap_low=low bootstrap_high=high margin p_equivalence=raw_equivalence_p "
+  .. "p_equivalence_holm=equivalence_p verdict "
+  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation_p splits least_p=min_p "
   .. "least_p_holm=corrected_min_p generalise_a=a.generalising_count judged_a=a.judged_count "
-  .. "generalise_b=b.generalising_count judged_b=b.judged_count p_fisher=fisher p_fisher_holm=fisher_p"
+  .. "generalise_b=b.generalising_count judged_b=b.judged_count p_fisher=raw_fisher_p p_fisher_holm=fisher_p"
 
 function M.run(study, options)
   local result = M.compare(study, options)

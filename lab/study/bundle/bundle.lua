@@ -134,7 +134,7 @@ end
 -- Returns the requirements of the trainers as a text; or nil and a message if they are linked with libraries other than
 -- libc. items: from trainers.lua; only the first trainer is examined, since all are linked in the same way.
 local function find_requirements(items)
-  local trainer, foreign = paths.resolve(items[1].dir) .. "/trainer", {}
+  local trainer, other_libraries = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
@@ -142,7 +142,7 @@ local function find_requirements(items)
   local requirements = { "Linux on " .. shell.capture_all({ "uname", "-m" }) }
   if info.linked ~= "static" then
     local output = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
-    foreign = lists.filter(lists.find_all(output, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
+    other_libraries = lists.filter(lists.find_all(output, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
       return not lists.find(LIBC, function(pattern) return library:find(pattern) end)
     end)
     requirements[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
@@ -153,9 +153,9 @@ local function find_requirements(items)
   if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
     requirements[#requirements + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
-  return not foreign[1] and table.concat(requirements, ", ") or nil,
+  return not other_libraries[1] and table.concat(requirements, ", ") or nil,
     ("%s needs %s of this machine\n  expected: libc alone, "
-    .. "with other libraries linked statically"):format(trainer, table.concat(foreign, ", "))
+    .. "with other libraries linked statically"):format(trainer, table.concat(other_libraries, ", "))
 end
 
 local function count_cells(study, cells)

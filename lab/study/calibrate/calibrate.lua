@@ -75,8 +75,7 @@ local function find_section(job, trace, family)
       values = lists.map(values, function(value) return value * scale end) }
     local head_lines, problem = lines.find(section.matrices[head], section.choices)
     section.heads[head] = head_lines or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir,
-      family.words,
-      problem))
+      family.words, problem))
     for _, line in ipairs(head_lines.kept_lines) do
       line.head = head - 1
     end
@@ -109,16 +108,17 @@ local function choose_paths(run, options, path, is_user_file)
     stop(INPUT, ("--out %s: not a name of a spec\n  expected: NAME.lua with NAME = %s"):format(out,
       load_module.ID_TEXT))
   end
-  local teachers = is_user_file and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
-  if paths.resolve(out) == paths.resolve(teachers) then
+  local teacher_path = is_user_file and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
+  if paths.resolve(out) == paths.resolve(teacher_path) then
     stop(INPUT, ("--out %s: is the teacher's spec\n  expected: another file"):format(out))
   end
   if lfs.symlinkattributes(out, "mode") and not options.force then
     stop(INPUT, out .. ": exists already\n  expected: --out FILE with another name, or --force to overwrite it")
   end
-  local base = paths.make_relative(paths.resolve(teachers), paths.resolve(paths.get_folder(out)))
-  local exists = is_user_file or is_teacher(run, options, teachers)
-  return { out = out, base = base, teacher = not exists and { path = teachers, text = write.read(path) } or nil }
+  local base = paths.make_relative(paths.resolve(teacher_path), paths.resolve(paths.get_folder(out)))
+  local has_teacher_file = is_user_file or is_teacher(run, options, teacher_path)
+  return { out = out, base = base,
+    teacher = not has_teacher_file and { path = teacher_path, text = write.read(path) } or nil }
 end
 
 -- Returns the options of this calibration as text, for the comment in the student's spec.

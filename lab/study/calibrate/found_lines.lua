@@ -139,22 +139,22 @@ end
 
 -- Returns the bias of a matrix with these numbers of rows and columns, row-major. A cell has the largest value of the
 -- kept lines that contain it; without a line it is closed, -inf. The corner that choices.corner opens is 0. In a row
--- without open cells, all cells are 0. If causal, cells of keys after the query are closed in all cases.
-function M.extend(kept_lines, rows, columns, choices, causal)
+-- without open cells, all cells are 0. If is_causal, cells of keys after the query are closed in all cases.
+function M.extend(kept_lines, rows, columns, choices, is_causal)
   local biases, values = { [1] = {}, [-1] = {}, [0] = {} }, {} -- biases: by direction and line
-  local corner = choices.corner == "all" or choices.corner == "lines" and #kept_lines > 0
+  local opens_corner = choices.corner == "all" or choices.corner == "lines" and #kept_lines > 0
   for _, line in ipairs(kept_lines) do
     biases[line.direction][line.line] = line.value
   end
   for row = 0, rows - 1 do
-    local has_open_cell, visible_count = false, causal and math.min(row + 1, columns) or columns
+    local has_open_cell, visible_count = false, is_causal and math.min(row + 1, columns) or columns
     for column = 0, columns - 1 do
       local max_value = -math.huge
       for _, direction in ipairs(column < visible_count and DIRECTIONS or {}) do
         local value = biases[direction][number_line(direction, row, column, columns, choices.align)]
         max_value = value and math.max(max_value, value) or max_value
       end
-      if corner and row == 0 and column == columns - 1 and column < visible_count then
+      if opens_corner and row == 0 and column == columns - 1 and column < visible_count then
         max_value = 0.0
       end
       has_open_cell = has_open_cell or max_value > -math.huge

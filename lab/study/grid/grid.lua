@@ -301,15 +301,15 @@ local function make_cells(work)
       expected = ("at most %d"):format(MAX_CELLS) })
     return cells
   end
-  local is_chosen, count_chosen = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
+  local is_chosen, chosen_count = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
   for i, point in ipairs(list_points(study.axes)) do
     work.all_ids[i] = make_id(study, point)
     if is_chosen(point, work.all_ids[i]) then
-      count_chosen = count_chosen + 1
+      chosen_count = chosen_count + 1
       cells[#cells + 1] = make_cell(work, point)
     end
   end
-  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all_ids, count_chosen, work.diagnostics)
+  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all_ids, chosen_count, work.diagnostics)
   return cells
 end
 

@@ -71,7 +71,7 @@ end
 -- generalising_share }; the last is nil if no run has a score in the criterion's metric.
 local function compute_spread(cell_runs)
   local scores = lists.map(cell_runs, function(run) return run.score end)
-  local judged_runs = lists.map(cell_runs, function(run)
+  local outcomes = lists.map(cell_runs, function(run) -- 1: the run generalises; 0: it does not
     return run.generalises ~= nil and (run.generalises and 1 or 0) or nil
   end)
   local function quantile(share)
@@ -79,7 +79,7 @@ local function compute_spread(cell_runs)
   end
   return { runs = cell_runs, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
     median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), min = quantile(0), max = quantile(1),
-    generalising_share = statistics.mean(judged_runs) }
+    generalising_share = statistics.mean(outcomes) }
 end
 
 local function filter_scored(cell_runs)
@@ -120,11 +120,11 @@ end
 --   is_beyond   whether some of its examples are beyond training
 --   is_scored   whether scores are on this set, too
 --   is_named    whether the study names the set, in `select`
---   rates       the number of rates with a score
+--   rate_count  the number of rates with a score
 local function describe_choice(cell_runs, scored)
   local set = choose_set(cell_runs, scored)
   local choice = { set = set, is_named = scored.select ~= nil, is_beyond = false, is_scored = false,
-    rates = #lists.group(cell_runs, function(run) return run.learning_rate or false end) }
+    rate_count = #lists.group(cell_runs, function(run) return run.learning_rate or false end) }
   for _, run in ipairs(cell_runs) do
     local evaluation = runs.get_evaluation(run, set)
     choice.is_beyond = choice.is_beyond or runs.is_beyond(run, set)

@@ -278,12 +278,12 @@ end
 -- Returns the seconds of training up to each logged step and up to the last step, { { step, seconds }, ... }, as far as
 -- they are recorded. If metrics.jsonl is damaged, the list is empty, and run.notes gets a message.
 function M.read_clock(run)
-  local marks = lists.map(M.read_metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
-  local facts, last = run.facts, marks[#marks]
+  local points = lists.map(M.read_metrics(run), function(row) return row.seconds and { row.step, row.seconds } end)
+  local facts, last = run.facts, points[#points]
   if not run.damaged and facts.step and facts.train_seconds and facts.step > (last and last[1] or 0) then
-    marks[#marks + 1] = { facts.step, facts.train_seconds } -- the last step, if metrics.jsonl has no line for it
+    points[#points + 1] = { facts.step, facts.train_seconds } -- the last step, if metrics.jsonl has no line for it
   end
-  return marks
+  return points
 end
 
 -- Returns the axis of a run's evaluations in words. The words for significant digits include the width of the frame.

@@ -150,7 +150,7 @@ local function tabulate_samples(pair)
     rows[i] = { ("%d"):format(x), form:format(a_value), form:format(b_value),
       ("%+" .. pair.form):format(b_value - a_value) }
   end
-  return entries.tabulate({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
+  return entries.tabulate({ title = pair.title, heads = { pair.x_name, "A", "B", "B - A" }, rows = rows })
 end
 
 local function make_title(metric)
@@ -161,7 +161,7 @@ end
 -- curve:
 --   name      the name of its files
 --   title     its title
---   corner    the name of x
+--   x_name    the name of x
 --   a, b      lists of points { x, value }, one for each run
 --   form      the format of values for string.format, without %
 --   percent   whether values are in percent
@@ -172,7 +172,7 @@ local function list_curves(a, b, metric)
     curve_pairs[#curve_pairs + 1] = #pair.a + #pair.b > 0 and pair or nil
   end
   for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
-    add({ name = name, title = make_title(name) .. " in training", corner = "step", form = ".4f" }, function(run)
+    add({ name = name, title = make_title(name) .. " in training", x_name = "step", form = ".4f" }, function(run)
       return lists.map(run.metrics, function(row) return row[name] and { row.step, row[name] } end)
     end)
   end
@@ -183,7 +183,7 @@ local function list_curves(a, b, metric)
   for _, name in ipairs(names) do
     local measure = measures.by_name[name]
     add({ name = name == "accuracy" and "lengths" or "lengths_" .. name, title = ("%s by %s, in %s"):format(
-      make_title(name), axis, measure.unit), corner = axis, form = measure.form:sub(2),
+      make_title(name), axis, measure.unit), x_name = axis, form = measure.form:sub(2),
       percent = measure.factor == 100 }, function(run) return figures.list_points(run, nil, measure.factor, name) end)
   end
   return curve_pairs
@@ -191,7 +191,7 @@ end
 
 local function make_figure(pair)
   local last = lists.max({ pair.a, pair.b }, function(points) return #points > 0 and points[#points][1] or 0 end)
-  local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
+  local panel = { xlabel = pair.x_name, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
     return #points > 0 and { points = points, style = STYLES[STYLE_NAMES[i]], line = NAMES[i] } or nil

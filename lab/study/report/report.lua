@@ -57,7 +57,7 @@ local MAX_CELLS_ON_SCREEN, MAX_NOTES_ON_SCREEN, MAX_DAMAGED_ON_SCREEN = 40, 12, 
 local INPUT, ENVIRONMENT = 1, 4
 
 -- Finds a cell for which several rows of the paper's table fit, and returns its name; nil if there is none.
-local function find_ambiguous(study, item, file)
+local function find_ambiguous_cell(study, item, file)
   local axis = item.at and numbers.find_axis(study)
   if item.at and not axis then
     return nil -- nothing has a score, so the unit of the numbers is unknown
@@ -77,9 +77,11 @@ local function read_published(project, study, checked_items)
   for _, item in ipairs(checked_items) do
     local function read(field, name)
       local file, message = published_module.read(project, name)
-      local key = file and field == "published" and find_ambiguous(study, item, file)
-      return must(INPUT, not key and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.index, field, key
-        and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key) or message))
+      local ambiguous_cell = file and field == "published" and find_ambiguous_cell(study, item, file)
+      local problem = ambiguous_cell and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(
+        file.path, ambiguous_cell) or message
+      return must(INPUT, not ambiguous_cell and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.index,
+        field, problem))
     end
     local name = type(item.published) == "table" and item.published.file or item.published
     name = type(name) == "string" and name or nil -- items of the kind "time" have a number here

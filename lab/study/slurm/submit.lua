@@ -133,7 +133,7 @@ end
 
 local function describe_plan(plan, site, max_tasks)
   return ("%s, %s at a time in a task: %s (at most %d)%s"):format(wording.count(plan.run_count, "run"),
-    site.replicas >= 4096 and "those of a cell" or tostring(plan.at_once), wording.count(#plan.tasks, "task"),
+    site.replicas >= 4096 and "those of a cell" or tostring(plan.max_concurrent), wording.count(#plan.tasks, "task"),
     max_tasks, describe_time(plan, site))
 end
 
@@ -147,7 +147,7 @@ end
 
 -- Returns the plan of a submission. max_tasks: the maximum number of tasks. Callers add name and folder of the array.
 --   groups, tasks, lanes   from packing.lua
---   at_once                the maximum number of runs of a task that train at a time
+--   max_concurrent         the maximum number of runs of a task that train at a time
 --   max_seconds            the seconds of the longest task, or nil
 --   time                   the requested time of a task
 --   items                  from trainers.lua
@@ -177,7 +177,7 @@ local function make_plan(options, site, cells, max_tasks)
     { min_tasks = site.min_tasks, lanes = lanes,
     max_tasks = math.min(max_tasks, site.max_tasks), seconds = site.time and FILLED_SHARE * site.seconds
       or USUAL_SECONDS })
-  plan.at_once = plan.lanes * lists.max(plan.groups, function(group) return #group.runs end)
+  plan.max_concurrent = plan.lanes * lists.max(plan.groups, function(group) return #group.runs end)
   plan.time = choose_time(plan, site)
   complete_groups(plan.groups, items)
   return plan

@@ -67,7 +67,7 @@ end
 -- Returns the evaluation by which a cell's learning rate was chosen; nil without several rates.
 local function find_deciding_evaluation(cell)
   local choice, run = cell.summary.choice, cell.summary.best_run
-  return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
+  return run and choice.rate_count > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
 -- Returns the words that follow "chosen": the examples by which a cell's learning rate was chosen; nil without a

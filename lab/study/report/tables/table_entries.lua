@@ -151,7 +151,7 @@ local function add_score_cautions(parts, summary)
       metrics.decodings[summary.decoding] or "the other")
   end
   local choice = summary.choice
-  if choice.rates > 1 and not choice.is_named and (choice.is_scored or choice.is_beyond) then
+  if choice.rate_count > 1 and not choice.is_named and (choice.is_scored or choice.is_beyond) then
     parts[#parts + 1] = choice.is_beyond and "the learning rate was chosen beyond training"
       or "the learning rate was chosen on the scored examples"
   end
