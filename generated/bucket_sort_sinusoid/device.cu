@@ -916,7 +916,8 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
     store_norm_sums(&sums, dscale, doffset);
 }
 
-/* The sum of the shards' gradients, its norm, clipping and Adam. A block processes one piece at a time.
+/* The end of a step: the sum of the shards' gradients, the norm of this sum, clipping and Adam. A block
+ * processes one piece of the parameter vector at a time.
  *
  *   g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  p -= rate m / (sqrt(correct2 v) + epsilon)
  *
@@ -1048,7 +1049,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
+ * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
@@ -1136,7 +1137,7 @@ typedef struct block_state {
     layer_state layer;
     int l;             /* current layer */
     global<const real> input; /* input of the layer */
-    int sequences;     /* sequences of the shard, or that the block evaluates */
+    int sequences;     /* number of sequences of the shard, or of the group that the block evaluates */
     int first;         /* index of the first sequence in the arrays of `step` */
     char *memory;      /* the block's part of the launch's workspace */
     global<parameters> gradient; /* gradient of the shard */
@@ -1306,7 +1307,7 @@ INLINE void attend_backward(void) {
     attend_keys();
 }
 
-/* Draws the masks of all dropouts for the shard's sequences. */
+/* Samples the masks of all dropouts for the shard's sequences. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
@@ -1325,7 +1326,7 @@ INLINE void draw_masks(void) {
     __syncthreads();
 }
 
-/* The masks of dropout number `site`, for all sequences. */
+/* The masks of the dropout site with index `site` (one dropout in one repetition), for all sequences. */
 INLINE const unsigned char *find_mask(int site) {
     return block()->work.keep + (size_t)site * block()->sequences * block()->view.T * (WIDTH / 8);
 }
@@ -1350,7 +1351,7 @@ NOINLINE void embed(const bool training) {
     __syncthreads();
 }
 
-/* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
+/* Computes the gradients of a shard's embedding, each as a sum over rows in a fixed order. */
 NOINLINE void embed_backward(parameters *g) {
     assume_global(g);
     const step_view *v = &block()->view;
@@ -1406,7 +1407,7 @@ INLINE void make_logits(const real *x, int count) {
     __syncthreads();
 }
 
-/* The class with the greatest logit, the first of equal ones. */
+/* The class with the largest logit; the first one if several are equal. */
 INLINE int find_best_class(const real *logits) {
     int best = 0;
     for (int c = 1; c < CLASSES; c++)
@@ -1436,7 +1437,7 @@ NOINLINE void classify(const real *x, const bool training) {
     __syncthreads();
 }
 
-/* Sums over a shard's answers, in a fixed order; one thread writes them. */
+/* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. */
 INLINE void add_up(lh_cuda_sums *to) {
     const workspace *w = &block()->work;
     const unsigned char *mask = block()->mask;
@@ -1458,7 +1459,7 @@ INLINE void add_up(lh_cuda_sums *to) {
     if (threadIdx.x == 0) *to = sums;
 }
 
-/* A thread's part of the gradient of the output layer's weight from channel k to class c. */
+/* A thread's part of the gradient of the output layer's weight of channel k for class c. */
 INLINE real weight_grad(const real *x, int count, int k, int c) {
     const step_view *v = &block()->view;
     const int step = row_step(SPAN);
@@ -1526,12 +1527,12 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
 /* Number of rows (tokens) of the block's sequences. */
 INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
 
-/* The parameters of the current layer, and the destination of their gradients. Every operation reads these pointers
- * again, because a value that lives across a call takes registers from the called function. */
+/* The parameters of the current layer, and the address to which their gradients are stored. Every operation calls these
+ * functions again, because a pointer that is kept across a call takes registers from the called function. */
 INLINE const layer_parameters *layer_weights(void) { return block()->view.p->layer + block()->l; }
 INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer + block()->l; }
 
-/* The mask of dropout number `place` of the current layer, in the order of operations. */
+/* The mask of the dropout with index `place` of the current layer; dropouts are counted in the order of operations. */
 INLINE const unsigned char *layer_mask(int place) { return find_mask(1 + 2 * block()->l + place); }
 
 /* One post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017.
@@ -1553,8 +1554,8 @@ INLINE void layer_forward(const bool training) {
             layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
-/* The workspace's gradient is that of the layer's output before this call, and of its input after this call. Writes the
- * gradients of all parameters of the layer. */
+/* On entry the workspace's gradient is that of the layer's output, on return that of its input. Writes the gradients of
+ * all parameters of the layer. */
 INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1580,7 +1581,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Sets the block state to layer number `l` of a shard in training. */
+/* Sets the block state to the layer with index `l`, for a shard in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();
@@ -1629,14 +1630,14 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The first sequence of a shard, a part of the batch. Every shard has sequences / shards sequences, and each of the
- * first (sequences % shards) shards has one more. */
+/* The index of the first sequence of a shard, a part of the batch. Every shard has sequences / shards
+ * sequences, and one more if its index is less than (sequences % shards). */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
 
-/* Forward and backward pass of one shard: writes its sums and its gradient. */
+/* Runs the forward and the backward pass of one shard: writes its sums and its gradient. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();
@@ -1699,7 +1700,8 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares; heavier: the one with the larger sum, the first of equal ones. */
+/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum, of equal ones the
+ * first. */
 typedef struct weighed {
     double squares;
     int chunk;
@@ -1744,7 +1746,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     *to = {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
 }
 
-/* Reports the sums of the update, when all blocks have made their updates. */
+/* Reports the sums of the update. Called when all blocks have updated their pieces. */
 INLINE void report_update(lh_cuda_result *to) {
     const double *sums = block()->replica.piece_sums;
     const double parameters = sum_list(sums + PIECES, PIECES, 1), changes = sum_list(sums + 2 * PIECES, PIECES, 1);
@@ -1786,7 +1788,8 @@ longhand_train_bucket_sort_sinusoid(const lh_cuda_train a) {
     }
 }
 
-/* Writes the answers of a group, after those of `before` sequences of other models. logits and classes may be NULL. */
+/* Writes the answers of a group of sequences, after those of `before` sequences of other models. logits and classes may
+ * be NULL. */
 INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;

@@ -42,7 +42,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
+ * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *key_bias; /* [sequences][HEADS][T] products of keys and content bias, times LOGIT_SCALE */
@@ -145,7 +145,7 @@ INLINE size_t sum_bytes(int T) {
     return bytes;
 }
 
-/* Tables that all thread blocks of a step or evaluation share, and gradients of tables. */
+/* Tables that all thread blocks share in a step or evaluation, and the summed gradients of tables. */
 typedef struct shared_tables {
     reals sinusoids; /* [RELATIVE_SETS][distances][WIDTH] sinusoids of signed distances */
     reals rows; /* [LAYERS][HEADS][distances][HEAD_WIDTH] vectors of distances */

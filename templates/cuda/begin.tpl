@@ -1,4 +1,4 @@
-/* Makes the tables that all blocks of the step read; when it returns, all blocks may read them. */
+/* Computes the tables that all blocks read in the step; when this function returns, all blocks may read them. */
 NOINLINE void begin_step(void) {
     const step_view *v = &block()->view;
     team *t = &block()->members;

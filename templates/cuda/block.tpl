@@ -1,30 +1,32 @@
+% -- The functions of a block of the network: an entry of `blocks` (cuda_network.lua).
 % local depends_on_mode = forward_reads.training
 % local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
-% local before, back = index .. " * step", "step"
-% if is_progressive then before, back = "before", "(before > 0 ? step : 0)" end
-% local range = in_group and "int first, int past" or "void"
-% local all = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
+% -- the offset of the current repetition's state, and the bytes from there back to the state before it
+% local state_offset, bytes_back = index .. " * step", "step"
+% if is_progressive then state_offset, bytes_back = "before", "(before > 0 ? step : 0)" end
+% local range_parameters = in_group and "int first, int past" or "void"
+% local range_words = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
 % local evaluated_input = follows_condition and ("%s ? b->%s.output : %s"):format(follows_condition, name, input) or input
-% local flag = depends_on_mode and "const bool training" or "void"
+% local mode_parameter = depends_on_mode and "const bool training" or "void"
 % include("cuda/block_names.tpl")
 
 /* ${comment}
  * In evaluation input and output are the same array. */ % if overwrites_input
  * In evaluation input and output are the same array, except in the first layer. */ % else
-INLINE void ${name}_forward(${flag}) {
+INLINE void ${name}_forward(${mode_parameter}) {
     const workspace *w = &block()->work; % if forward_reads.w
     const ${state} *s = &block()->${name}; % if forward_reads.s
     % include(op.template, op) % for _, op in ipairs(forward)
 }
 
-/* The workspace's gradient is that of the ${name}'s output before this call, and of its input after this call. Writes the gradients of all parameters of the ${name}${cuda.by_team and ", or stores the operands of the products that give them" or ""}. */
+/* On entry the workspace's gradient is that of the ${name}'s output, on return that of its input. Writes the gradients of all parameters of the ${name}${cuda.by_team and ", or stores the operands of the products that compute them" or ""}. */
 INLINE void ${name}_backward(void) {
     const workspace *w = &block()->work; % if backward_reads.w
     const ${state} *s = &block()->${name}; % if backward_reads.s
     % include(op.template, op) % for _, op in ipairs(backward)
 }
 
-/* Sets the block state to ${name} number `${index}` of a shard in training. */
+/* Sets the block state to the ${name} with index `${index}`, for a shard in training. */
 INLINE void enter_${name}(int ${index}) {
     block_state *b = block();
     __syncthreads();
@@ -33,8 +35,8 @@ INLINE void enter_${name}(int ${index}) {
         b->l = ${layer};
         b->use = use; % if loops > 1
         const size_t before = ${state_number} * step; % if is_progressive
-        lay_out_${name}(&b->${name}, b->work.${name}s, ${before}, b->sequences, b->view.T);
-        b->input = ${follows_condition} ? b->${name}.output - ${back} / sizeof(real) : ${input}; % if follows_condition
+        lay_out_${name}(&b->${name}, b->work.${name}s, ${state_offset}, b->sequences, b->view.T);
+        b->input = ${follows_condition} ? b->${name}.output - ${bytes_back} / sizeof(real) : ${input}; % if follows_condition
         b->input = ${input}; % else
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local rows_before = stream.T:gsub("^T", "rows_before")
@@ -45,7 +47,7 @@ INLINE void enter_${name}(int ${index}) {
 }
 
 % if decoding then
-/* Makes the ${name} store its cached values in the caches of use number `${index}`. Called by one thread. */
+/* Directs the values that the ${name} caches to the caches of the ${name} with index `${index}`. Called by one thread. */
 INLINE void find_${name}_caches(block_state *b, int ${index}) {
 % for _, cache in ipairs(decoding.caches) do
     b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index});
@@ -53,8 +55,8 @@ INLINE void find_${name}_caches(block_state *b, int ${index}) {
 }
 
 % end
-/* Runs ${all} in evaluation with one state${overwrites_input and ", in place" or ""}. */
-INLINE void evaluate_${name}s(${range}) {
+/* Runs ${range_words} in evaluation with one state${overwrites_input and ", in place" or ""}. */
+INLINE void evaluate_${name}s(${range_parameters}) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
@@ -86,8 +88,8 @@ INLINE void ${name}_decode(void) {
     % include(op.template, op) % for _, op in ipairs(decoding.list)
 }
 
-/* Runs ${all} on one token of each sequence. */
-INLINE void decode_${name}s(${range}) {
+/* Runs ${range_words} on one token of each sequence. */
+INLINE void decode_${name}s(${range_parameters}) {
     block_state *b = block();
 #pragma unroll 1
     for (int ${index} = ${bounds.first}; ${index} < ${bounds.past}; ${index}++) {

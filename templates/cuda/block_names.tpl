@@ -1,11 +1,11 @@
-/* The parameters of the current ${name}, and the destination of their gradients. Every operation reads these pointers
- * again, because a value that lives across a call takes registers from the called function. */
+/* The parameters of the current ${name}, and the address to which their gradients are stored. Every operation calls these
+ * functions again, because a pointer that is kept across a call takes registers from the called function. */
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
 INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${name} + block()->l; } % if device.rounds
 % local type = cuda.products == "generated" and parameters_type or gradients_type
 % if loops > 1 and cuda.products == "generated" then
-/* The destination of the gradients of a layer's weights, summed over its uses: the last use stores to the gradient, the
- * other uses store to the workspace, from which they are added. */
+/* The address to which the gradients of a layer's parameters are stored, which are sums over its repetitions: the last
+ * repetition stores to the gradient, the others store to the workspace, from which their gradients are added. */
 INLINE ${type} *${name}_dweights(void) {
     if (block()->use < ${last_loop_start}) return (${type} *)(real *)block()->work.${name}_more;
     return block()->gradient->${name} + block()->l;
@@ -16,6 +16,6 @@ INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + blo
 % if mask then
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.sites > 1 and mask.sites .. " * " or "")
 
-/* The mask of dropout number `place` of the current ${name}, in the order of operations. */
+/* The mask of the dropout with index `place` of the current ${name}; dropouts are counted in the order of operations. */
 INLINE const unsigned char *${name}_mask(int place) { return find_mask(${first}block()->${index} + place); }
 % end

@@ -1,5 +1,6 @@
-/* Greedy decoding of a group of sequences. A pass over whole sequences fills the caches; tokens that are not decoded yet
- * may have any value in it. Then each pass processes one token of each sequence. mask marks the requested answers. */
+/* Greedy decoding of a group of sequences. A pass over whole sequences fills the caches; in this pass, tokens that are not
+ * decoded yet may have any value. Each later pass processes one token of each sequence. The block's mask marks the
+ * requested answers. */
 
 % if cuda.is_digit then
 /* Whether a token is a digit. */
@@ -13,7 +14,8 @@ INLINE void find_caches(block_state *b) {
     lay_out_caches(&b->cached, b->memory, used, b->sequences, b->view.T);
 }
 
-/* Finds the answers that sequences need, and the token from which the group's first answer is predicted. */
+/* Finds the first and the last requested answer of each sequence, and the first token of the group from which a requested
+ * answer is predicted. */
 INLINE void begin_decoding(void) {
     block_state *b = block();
     const int label_count = b->view.label_count, unlabelled = b->view.${device.labelled_length} - label_count;
@@ -34,8 +36,8 @@ INLINE void begin_decoding(void) {
     __syncthreads();
 }
 
-/* Records the answers that are predicted from the current token, and moves on to the next token; returns whether a
- * sequence needs more answers. `ending`: a class that ends a sequence unless its label is this class, or -1. */
+/* Records the answers that are predicted from the current token, and makes the next token the current one; returns
+ * whether a sequence needs more answers. ending: a class that ends a sequence unless the label is this class, or -1. */
 INLINE bool record_answers(int ending, real *logits, int *classes) {
     block_state *b = block();
     const int T = b->view.${device.labelled_length}, label_count = b->view.label_count, current = b->current;

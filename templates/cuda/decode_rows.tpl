@@ -1,4 +1,4 @@
-/* Functions that decode one token of each sequence: row number s of an array is the token of sequence s. */
+/* Functions that process one token of each sequence: row s of an array belongs to the token of sequence s. */
 % for _, embedding in ipairs(device.embeddings) do
 % if embedding.stream == device.decoding.index then
 

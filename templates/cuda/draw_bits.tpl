@@ -1,5 +1,6 @@
-% local draw_place = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * l + place)" or "l"
-/* Draws masks of `bytes` bytes per sequence for `uses` layers from `layer` on, for dropout number `place` of each. */
+% local index_in_draw = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * l + place)" or "l"
+/* Samples the masks of a dropout, of `bytes` bytes for each sequence, for `uses` repetitions of its layer. layer: the
+ * part of the random counter for the first repetition; place: the index of the dropout in the layer. */
 % define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int drop_below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;
     const size_t layer_bytes = block()->sequences * bytes;
@@ -8,7 +9,7 @@
         const size_t row = e % layer_bytes;
 % if eval_dropout then
         const unsigned int site = training ? DROPOUT_DOMAIN << 24 | l << 8 | place
-                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${draw_place};
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${index_in_draw};
 % else
         const unsigned int site = DROPOUT_DOMAIN << 24 | l << 8 | place;
 % end
@@ -17,7 +18,7 @@
     }
 }
 
-/* The masks of use number `use` of a layer, for all sequences. */
+/* The masks of repetition `use` of a layer, for all sequences. */
 INLINE const unsigned char *select_bits(masks keep, int use, size_t bytes) {
     return keep + use * block()->sequences * bytes;
 }

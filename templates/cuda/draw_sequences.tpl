@@ -5,7 +5,7 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     return (size_t)shape->sequences * (size_t)shape->length[${stream_index}];
 }
 
-/* Draws the positions of every sequence, or copies given positions. */
+/* Samples the positions of every sequence, or copies given positions. */
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[${stream_index}];

@@ -1,20 +1,27 @@
 % local draw = additive.kind ~= "none" and input_draw
+% -- The function of an embedding: an entry of list_embeddings (cuda_names.lua).
 % local by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
 % local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
-% local position_text = counts_digits and "block()->cached.place[row]" or decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
-% local place = by_sequence and position_text or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
-% local rows = "block()->sequences" .. (decodes and "" or " * v->" .. T)
+% -- place: the position of the token in `row`
+% local place = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
+% if counts_digits then
+% place = "block()->cached.place[row]"
+% elseif by_sequence then
+% place = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
+% end
+% local row_count = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
-% local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
-% local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
+% local table_row = by_sequence and place or "(" .. place .. ")"
+% table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
+% local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
-% local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
+% local token_words = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask_number > 0 and "keep" or "w->keep"
-/* ${array_text} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
+/* ${array_text} = ${token_words}${position_words}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
 NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
-    const int rows = ${rows};
+    const int rows = ${row_count};
     const unsigned char *keep = find_mask(${mask_number}); % if dropout and mask_number > 0
     const int *position = ${sequences}(); % if by_sequence and not counts_digits
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {

@@ -1,14 +1,15 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local by_sequence = draw and draw.kind == "sequence"
-% local rows_T = "row % v->" .. T
-% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, rows_T) or rows_T
-% local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
+% local token_index = "row % v->" .. T
+% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
+% local table_row = by_sequence and place or "(" .. place .. ")"
+% table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
 % local trains = additive.kind == "learned" and not additive.frozen
 % local keep = mask_number > 0 and "keep" or "w->keep"
 % local store = adds_places and "+=" or "="
 % local column_sums = adds_vectors and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
 % local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
-/* Gradients of a shard's embeddings, each a sum over rows in a fixed order. */
+/* Computes the gradients of a shard's embedding, each as a sum over rows in a fixed order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     assume_global(g);
     const step_view *v = &block()->view;

@@ -27,8 +27,8 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
 }
 
 % end
-/* The first sequence of a shard, a part of the batch. Every shard has sequences / shards sequences, and each of the
- * first (sequences % shards) shards has one more. */
+/* The index of the first sequence of a shard, a part of the batch. Every shard has sequences / shards
+ * sequences, and one more if its index is less than (sequences % shards). */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);

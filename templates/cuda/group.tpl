@@ -1,5 +1,5 @@
-/* Sets the block state to ${name} number `${index}` and the last layers in it, of a shard in training or of a group of
- * sequences in evaluation. */
+/* Sets the block state to the ${name} with index `${index}` and to the last layers in it, for a shard in training or a
+ * group of sequences in evaluation. */
 INLINE void enter_${name}(int ${index}, const bool training) {
     block_state *b = block();
     __syncthreads();

@@ -20,12 +20,12 @@ typedef struct launch_list {
 typedef struct launch_list {
     lh_cuda_launch *next;
     int rows, passes;
-    int free_passes; /* first passes, without gradient */ % if device.samples_passes
+    int free_passes; /* number of passes without gradient, which come first */ % if device.samples_passes
 } launch_list;
 % if device.samples_passes then
 
-/* The number of the state of repetition `index` of a part of the layers, which a pass repeats `count` times: states from
- * 1 on if the repetition has a gradient, else 0. */
+/* The index of the state of repetition `index` of a block that each pass repeats `count` times: state 0 for all
+ * repetitions without gradient, and states from 1 on for those with gradient. */
 static int choose_state(const launch_list *list, int index, int count) {
     const int free = list->free_passes * count;
     return index < free ? 0 : index + 1 - free;
@@ -52,8 +52,8 @@ static void list_phase(launch_list *list, int phase, int layer) {
 }
 
 % if device.has_biased_product then
-/* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified. The product does this, or
- * phase `phase` if the library cannot. */
+/* Adds a bias to every row of the last product's result, and if `rectified` is true then replaces negative elements by 0.
+ * The launch of the product does this, or the phase `phase` if the library cannot. */
 static void add_bias(launch_list *list, const real *bias, bool rectified, int phase, int layer) {
     lh_cuda_launch *last = list->next - 1;
     last->product.bias = bias;
@@ -63,17 +63,18 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int ph
 }
 
 % end
-% local or_added, adds = device.has_loops and ", or += if `adds`" or "", device.has_loops and ".adds = adds, " or ""
-/* The gradient of a forward product's weight: dweight[in][out] = x^T dy${or_added}. */
+% local or_added_words = device.has_loops and ", or += if `adds` is true" or ""
+% local adds_initialiser = device.has_loops and ".adds = adds, " or ""
+/* The gradient of a forward product's weight: dweight[in][out] = x^T dy${or_added_words}. */
 % define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.has_loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = in, .columns = out, .inner = ${list_rows}, .transposed_a = true, ${adds}.a = x, .b = dy,
+            .product = {.rows = in, .columns = out, .inner = ${list_rows}, .transposed_a = true, ${adds_initialiser}.a = x, .b = dy,
                     .out = dweight},
     };
 }
 
-/* The gradient of a forward product's input x: dx[rows][in] = dy weight^T, or += if `adds`. */
+/* The gradient of a forward product's input x: dx[rows][in] = dy weight^T, or += if `adds` is true. */
 % define("static void input_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
@@ -86,7 +87,7 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int ph
 % local read, index = block.forward.reads, "int " .. block.index
 % local p, s = ("const %s *p"):format(block.parameters_type), ("const %s *s"):format(block.state)
 /* ${block.comment}
- * Lists the launches of one ${block.name} in a forward pass${read.x and "; x is its input" or ""}. */
+ * Lists the launches of one ${block.name} in a forward pass${read.x and "; x: its input" or ""}. */
 % define(("static void %s_forward"):format(block.name), "launch_list *list", read.l and index, read.p and p, read.w and "const workspace *w", read.s and s, read.x and "const real *x")
     % include(launch.template, launch) % for _, launch in ipairs(block.forward.list)
 }

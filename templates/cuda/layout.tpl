@@ -15,7 +15,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all ${block.name}s share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
+ * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
 % else
 /* Values that ${block.article} ${block.name} stores for the backward pass; in evaluation all ${block.plural} share one state. */
 % end
@@ -118,7 +118,7 @@ typedef struct caches {
     unsigned short *next; /* [sequences] tokens that the next pass processes */
     int *place; /* [sequences] positions of these tokens */ % if cuda.is_digit
     int *begin; /* [sequences] index of the token that predicts the first requested answer */
-    int *end; /* [sequences] number of labels up to the last requested answer; 0: no answer is requested any more */
+    int *end; /* [sequences] number of labels up to the last requested answer; 0: the sequence has ended */
 } caches;
 
 /* Lays out the caches after the `used` bytes of an evaluation's workspace; returns the bytes used. */
@@ -135,7 +135,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 % end
 % if cuda.products == "library" then
 
-/* Gradients that a shard sums itself: all except those of products' weights. */
+/* The gradients that a shard sums itself: those of all parameters except weights of products. */
 % for _, struct in ipairs(structs) do
 % if struct.shard_sums.lines[1] then
 typedef struct ${struct.gradients_type} {
@@ -168,7 +168,8 @@ typedef struct operands {
 % end
 } operands;
 
-/* Lays out the operands in memory, with one layout for all shards; returns the bytes used. sequences: the number in the largest shard. */
+/* Lays out the operands in memory, with one layout for all shards; returns the number of bytes used. sequences: the number
+ * of sequences of the largest shard. */
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_declarations.all};
 % for _, product in ipairs(device.operands.list) do

@@ -2,7 +2,11 @@
 % local weighs_sequences = train.weighs and task.counted
 % local weight = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
 % local weight_sum = device.has_losses and "adds ? " .. weight .. " + sum : sum" or "sum"
-% local element = device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
+% -- weight_element: the weight of channel k + i for class c
+% local weight_element = "output[(k + i) * CLASS_COLUMNS + c]"
+% if device.class_table then
+% weight_element = device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]"
+% end
 % if readout == "probe" then
 /* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
 INLINE int find_labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled_length} + block()->place[n]; }
@@ -15,7 +19,7 @@ INLINE int find_labelled_row(const step_view *v, int n) {
 
 % include("cuda/logits.tpl")
 
-/* The class with the greatest logit, the first of equal ones. */
+/* The class with the largest logit; the first one if several are equal. */
 INLINE int find_best_class(const real *logits) {
     int best = 0;
     for (int c = 1; c < CLASSES; c++)
@@ -74,10 +78,11 @@ NOINLINE void classify(const real *x, const bool training) {
 }
 
 % if device.has_losses then
-/* Sums over a shard's answers, in a fixed order; one thread writes them. adds: to->loss has the losses of earlier passes. */
+/* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. adds: whether to->loss already
+ * holds the losses of earlier passes, to which this one is added. */
 INLINE void add_up(lh_cuda_sums *to, const bool adds) {
 % else
-/* Sums over a shard's answers, in a fixed order; one thread writes them. */
+/* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. */
 INLINE void add_up(lh_cuda_sums *to) {
 % end
     const workspace *w = &block()->work;
@@ -107,7 +112,7 @@ INLINE void add_up(lh_cuda_sums *to) {
 % end
 }
 
-/* A thread's part of the gradient of the output layer's weight from channel k to class c. */
+/* A thread's part of the gradient of the output layer's weight of channel k for class c. */
 INLINE real weight_grad(const real *x, int count, int k, int c) {
     const step_view *v = &block()->view;
     const int step = row_step(SPAN);
@@ -165,7 +170,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
 % end
             for (int c = 0; c < CLASSES; c++) {
 #pragma unroll
-                for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->${element};
+                for (int i = 0; i < 4; i++) sum.v[i] += dlogits[c] * v->p->${weight_element};
             }
         }
         *(quad *)(w->${device.readout_gradient} + 4 * e) = sum;

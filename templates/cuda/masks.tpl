@@ -1,6 +1,6 @@
-% local draw_place = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * layer + place)" or "layer"
-% local longest = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
-/* Draws the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
+% local index_in_draw = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * layer + place)" or "layer"
+% local longer_length = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
+/* Samples the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
@@ -16,15 +16,15 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % for i, mask in ipairs(device.masks) do
 % local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
-% local over_places = mask.sites > 1 and " / " .. mask.sites or ""
+% local over_sites = mask.sites > 1 and " / " .. mask.sites or ""
 % local place_of_site = mask.sites > 1 and site_of_mask .. " % " .. mask.sites or "0"
-% local layer = mask.layer > 0 and ("%s%s + %d"):format(site_of_mask, over_places, mask.layer) or "0"
+% local layer = mask.layer > 0 and ("%s%s + %d"):format(site_of_mask, over_sites, mask.layer) or "0"
 % local place = mask.layer > 0 and place_of_site or site_of_mask
 % if mask.dropout_numbers then
-% local number = place
+% local index = place
 % place = "" .. mask.dropout_numbers[mask.sites]
 % for n = mask.sites - 1, 1, -1 do
-% place = ("%s == %d ? %d : %s"):format(number, n - 1, mask.dropout_numbers[n], place)
+% place = ("%s == %d ? %d : %s"):format(index, n - 1, mask.dropout_numbers[n], place)
 % end
 % end
 % if i == 1 then
@@ -34,8 +34,8 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         if (site >= ${mask.first}) {
             layer = ${layer};
             place = ${place};
-% local same = mask.below_text == device.masks[i - 1].below_text and not mask.below_text:find("place", 1, true)
-            drop_below = ${mask.below_text}; % if not same
+% local has_same_threshold = mask.below_text == device.masks[i - 1].below_text and not mask.below_text:find("place", 1, true)
+            drop_below = ${mask.below_text}; % if not has_same_threshold
             T = in->T[${mask.stream_text}]; % if streams[2]
         }
 % end
@@ -46,7 +46,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % if eval_dropout then
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
-                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${draw_place};
+                : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${index_in_draw};
         block()->work.keep[e] = keep_byte(key, in->step, in->first + block()->first + row / bytes, in_counter,
                 row % bytes, drop_below);
 % else
@@ -62,8 +62,8 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 }
 % if device.masks[1] then
 
-/* The masks of dropout number `site`, for all sequences. */
+/* The masks of the dropout site with index `site` (one dropout in one repetition), for all sequences. */
 INLINE const unsigned char *find_mask(int site) {
-    return block()->work.keep + (size_t)site * block()->sequences * ${longest} * (WIDTH / 8);
+    return block()->work.keep + (size_t)site * block()->sequences * ${longer_length} * (WIDTH / 8);
 }
 % end

@@ -1,7 +1,7 @@
 enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the high bits of a site */
 
-/* Standard normal numbers for four channels in an evaluation: quad `quad_number` of a sequence's vectors. place: the
- * number of the embedding. */
+/* Standard normal numbers for four channels in an evaluation: for the quad with index `quad_number` of the vectors of an
+ * example's tokens. place: the index of the embedding. */
 INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int quad_number) {
     const lh_cuda_step *in = &block()->step;
     return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, quad_number);
@@ -9,8 +9,8 @@ INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int qu
 % if noise == "relative" then
 
 % local parameters = linear and "const real *table, const real *bias, int token" or "const real *table, int token, real scale"
-% local multiplied = linear and " plus the bias" or ", times scale"
-/* The root mean square of a token's vector in the table${multiplied}. */
+% local operation_words = linear and " plus the bias" or ", times scale"
+/* The root mean square of a token's vector in the table${operation_words}. */
 INLINE real embedded_size(${parameters}) {
     real sum = 0;
     for (int c = 0; c < WIDTH; c++) {

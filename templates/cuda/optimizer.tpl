@@ -1,4 +1,5 @@
-/* The sum of the shards' gradients, its norm, clipping and ${optimizer.title}. A block processes one piece at a time.
+/* The end of a step: the sum of the shards' gradients, the norm of this sum, clipping and ${optimizer.title}. A block
+ * processes one piece of the parameter vector at a time.
  *
  *   ${line} % for _, line in ipairs(optimizer.formula)
  *

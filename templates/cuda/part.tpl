@@ -1,4 +1,4 @@
-/* Advances the arrays of a state of all sequences to sequence `first`. */
+/* Advances the pointers to the arrays of a state, which hold all sequences, to sequence `first`. */
 % for _, block in ipairs(device.states) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_declarations.before_first};
@@ -6,8 +6,9 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
 }
 
 % end
-/* Advances the workspace of all sequences to sequence `first`. Arrays with a dimension before [sequences], and masks,
- * are stored shard after shard, each laid out for its shard alone. */
+/* Advances the pointers of the workspace, which holds all sequences, to sequence `first`. Masks, and arrays with a
+ * dimension before [sequences], are stored shard after shard: each shard's part has the layout of an array for this shard
+ * alone. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
     const size_t ${device.row_declarations.before_first}, labels = (size_t)first * label_count;
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.always)
@@ -24,7 +25,8 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 }
 
 % for _, block in ipairs(device.groups[1] and device.states or {}) do
-/* Sets the addresses of ${block.name} number `${block.index}`, from sequence `first` of `all` on. Called by one thread. */
+/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, from sequence `first` of `all` sequences on. Called
+ * by one thread. */
 INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t before = training ? ${block.state_number} * ${block.name}_bytes(all, b->view.T) : 0;
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, before, all, b->view.T);
@@ -33,8 +35,8 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
 
 % end
 % for _, group in ipairs(device.groups) do
-/* Sets the addresses of ${group.name} number `${group.index}` and its input, from sequence `first` of `all` on. Called by one
- * thread. */
+/* Sets the addresses of the state and the input of the ${group.name} with index `${group.index}`, from sequence `first` of `all`
+ * sequences on. Called by one thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
     const bool follows = ${group.follows_condition};
     if (follows) find_${group.previous.name}(b, ${group.previous.use}, first, all, training);
@@ -44,8 +46,8 @@ INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, i
 
 % end
 % for _, block in ipairs(device.blocks) do
-/* Sets the block's state to ${block.name} number `${block.index}`, from sequence `first` of `all` on; returns the ${block.name}'s input.
- * Called by one thread. */
+/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, from sequence `first` of `all` sequences on; returns
+ * the address of its input. Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.state_number} * step : 0, all, b->view.T);
@@ -70,10 +72,10 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 }
 
 % end
-% local several = #device.blocks > 1 or device.groups[1] ~= nil
-% local others = several and ", and to the last layers of other blocks" or ""
-/* Assigns part `index` of `parts` parts of `all` sequences to the thread block, and sets its state to the layer of
- * `at`${others}. group: the first of all sequences in the batch. Called by one thread. */
+% local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
+% local other_words = has_several_blocks and ", and to the last layers of other blocks" or ""
+/* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and sets the block's state to the
+ * layer of `at`${other_words}. group: the index in the batch of the first of all sequences. Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then
@@ -94,7 +96,7 @@ INLINE void assign_part(block_state *b, int group, int all, int parts, int index
     lay_out(&b->work, memory, all, T, label_count, training);
     shift_work(&b->work, first, T, label_count, training);
     b->use = at.layer; % if device.has_loops
-    real *input; % if several
+    real *input; % if has_several_blocks
 % for _, scope in ipairs(device.groups[1] and device.scopes or {}) do
     const bool in_${scope.name} = at.phase >= ${scope.first_phase} && at.phase <= ${scope.last_phase}; % if scope.first_phase
 % end
@@ -107,7 +109,7 @@ INLINE void assign_part(block_state *b, int group, int all, int parts, int index
 % local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
 % if not block.first_phase then
     enter_${block.name}(b, ${block.last}, first, all, training); /* all its operations are products */
-% elseif several then
+% elseif has_several_blocks then
     const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase}; % if not device.groups[1]
     input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.last}, first, all, training);
     if (in_${block.name}) {

@@ -1,6 +1,6 @@
 % include("cuda/update.tpl")
 
-/* Runs a phase of one shard in training. */
+/* Runs one phase for a shard in training. */
 INLINE void train_phase(int phase, int shard) {
     const block_state *b = block();
     % include("cuda/phase_choice.tpl", device.pass.train)
@@ -70,7 +70,7 @@ longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
 
 % include("cuda/answers.tpl")
 
-/* Runs one phase of a group of examples; every block takes a part of the group. */
+/* Runs one phase for a group of examples; every thread block takes a part of the group. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     block_state *b = block();

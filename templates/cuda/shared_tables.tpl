@@ -1,4 +1,4 @@
-/* Tables that all thread blocks of a step or evaluation share, and gradients of tables. */
+/* Tables that all thread blocks share in a step or evaluation, and the summed gradients of tables. */
 typedef struct shared_tables {
     % slot("shared_tables", family.on_device) % for _, family in ipairs(attentions)
     char *sums; /* table_sums, summed over shards */ % if cuda.has_table_sums

@@ -1,5 +1,5 @@
 
-/* Forward and backward pass of one shard: writes its sums and its gradient${cuda.by_team and "; for weights of products, stores only the operands of their gradients" or ""}. */
+/* Runs the forward and the backward pass of one shard: writes its sums and its gradient${cuda.by_team and "; for weights of products, stores only the operands of their gradients" or ""}. */
 INLINE void train_shard(int shard) {
     block_state *b = block();
     __syncthreads();

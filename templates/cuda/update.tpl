@@ -14,8 +14,8 @@ INLINE bool is_constant(int e) {
     return found;
 }
 
-/* Clears the gradient of tensors that are not learned in a piece, so that it enters neither the norm nor the update. A
- * thread clears the elements that it reads next. */
+/* Clears the elements of a piece of the gradient that belong to tensors which are not learned, so that they change neither
+ * the norm nor the parameters. A thread clears the elements that it reads next. */
 INLINE void clear_constants(int piece, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++)
@@ -24,7 +24,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 
 % end
 % if task.counted then
-/* The number of labels in the loss, over all shards; every thread gets it. */
+/* The number of labels of all shards that count in the loss, in every thread. */
 INLINE double count_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
     double counted = 0;
@@ -114,7 +114,8 @@ INLINE void add_shards(const real *from, int count, real *to) {
 }
 
 % end
-/* Computes the part of the step's gradient that products do not compute, and the sums of squares of all pieces. */
+/* Computes the gradients of the step that products have not computed, and the sums of squares of all pieces of the whole
+ * gradient. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
     team *t = &block()->members;
@@ -147,7 +148,7 @@ INLINE void fold_gradients(real factor) {
 % end
 % end
 % if cuda.has_table_sums then
-    /* end_tables adds to these gradients or skips rows, so they are cleared first. */
+    /* end_tables adds to these gradients, or writes only some rows, so they are cleared first. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.from_tables) do
 % if struct.block then
@@ -232,7 +233,7 @@ INLINE bool update(double squares, double loss, double counted) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares; heavier: the one with the larger sum, the first of equal ones. */
+/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum, of equal ones the first. */
 typedef struct weighed {
     double squares;
     int chunk;
@@ -277,7 +278,7 @@ INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to)
     *to = {sums, squares, 0, 0, heavy.squares, heavy.chunk, finite ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE};
 }
 
-/* Reports the sums of the update, when all blocks have made their updates. */
+/* Reports the sums of the update. Called when all blocks have updated their pieces. */
 INLINE void report_update(lh_cuda_result *to) {
     const double *sums = block()->replica.piece_sums;
     const double parameters = sum_list(sums + PIECES, PIECES, 1), changes = sum_list(sums + 2 * PIECES, PIECES, 1);

@@ -12,7 +12,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
-    global<const int> pass_counts; /* [2] passes through the layers; the first of them, without gradient */ % if device.has_passes
+    global<const int> pass_counts; /* [2] number of passes through the layers; number of those without gradient, which come first */ % if device.has_passes
     global<const int> ${draw.member}; /* ${draw.shape} */ % for _, draw in ipairs(cuda.step_draws)
     shared_tables shared; % if cuda.has_shared_tables
 % if streams[2] then
@@ -32,9 +32,9 @@ typedef struct block_state {
     ${block.state} ${block.name}; % for _, block in ipairs(device.states)
     reals ${group.name}_input; /* input of the ${group.name} */ % for _, group in ipairs(device.groups)
     int l;             /* current layer */
-    int use;           /* current use of a layer, counted over all uses */ % if device.has_loops
+    int use;           /* index of the current repetition, counted over all loops */ % if device.has_loops
     global<const real> input; /* input of the layer */
-    int sequences;     /* sequences of the shard, or that the block evaluates */
+    int sequences;     /* number of sequences of the shard, or of the group that the block evaluates */
     int first;         /* index of the first sequence in the arrays of `step` */
     char *memory;      /* the block's part of the launch's workspace */ % if cuda.products == "generated"
     global<${cuda.gradients}> gradient; /* gradient of the shard */
@@ -46,13 +46,13 @@ typedef struct block_state {
     caches cached;
     int decodes; /* whether the group is decoded: then all layers cache values */
     int current; /* index of the decoded token in its sequence */
-    int before;  /* sequences of the models before this one, in results */
+    int before;  /* number of sequences in the arrays of results that belong to the models before this one */
 % end
 % if cuda.by_team then
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */
-    int most_sequences;       /* sequences of the largest shard */
-    ${device.lengths} rows_before; /* rows of a stored operand before those of the current use of a layer */
+    int most_sequences;       /* number of sequences of the largest shard */
+    ${device.lengths} rows_before; /* number of rows of a stored operand before those of the current repetition of a layer */
 % end
     lh_cuda_step step;
     lh_cuda_train train;
@@ -71,11 +71,11 @@ INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.stag
 INLINE int count_passes(void) { return block()->view.pass_counts[0]; }
 % if device.samples_passes then
 
-/* The number of the first passes of a step, without gradient. */
+/* The number of passes without gradient, which come first in a step. */
 INLINE int count_free_passes(void) { return block()->view.pass_counts[1]; }
 
-/* The number of the state of repetition `index` of a part of the layers, which a pass repeats `count` times: states from
- * 1 on if the repetition has a gradient, else 0. */
+/* The index of the state of repetition `index` of a block that each pass repeats `count` times: state 0 for all
+ * repetitions without gradient, and states from 1 on for those with gradient. */
 INLINE int choose_state(int index, int count) {
     const int free = count_free_passes() * count;
     return index < free ? 0 : index + 1 - free;
@@ -84,7 +84,7 @@ INLINE int choose_state(int index, int count) {
 % end
 % for _, c in ipairs(device.decoding and device.decoding.caches or {}) do
 
-/* The cached values of use number `use` of ${c.block}: for each sequence, ${c.width} numbers per token. */
+/* The cached values of repetition `use` of ${c.block}: for each token of each sequence, ${c.width} numbers. */
 INLINE real *${c.block}_${c.name}_cache(int use) {
     const block_state *b = block();
     return b->cached.${c.block}_${c.name} + (size_t)use * b->sequences * b->view.${c.T} * ${c.width};
@@ -92,7 +92,7 @@ INLINE real *${c.block}_${c.name}_cache(int use) {
 % end
 % if cuda.by_team then
 
-/* The number of rows before the rows of use number `use` in a shard's stored operands: an even number. */
+/* The number of rows before the rows of repetition `use` in a shard's stored operands: an even number. */
 INLINE size_t count_rows_before(int use, int T) { return (size_t)use * ((block()->most_sequences * T + 1u) / 2 * 2); }
 % end
 % if device.rounds then

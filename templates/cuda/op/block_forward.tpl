@@ -1,6 +1,6 @@
-% local passed = forward_reads.training and "true" or ""
+% local mode_argument = forward_reads.training and "true" or ""
 #pragma unroll 1
 for (int ${index} = ${first}; ${index} < ${past}; ${index}++) {
     enter_${name}(${index});
-    ${name}_forward(${passed});
+    ${name}_forward(${mode_argument});
 }

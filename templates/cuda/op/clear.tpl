@@ -1,3 +1,3 @@
-% local all = (condition and condition .. " && " or "") .. "e < " .. rows .. " * WIDTH"
-for (int e = threadIdx.x; ${all}; e += THREADS) ${to}[e] = 0;
+% local loop_condition = (condition and condition .. " && " or "") .. "e < " .. rows .. " * WIDTH"
+for (int e = threadIdx.x; ${loop_condition}; e += THREADS) ${to}[e] = 0;
 __syncthreads();

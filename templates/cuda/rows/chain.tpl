@@ -2,7 +2,8 @@
 % local keeps_hidden = stores_operand and "true" or "false"
 % local storing = stores_operand and "true, stored_x" or "false, NULL"
 % local rectifies = kernel == "relu"
-% local sums, changed = not rectifies, rectifies and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
+% local has_sum_parameter = not rectifies -- the gradient of relu reads `hidden` instead of `sum`
+% local activated = rectifies and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
 % local result = kernel .. "(x weight" .. (biased and " + bias" or "") .. ") next_weight" .. (next_biased and " + next_bias" or "")
 % if stores then
 /* out = ${result}, two products in a chain; stores the values
@@ -10,7 +11,7 @@
 % else
 /* out = ${result}, two products in a chain. */
 % end
-% define("NOINLINE void " .. name, "int rows", "const real *x", stores_operand and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and sums and "real *sum", stores and "real *hidden", "real *out")
+% define("NOINLINE void " .. name, "int rows", "const real *x", stores_operand and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and has_sum_parameter and "real *sum", stores and "real *hidden", "real *out")
     assume_global(x);
     assume_global(weight);
     assume_global(next_weight);
@@ -25,11 +26,11 @@
                 real z[PART_TILES][4];
                 begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, z);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing}, ROWS, weight, ${channels}, channel, ${channels}, z);
-                store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and sums
+                store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and has_sum_parameter
 #pragma unroll
                 for (int i = 0; i < 4 * PART_TILES; i++) {
                     real *value = &z[i / 4][i % 4];
-                    *value = ${changed};
+                    *value = ${activated};
                 }
                 store_hidden(z, row, rows, channel, ${channels}, ${channels}, hidden); % if stores and not stores_operand
                 pass_hidden(0, ${keeps_hidden}, ROWS, z, row, rows, channel, ${channels}, ${channels}, ${stores_operand and "hidden" or "NULL"});
