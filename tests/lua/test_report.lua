@@ -109,6 +109,9 @@ function TestPage.test_labels_and_names_of_files()
   lu.assertStrContains(longer, "\\label{tab:table-task-encoding-max}")
   lu.assertStrContains(longer, "\nRoPE & ")
   lu.assertNil(tex:find("RoPE", 1, true))
+  _, _, tex = write_report("/sets", { { kind = "splits", rows = "encoding", splits = { "beyond", "epoch" },
+    where = { task = "even_pairs" } }, curves })
+  lu.assertStrContains(tex, "\\label{tab:splits-encoding-beyond-batch_accuracy-task-even_pairs}")
   study.labels = { rope = "Rotary", ["rand-rope"] = "Random" } -- an item's labels replace the study's labels
   script = write_report("/labelled", { curves })
   lu.assertStrContains(script, "title 'RoPE'")

@@ -124,10 +124,15 @@ local function list_words(value)
   end))
 end
 
+-- Words in names of files for names of sets that mean little by themselves.
+local SET_WORDS = { [runs.EPOCH] = "batch_accuracy" }
+
 -- Returns the name of an item's files: its kind and the values of its fields, so that other items do not matter.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
-    return not NOT_IN_NAMES[field] and list_words(item[field]) or {}
+    local field_words = not NOT_IN_NAMES[field] and list_words(item[field]) or {}
+    return field == "splits" and lists.map(field_words, function(word) return SET_WORDS[word] or word end)
+      or field_words
   end)
   local name = table.concat(lists.join({ item.kind }, words), "-"):gsub("[^%w-]+", "_")
   return #name <= MAX_NAME and name
