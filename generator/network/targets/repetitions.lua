@@ -21,25 +21,23 @@ function M.write_count_in_group(block)
   return block.times == block.count and block.count_name or tostring(block.times)
 end
 
--- The index of a block's first repetition within repetition `index` of an enclosing scope; "0" in the network.
-function M.write_first_index(block, scope, index)
-  if scope == scope.net then
-    return "0"
-  end
+-- An index, multiplied or divided by the counts of repetitions of the block and of the groups around it in `scope`.
+local function scale_index(block, scope, index, operator)
   while block ~= scope do
-    index = block.times == 1 and index or ("%s * %s"):format(index, M.write_count_in_group(block))
+    index = block.times == 1 and index or ("%s %s %s"):format(index, operator, M.write_count_in_group(block))
     block = block.parent
   end
   return index
 end
 
+-- The index of a block's first repetition within repetition `index` of an enclosing scope; "0" in the network.
+function M.write_first_index(block, scope, index)
+  return scope == scope.net and "0" or scale_index(block, scope, index, "*")
+end
+
 -- The index of the repetition of an enclosing scope that contains repetition `index` of the block.
 function M.write_outer_index(block, scope, index)
-  while block ~= scope do
-    index = block.times == 1 and index or ("%s / %s"):format(index, M.write_count_in_group(block))
-    block = block.parent
-  end
-  return index
+  return scale_index(block, scope, index, "/")
 end
 
 -- Two indices of repetitions of a block or a group: of the first one within the current repetition of its parent, and
