@@ -12,6 +12,7 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
 local reports = require("reports")
+local overview = require("lab.study.run.overview")
 local set_aside = require("lab.study.run.set_aside")
 local progress_text = require("lab.study.run.progress_text")
 local write = require("base.write")
@@ -287,6 +288,32 @@ function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   lu.assertTrue(set_aside.move_damaged(out, { goal = { steps = 70, conditions = {} } }, { run }))
   lu.assertEquals({ run.state, run.words, run.damage }, { "absent", nil, nil })
   lu.assertNil(lfs.attributes(out .. "/probe", "mode"))
+end
+
+TestEqualPlans = { tearDown = support.clean }
+
+-- A cell that another name has trained already is trained again, and the sweep says so.
+function TestEqualPlans.test_finished_runs_of_another_name_are_reported()
+  local cell, run = expand_cell()
+  local dir, out = run.dir:gsub("^[^/]+", "equal/parity_check_old"), nil
+  local function write_facts(text)
+    out = support.write(dir .. "/run.json", text):match("^(.*/equal)/")
+  end
+  local function list_decisions()
+    local study = { name = "p", cells = { cell } }
+    overview.find_earlier_runs(study, out)
+    return overview.list_decisions(study)
+  end
+  run.state = "absent"
+  local facts = make_facts(cell, run, reports.make_spec("parity_check"), 70)
+  write_facts((facts:gsub('"exit":0', '"exit":null')))
+  lu.assertEquals(list_decisions(), {})
+  write_facts(facts)
+  lu.assertEquals(list_decisions(), { ("of an equal plan: 1 run of %s: in the folder parity_check_old; the cell is "
+    .. "trained again under its own name, unless `longhand runs rename RUNS/parity_check_old %s` renames them before")
+    :format(cell.id, cell.id) })
+  run.state = "done"
+  lu.assertEquals(list_decisions(), {})
 end
 
 support.run()

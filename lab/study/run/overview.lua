@@ -8,6 +8,7 @@ local ledger = require("lab.study.run.ledger")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local paths = require("base.paths")
+local run_files = require("lab.study.read.run_files")
 local snapshots = require("lab.study.read.snapshots")
 local escape = require("base.escape")
 local versions = require("lab.study.read.versions")
@@ -52,11 +53,26 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- Sets study.snapshot; and cell.earlier, { runs (a number), words (differences) } of an earlier plan, for cells with
--- absent runs.
-local function find_earlier_runs(study, out)
+-- Returns the runs of a cell that have ended under the name of another spec with an equal plan, { id, runs (a number)
+-- }; nil if there are none. out: the folder of all runs; ids: the names of its folders.
+local function find_equal_runs(out, ids, cell)
+  return lists.any(ids, function(id)
+    local runs = lists.count(cell.runs, function(run)
+      local facts = id ~= cell.id and run.state == "absent" and run_files.read_facts(
+        ("%s/%s"):format(out, run.dir:gsub("^[^/]+", id)))
+      return facts and facts.exit == 0
+    end)
+    return runs > 0 and { id = id, runs = runs }
+  end) or nil
+end
+
+-- Sets study.snapshot; cell.equal, the result of find_equal_runs; and cell.earlier, { runs (a number), words
+-- (differences) } of an earlier plan, for cells with absent runs. out: the folder of all runs.
+function M.find_earlier_runs(study, out)
+  local ids = write.list_names(out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
+    cell.equal = cell.spec and find_equal_runs(out, ids, cell)
     local is_absent = cell.spec and lists.find(cell.runs, function(run) return run.state == "absent" end)
     local version = lists.find(is_absent and versions.find(out, study, cell) or {}, function(version)
       return version.digest ~= cell.spec.plan.digest
@@ -71,7 +87,7 @@ function M.expand(options)
   if study then
     M.warn(study.warnings)
     ledger.survey(study, options.out)
-    find_earlier_runs(study, options.out)
+    M.find_earlier_runs(study, options.out)
   end
   return study, message
 end
@@ -206,6 +222,10 @@ local function list_cell_decisions(cell)
   if cell.earlier then
     add("of an earlier spec", ("%s; they stay as they are, and the cell is trained anew"):format(table.concat(
       cell.earlier.words, "; ")), cell.earlier.runs)
+  end
+  if cell.equal then
+    add("of an equal plan", ("in the folder %s; the cell is trained again under its own name, unless `longhand runs "
+      .. "rename RUNS/%s %s` renames them before"):format(cell.equal.id, cell.equal.id, cell.id), cell.equal.runs)
   end
   for _, run in ipairs(cell.runs) do
     if run.link then
