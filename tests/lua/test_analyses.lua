@@ -244,7 +244,7 @@ function TestPanels.test_texts_are_quoted()
   lu.assertStrContains(script, "set output 'x.png'")
 end
 
-TestRespec = { tearDown = support.clean }
+TestSpecWriter = { tearDown = support.clean }
 
 -- Checks that a resolved spec, written as a spec, resolves to itself.
 local function check_written(text)
@@ -254,14 +254,14 @@ end
 
 local FRONT = 'return { task = { kind = "even_pairs" }, '
 
-function TestRespec.test_plain_fields()
+function TestSpecWriter.test_plain_fields()
   check_written(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
     checkpoint = { keep = { 5, 7 } } }, eval = { lengths = { list = { 3, 8 } }, during = { every = 4 } },
     encoding = { rotation = { kind = "rope", scaling = { kind = "yarn", factor = 2.5 } },
     mask = { kind = "causal" } } }]])
 end
 
-function TestRespec.test_a_written_spec_keeps_its_score()
+function TestSpecWriter.test_a_written_spec_keeps_its_score()
   for _, name in ipairs({ "alibi", "t5", "fire", "sandwich", "window", "log_length", "kerple_power",
     "distance_table" }) do
     check_written(FRONT .. ("encoding = { use = %q } }"):format(name))
@@ -274,13 +274,13 @@ function TestRespec.test_a_written_spec_keeps_its_score()
       fixed = { shape = 3, values = { 1, 2, 4 }, outside = "clip" } } } }]])
 end
 
-function TestRespec.test_examples_that_the_task_makes()
+function TestSpecWriter.test_examples_that_the_task_makes()
   check_written([[return { task = { kind = "latin_square", seed = 4, options = { puzzles = 60 } },
     train = { epochs = 3 }, eval = { by = { vectors = { list = { 1, 3 } }, puzzle = { 4, 9, step = 3 } },
     splits = { "validation" }, during = { every = 5, by = { vectors = true }, splits = { "train", "test" } } } }]])
 end
 
-function TestRespec.test_files_of_the_user()
+function TestSpecWriter.test_files_of_the_user()
   lu.assertEquals({ spec_writer.write_spec({ task = { kind = "latin_square", validation = "items.csv" } }) },
     { nil, "its task is a file of the user's own, items.csv" })
   lu.assertEquals({ spec_writer.write_spec({ task = { data = "x.jsonl" } }) },
@@ -288,7 +288,7 @@ function TestRespec.test_files_of_the_user()
 end
 
 -- Control characters of untrusted file names are not in messages.
-function TestRespec.test_hostile_file_names()
+function TestSpecWriter.test_hostile_file_names()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
     local text, message = spec_writer.write_spec(resolved)
@@ -298,7 +298,7 @@ function TestRespec.test_hostile_file_names()
 end
 
 -- A run.json with a formula of sums that are nested thousands deep, closed or not, is refused at once.
-function TestRespec.test_deeply_nested_sums_are_refused()
+function TestSpecWriter.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do
     local score = ("sum(2, i: "):rep(16000) .. "x.score" .. close:rep(16000)

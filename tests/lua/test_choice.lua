@@ -90,14 +90,14 @@ function TestChoice.test_claims_after_a_number_of_passes()
   lu.assertEquals(list_texts(2), { "25.0", "0 of 1" })
 end
 
--- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. in_a, in_b: the accuracy at
--- training lengths, nil without a line for training lengths; extra_a, extra_b: further lines.
-local function make_two_rates(extra_a, extra_b, in_a, in_b)
+-- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. accuracy_a, accuracy_b: the
+-- accuracy at training lengths, nil without a line for training lengths; extra_a, extra_b: further lines.
+local function make_two_rates(extra_a, extra_b, accuracy_a, accuracy_b)
   local function make_lines(accuracy_within, accuracy_beyond, extra)
     return (accuracy_within and make_eval_line(100, "in_distribution", 5, accuracy_within) or "")
       .. make_eval_line(100, "beyond", 20, accuracy_beyond) .. (extra or "")
   end
-  return { [0.1] = { make_lines(in_a, 0.25, extra_a) }, [0.2] = { make_lines(in_b, 0.75, extra_b) } }
+  return { [0.1] = { make_lines(accuracy_a, 0.25, extra_a) }, [0.2] = { make_lines(accuracy_b, 0.75, extra_b) } }
 end
 
 function TestChoice.test_rates_are_chosen_in_distribution()

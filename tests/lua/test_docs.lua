@@ -65,7 +65,8 @@ function TestOwnNetwork.test_every_method_has_a_row()
   local count = 0
   for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
     local object, name = call:match("^(%l+):(%l+)")
-    local method = lu.assertNotNil(handles.METHODS[name], call) or handles.METHODS[name]
+    local method = handles.METHODS[name]
+    lu.assertNotNil(method, call)
     lu.assertTrue(not method.owner or method.owner == (object == "net" and "network" or object), call)
     for i, argument in ipairs(method) do
       lu.assertStrContains(call, argument[2] == "word" and name == "readout" and '"last"' or argument[1], call .. i)
@@ -125,7 +126,8 @@ function TestSwitches.test_fields_exist_with_their_defaults()
   local count = 0
   for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
     for path, value in default:gmatch("`([%l_]+%.?[%l_%.]*) = ([^`]*)`") do
-      local field = lu.assertNotNil(schema.by_path[path], path) or schema.by_path[path]
+      local field = schema.by_path[path]
+      lu.assertNotNil(field, path)
       local text = field.default_text or tostring(field.default)
       lu.assertEquals((value:gsub('"', "")), text:match("^[^;]*"), path)
       count = count + 1
@@ -190,10 +192,10 @@ function TestTraining.test_the_page_has_every_field_of_the_optimiser()
   end
 end
 
-TestEncodings = {}
+TestEncodingPresets = {}
 
 -- The indented tables of the page that stand for the whole field `encoding` and name a preset.
-function TestEncodings.test_encodings_that_use_presets_are_legal()
+function TestEncodingPresets.test_encodings_that_use_presets_are_legal()
   local checked = 0
   for code in read("docs/encodings.md"):gmatch("\n    encoding = (%b{}),%f[\n]") do
     support.accept(("return { task = { kind = 'reverse_string' }, model = { kind = 'decoder' }, encoding = %s }")

@@ -103,11 +103,11 @@ local function assert_recomputed(name, csv_before, pattern)
   lu.assertStrContains(csv, pattern)
 end
 
-function TestRemembered.testNothingChanged()
+function TestRemembered.test_an_unchanged_report_is_reused()
   make_twice("again")
 end
 
-function TestRemembered.testSameSizeInTheSameSecond()
+function TestRemembered.test_a_change_that_keeps_size_and_second_is_found()
   local _, csv = make_twice("same_size")
   local path = get_last_run("same_size") .. "/eval.jsonl"
   overwrite(path, reports.make_scored_lines(70))
@@ -116,7 +116,7 @@ function TestRemembered.testSameSizeInTheSameSecond()
   assert_recomputed("same_size", csv, ",evaluated,100,accuracy,beyond,60,")
 end
 
-function TestRemembered.testReplacedByRename()
+function TestRemembered.test_a_file_replaced_by_rename_is_found()
   local _, csv = make_twice("renamed")
   local path = get_last_run("renamed") .. "/eval.jsonl"
   local attributes = lfs.attributes(path)
@@ -127,7 +127,7 @@ function TestRemembered.testReplacedByRename()
 end
 
 -- A folder takes the name of another one: no file has another time.
-function TestRemembered.testFoldersMoved()
+function TestRemembered.test_moved_folders_are_found()
   local dir, copy = get_last_run("moved"), get_folder("moved") .. "/other"
   write.make_directory(copy)
   overwrite(copy .. "/run.json", support.read(dir .. "/run.json"), "wb")
@@ -140,7 +140,7 @@ function TestRemembered.testFoldersMoved()
   assert_recomputed("moved", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
-function TestRemembered.testFolderDeleted()
+function TestRemembered.test_a_deleted_folder_is_found()
   local _, csv = make_twice("deleted")
   write.remove_tree(get_last_run("deleted"))
   local count, _, text, now = make_report("deleted")
@@ -149,7 +149,7 @@ function TestRemembered.testFolderDeleted()
   lu.assertNotEquals(now, csv)
 end
 
-function TestRemembered.testFolderAdded()
+function TestRemembered.test_an_added_folder_is_found()
   make_twice("added")
   reports.write_run("remembered/added", "parity", 3, 0.1, { exit = 0, eval = reports.make_scored_lines(80) })
   local count, _, text = make_report("added")
@@ -157,7 +157,7 @@ function TestRemembered.testFolderAdded()
   lu.assertStrContains(text, "3 of 3 runs have a score")
 end
 
-function TestRemembered.testRecordOfASweep()
+function TestRemembered.test_a_new_note_of_a_sweep_is_found()
   make_twice("record")
   overwrite(get_folder("record") .. "/nothing.json", '{"study":"nothing","path":"nothing.lua"}', "wb")
   reads = 0
@@ -166,7 +166,7 @@ function TestRemembered.testRecordOfASweep()
   lu.assertStrContains(message, "no such study")
 end
 
-function TestRemembered.testOutputChanged()
+function TestRemembered.test_changed_output_is_written_again()
   make_twice("output")
   local path = get_folder("output") .. "/report/runs.csv"
   local text = support.read(path)
@@ -177,7 +177,7 @@ function TestRemembered.testOutputChanged()
   lu.assertEquals((make_report("output")), 1)
 end
 
-function TestRemembered.testRecordOfAnotherVersion()
+function TestRemembered.test_a_record_of_another_version_is_not_used()
   make_twice("version")
   local path = find_record("version")
   local text = support.read(path)
@@ -185,7 +185,7 @@ function TestRemembered.testRecordOfAnotherVersion()
   lu.assertEquals((make_report("version")), 1)
 end
 
-function TestRemembered.testTornAtAnyPlace()
+function TestRemembered.test_torn_records_are_not_used()
   make_twice("torn")
   local path = find_record("torn")
   local text = support.read(path)
@@ -199,7 +199,7 @@ function TestRemembered.testTornAtAnyPlace()
   lu.assertEquals((make_report("torn")), 1)
 end
 
-function TestRemembered.testWithoutACache()
+function TestRemembered.test_reports_without_a_cache()
   make_twice("no_cache")
   lu.assertEquals((make_report("no_cache", { no_cache = true })), 1)
   lu.assertEquals((make_report("no_cache")), 1) -- its output differs from the cached report
@@ -211,7 +211,7 @@ function TestRemembered.testWithoutACache()
   os.remove(root .. "/cache")
 end
 
-function TestRemembered.testTwoAtOnce()
+function TestRemembered.test_two_reports_at_once()
   local command = ("LONGHAND_CACHE=%s/cache lua5.4 generator/main.lua report %s"):format(root, get_folder("two"))
   support.shell(("%s >%s/one & %s >%s/other; wait"):format(command, root, command, root))
   lu.assertEquals(support.read(root .. "/one"), support.read(root .. "/other"))
@@ -220,7 +220,7 @@ function TestRemembered.testTwoAtOnce()
   lu.assertEquals(select(4, make_report("two", { no_cache = true })), csv)
 end
 
-function TestRemembered.testNoPictureIsMissing()
+function TestRemembered.test_a_report_without_pictures_is_not_reused()
   draw.run = function()
     return nil, "gnuplot is not installed", {}
   end
@@ -230,13 +230,13 @@ function TestRemembered.testNoPictureIsMissing()
   lu.assertEquals((make_report("pictures")), 0)
 end
 
-function TestRemembered.testYoungFilesAreNotTrusted()
+function TestRemembered.test_young_files_are_not_trusted()
   write_runs("young")
   lu.assertEquals((make_report("young")), 1)
   lu.assertEquals((make_report("young")), 1)
 end
 
-function TestRemembered.testWhatIsObserved()
+function TestRemembered.test_read_files_and_folders_are_observed()
   local path = support.write("seen/file", "text")
   local folder = path:match("^(.*)/")
   local observed, result = dependencies.observe(function()
@@ -261,7 +261,8 @@ function TestRemembered.testWhatIsObserved()
   lu.assertNil(dependencies.observe(function() end)[path])
 end
 
-function TestRemembered.testZZLast_restores_replaced_functions()
+-- The last test: luaunit runs tests in alphabetical order.
+function TestRemembered.test_zz_restores_replaced_functions()
   draw.run, open_study.open = originals.draw, originals.study
   rawset(os, "getenv", originals.getenv)
 end

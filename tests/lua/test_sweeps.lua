@@ -226,7 +226,7 @@ end
 function TestProgressText.test_lines_fit_the_terminal()
   local failed = {}
   for i = 1, 9 do
-    failed[i] = { name = ("a_cell_with_a_long_name lr0.001-seed%d"):format(i), why = ("the loss is nan "):rep(9) }
+    failed[i] = { name = ("a_cell_with_a_long_name lr0.001-seed%d"):format(i), reason = ("the loss is nan "):rep(9) }
   end
   for _, size in ipairs({ { 3, 2, 12 }, { 12, 3, 23 }, { 60, 4, 23 }, { 400, 1, 30 } }) do
     local study = make_grid(size[1], size[2], finish_half)

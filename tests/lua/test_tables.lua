@@ -206,10 +206,10 @@ TestVerb = { tearDown = support.clean }
 
 -- Writes a run with a learned table in each of two blocks: normal numbers at the start, to which training adds a share
 -- of the 2-D sinusoid. Returns the folder of all runs.
---   sigma     the standard deviation of the normal numbers; nil: the table is the fixed 1-D sinusoid
---   percent   the accuracy
---   start     whether there is a checkpoint of step 0
-local function add_run(sigma, seed, percent, start)
+--   sigma       the standard deviation of the normal numbers; nil: the table is the fixed 1-D sinusoid
+--   percent     the accuracy
+--   has_start   whether there is a checkpoint of step 0
+local function add_run(sigma, seed, percent, has_start)
   local spec = reports.make_spec("latin_square")
   spec.model.width = 16
   spec.encoding.additive = { kind = sigma and "learned" or "sinusoid" }
@@ -229,7 +229,7 @@ local function add_run(sigma, seed, percent, start)
     write.file(("%s/%s.safetensors"):format(dir, name), (safetensors.make_file(list, {})))
   end
   write_checkpoint("checkpoint", 0.5)
-  if start then
+  if has_start then
     write_checkpoint("checkpoint-0", 0)
   end
   return reports.get_root(dir)
