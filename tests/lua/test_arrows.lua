@@ -149,21 +149,21 @@ end
 -- Returns the texts of the runtime's C files without comments, by path, and the path of the file that defines each
 -- function that is not static, by name.
 local function find_definitions()
-  local texts, home = {}, {}
+  local texts, file_by_function = {}, {}
   for _, path in ipairs(list_all_files()) do
     if path:find("^runtime/.*%.c$") then
       texts[path] = "\n" .. support.read(path):gsub("/%*.-%*/", "")
       for declaration, name in texts[path]:gmatch("\n([%a_][%w_ *]*)%f[%w](lh_[%w_]+)%b()%s*{") do
-        home[name] = not declaration:find("^static") and path or home[name]
+        file_by_function[name] = not declaration:find("^static") and path or file_by_function[name]
       end
     end
   end
-  return texts, home
+  return texts, file_by_function
 end
 
 -- Folders with one file for each task or kernel, which may have more files than others.
 local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cpu"] = true, ["kernels/cuda"] = true }
-local MOST_FILES = 24
+local MAX_FILES = 24
 
 function TestArrows.test_no_room_has_more_than_two_dozen_files()
   local function check_folder(folder)
@@ -176,7 +176,7 @@ function TestArrows.test_no_room_has_more_than_two_dozen_files()
         check_folder(path)
       end
     end
-    lu.assertTrue(count <= MOST_FILES or UNIFORM[folder] or false, ("%s has %d files"):format(folder, count))
+    lu.assertTrue(count <= MAX_FILES or UNIFORM[folder] or false, ("%s has %d files"):format(folder, count))
   end
   for _, folder in ipairs({ "generator", "include", "kernels", "lab", "python", "runtime" }) do
     check_folder(folder)
@@ -189,11 +189,11 @@ TestCircles = {}
 -- table of functions, such as an engine's, are not dependencies.
 function TestCircles.test_no_c_file_depends_on_itself()
   local required = collect_includes()
-  local texts, home = find_definitions()
+  local texts, file_by_function = find_definitions()
   for path, text in pairs(texts) do
     for name in text:gmatch("%f[%w_](lh_[%w_]+)%(") do
-      if home[name] and home[name] ~= path then
-        table.insert(required[path], home[name])
+      if file_by_function[name] and file_by_function[name] ~= path then
+        table.insert(required[path], file_by_function[name])
       end
     end
   end

@@ -224,17 +224,17 @@ function TestClaim.test_one_of_many_processes_takes_a_claim()
   local output, succeeded = support.shell(table.concat(command, " ") .. " wait")
   lu.assertEquals(output, "")
   lu.assertTrue(succeeded)
-  local won = {}
+  local won_rounds = {}
   for _, name in ipairs(write.list_names(dir)) do
     local round = name:match("^won%-(%d+)%-")
-    won[#won + 1] = round and tonumber(round)
+    won_rounds[#won_rounds + 1] = round and tonumber(round)
     lu.assertNil(name:match("^%d+%."), name)
   end
-  table.sort(won)
+  table.sort(won_rounds)
   for round = 1, 40 do
-    lu.assertEquals(won[round], round)
+    lu.assertEquals(won_rounds[round], round)
   end
-  lu.assertEquals(#won, 40)
+  lu.assertEquals(#won_rounds, 40)
   lu.assertNil(lfs.attributes(dir .. "/two"))
   lu.assertNil(lfs.attributes(dir .. "/shared"))
 end

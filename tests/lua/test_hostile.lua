@@ -214,8 +214,8 @@ function TestHostile.test_sources_of_generated_code()
       if file.path == "plan.lua" then
         lu.assertNotNil(load(file.text, "=plan", "t", {}))
       else
-        local first, own_text = file.text:find("*/", 1, true), file.text:find("\n */\n", 1, true)
-        lu.assertEquals(first, own_text + 2, file.path)
+        local first, own_end = file.text:find("*/", 1, true), file.text:find("\n */\n", 1, true)
+        lu.assertEquals(first, own_end + 2, file.path)
       end
     end
   end

@@ -311,13 +311,13 @@ end
 -- changes.
 function TestStudies.test_teachers_train_for_the_epochs_of_the_scale()
   for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
-    local taught = 0
+    local teacher_count = 0
     for _, cell in ipairs(expand(name, { scale = "small" }).cells) do
       local epochs = cell.spec and cell.spec.resolved.train.epochs -- a cell without a spec waits for its stage
       lu.assertTrue(not epochs or epochs <= 16, cell.id)
-      taught = taught + (epochs == 9 and 1 or 0)
+      teacher_count = teacher_count + (epochs == 9 and 1 or 0)
     end
-    lu.assertTrue(taught > 0)
+    lu.assertTrue(teacher_count > 0)
   end
   local cell = grid.plan_cell(project, "abc_controls:successor_teacher_0", {})
   lu.assertEquals(cell.resolved.train.epochs, 256)

@@ -38,8 +38,8 @@ local function read_state(cell, files)
     support.write(run .. name, text)
   end
   local dir = support.write(run .. "lock", ""):match("^(.*)/")
-  local now, words = ledger.read_state(dir, ledger.derive_goal(cell), {})
-  return now, words, dir
+  local state, words = ledger.read_state(dir, ledger.derive_goal(cell), {})
+  return state, words, dir
 end
 
 function TestLedger.test_a_run_is_done_if_nothing_is_missing()
@@ -69,8 +69,8 @@ function TestLedger.test_a_run_is_done_if_nothing_is_missing()
 end
 
 local function read_state_and_words(cell, files)
-  local now, words = read_state(cell, files)
-  return { now, words }
+  local state, words = read_state(cell, files)
+  return { state, words }
 end
 
 -- A recurrent model gives all answers in one pass, so no decoding is requested.
@@ -91,7 +91,7 @@ end
 function TestLedger.test_answers_of_generative_models()
   local file = write_small()
   local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
-  local decoded_cell = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
+  local forced_cell = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
   local lines, greedy = "", ""
   for _, n in ipairs({ 3, 6, 9 }) do
     local line = LINE:format(70, "in_distribution", n, 2, "")
@@ -101,11 +101,11 @@ function TestLedger.test_answers_of_generative_models()
   local run = { ["run.json"] = make_facts(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
   run["eval.jsonl"] = lines
   lu.assertEquals(read_state_and_words(cell, run), { "to evaluate", "greedy decoding is requested" })
-  lu.assertEquals(read_state_and_words(decoded_cell, run), { "done" })
+  lu.assertEquals(read_state_and_words(forced_cell, run), { "done" })
   run["eval.jsonl"] = lines .. greedy
   lu.assertEquals(read_state_and_words(cell, run), { "done" })
   run["eval.jsonl"] = greedy
-  lu.assertEquals(read_state_and_words(decoded_cell, run), { "to evaluate", "teacher-forced decoding is requested" })
+  lu.assertEquals(read_state_and_words(forced_cell, run), { "to evaluate", "teacher-forced decoding is requested" })
   run["eval.jsonl"] = lines:match("^[^\n]*\n")
   lu.assertEquals(read_state_and_words(cell, run), { "to evaluate", "3 lengths are not evaluated as requested" })
   run["eval.jsonl"] = lines
