@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/datasets/epoch.h"
+#include "data/datasets/number_set.h"
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; if a task lacks CARRY, later indices are 1 less */
 /* Purposes of random numbers: values of the counter word `example` (arithmetic_items.h). */
@@ -16,20 +17,8 @@ enum {
     PROGRESS = 1 << 14      /* examples between two reports of progress */
 };
 
-/* ---- training pairs ---- */
-
-/* A hash set of pairs of numbers with open addressing; its capacity is a power of 2. A pair is first << 32 | second. */
-typedef struct pairs {
-    uint64_t *pair; /* [capacity] pair + 1; 0: the slot is free */
-    uint64_t capacity;
-} pairs;
-
-/* The slot of a pair, which is free if the set lacks the pair. */
-static uint64_t find_slot(const pairs *p, uint64_t pair) {
-    uint64_t slot = pair * 0x9e3779b97f4a7c15u >> 20;
-    while (p->pair[slot &= p->capacity - 1] != 0 && p->pair[slot] != pair + 1) slot++;
-    return slot;
-}
+/* A pair of numbers as a number above 0, for the set of training pairs. */
+static uint64_t join_pair(uint64_t first, uint64_t second) { return (first << 32 | second) + 1; }
 
 /* ---- collection ---- */
 
@@ -38,7 +27,7 @@ typedef struct collection_state {
     lh_frame f; /* the task's frame */
     lh_collection *c;
     lh_error *error;
-    pairs trained;            /* pairs of the training set */
+    lh_number_set trained;    /* pairs of the training set, as single numbers */
     uint32_t *first, *second; /* [f.numbers] operands for training and validation */
     int64_t items, total;     /* items: number of stored items; total: its estimated end, for the progress bar */
     int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
@@ -57,7 +46,8 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
     memset(s->y, 0, (size_t)f.width);
     int digits = lh_read_item(s->o, &s->f, s->c->seed, new_item->word, s->x, s->y);
     uint64_t x = lh_compute_number(s->f.base, s->x, digits), y = lh_compute_number(s->f.base, s->y, digits);
-    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && s->trained.pair[find_slot(&s->trained, x << 32 | y)] != 0;
+    const uint64_t pair = join_pair(x, y);
+    bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && *lh_number_set_find(&s->trained, &pair) != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (has_carries)
         axes[CARRY] = set == LH_SET_TEST ? requested_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
@@ -131,8 +121,8 @@ static lh_status add_split(collection_state *s) {
     if (s->f.is_stratified) draw_stratified(s);
     else if (!draw_permuted(s, trained)) return lh_fail(s->error, LH_ERR_ENVIRONMENT, "no memory for the numbers");
     for (int i = 0; i < trained; i++) {
-        uint64_t pair = (uint64_t)s->first[i] << 32 | s->second[i];
-        s->trained.pair[find_slot(&s->trained, pair)] = pair + 1;
+        const uint64_t pair = join_pair(s->first[i], s->second[i]);
+        *lh_number_set_find(&s->trained, &pair) = pair;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
         lh_number_item new_item = lh_make_small_item(s->first[i], s->second[i]);
@@ -307,9 +297,9 @@ static bool open_collection(collection_state *s) {
     size_t count = (size_t)s->f.numbers;
     s->first = calloc(count, sizeof *s->first);
     s->second = calloc(count, sizeof *s->second);
-    for (s->trained.capacity = 1; s->trained.capacity < 2 * count;) s->trained.capacity *= 2;
-    s->trained.pair = calloc(s->trained.capacity, sizeof *s->trained.pair);
-    return s->first != NULL && s->second != NULL && s->trained.pair != NULL;
+    s->trained = (lh_number_set){.capacity = lh_number_set_capacity(2 * count), .numbers = 1};
+    s->trained.slot = calloc(s->trained.capacity, sizeof *s->trained.slot);
+    return s->first != NULL && s->second != NULL && s->trained.slot != NULL;
 }
 
 lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_error *error) {
@@ -323,6 +313,6 @@ lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_erro
     if (status == LH_OK) status = add_test_set(&s);
     free(s.first);
     free(s.second);
-    free(s.trained.pair);
+    free(s.trained.slot);
     return status;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/datasets/number_set.h"
+
 enum { DIGITS, FIRST, SECOND, TRAINED, AXES }; /* axes */
 enum {
     MAX_DIGITS = LH_MAX_PLACES, /* maximum digits of a number */
@@ -34,36 +36,19 @@ void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t
 
 /* ---- numbers of the training set ---- */
 
-/* A hash set of the numbers of examples, as integers, with open addressing. No number is 0, so 0 marks a free slot. */
-typedef struct trained_numbers {
-    uint64_t *slot;    /* [capacity][numbers] */
-    uint64_t capacity; /* a power of 2 */
-    int numbers;
-} trained_numbers;
-
 static uint64_t compute_number(const lh_addends *a, int i) {
     uint64_t number = 0;
     for (int d = a->digits[i] - 1; d >= 0; d--) number = number * 10 + a->digit[i][d];
     return number;
 }
 
-/* The slot of numbers of at most DIGITS_IN_64_BITS digits each, which is free if the set lacks them. */
-static uint64_t *find_slot(const trained_numbers *t, const uint64_t *number) {
-    const size_t bytes = (size_t)t->numbers * sizeof *number;
-    uint64_t mixed = 0, *slot;
-    for (int i = 0; i < t->numbers; i++) mixed = (mixed << 32 ^ mixed >> 32 ^ number[i]) * 0x9e3779b97f4a7c15u;
-    for (uint64_t place = mixed >> 20;; place++) {
-        slot = t->slot + (place & (t->capacity - 1)) * (uint64_t)t->numbers;
-        if (slot[0] == 0 || memcmp(slot, number, bytes) == 0) return slot;
-    }
-}
-
-/* Adds the numbers to the set if `is_training`; returns whether the set had them before. */
-static bool find_numbers(const trained_numbers *t, const lh_addends *a, bool is_training) {
+/* Adds numbers of at most DIGITS_IN_64_BITS digits each to the set if `is_training`; returns whether the set had them
+ * before. */
+static bool find_numbers(const lh_number_set *trained, const lh_addends *a, bool is_training) {
     uint64_t number[LH_MAX_ADDENDS];
     if (lh_find_most_digits(a) > DIGITS_IN_64_BITS) return false;
     for (int i = 0; i < a->count; i++) number[i] = compute_number(a, i);
-    uint64_t *slot = find_slot(t, number);
+    uint64_t *slot = lh_number_set_find(trained, number);
     const bool is_found = slot[0] != 0;
     if (is_training) memcpy(slot, number, (size_t)a->count * sizeof *number);
     return is_found;
@@ -75,9 +60,9 @@ typedef struct collection_state {
     const lh_sum_task *task;
     lh_collection *c;
     lh_error *error;
-    trained_numbers trained;
-    int64_t finished;   /* examples, for the progress bar */
-    lh_addends addends; /* scratch */
+    lh_number_set trained; /* numbers of training examples, none of which is 0 */
+    int64_t finished;      /* examples, for the progress bar */
+    lh_addends addends;    /* scratch */
 } collection_state;
 
 static lh_status add_example(collection_state *s, lh_set set, const uint16_t *word) {
@@ -153,7 +138,7 @@ lh_status lh_collect_sums(const lh_sum_task *task, lh_collection *collection, lh
     s->c = collection;
     s->error = error;
     s->trained.numbers = task->numbers;
-    for (s->trained.capacity = 64; s->trained.capacity < 2 * (uint64_t)task->pairs;) s->trained.capacity *= 2;
+    s->trained.capacity = lh_number_set_capacity(2 * (uint64_t)task->pairs);
     s->trained.slot = calloc(s->trained.capacity * (uint64_t)task->numbers, sizeof *s->trained.slot);
     collection->expand = task->expand;
     lh_status status = s->trained.slot != NULL

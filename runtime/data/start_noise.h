@@ -5,11 +5,12 @@
 #include "longhand/cpu.h"
 #include "longhand/spec.h"
 
-enum { LH_MAX_START_WIDTH = 1024 }; /* the maximum of model.width */
+enum { LH_NOISE_BLOCK = 4 }; /* normal numbers from a block of the random stream */
 
-/* Writes the standard normal numbers of token t of an example to noise [spec->start_width]. Generated code
- * (kernels/cpu/noise.h) computes the same numbers, rounded to its own type. draw: the condition's draw; example: index
- * of the sequence in the batch. */
-void lh_draw_start_noise(const lh_spec *spec, const lh_draw *draw, uint32_t example, int t, double *noise);
+/* Writes the standard normal numbers of the channels from c on, a multiple of LH_NOISE_BLOCK, of token t of an example.
+ * Generated code (kernels/cpu/noise.h) computes the same numbers in its own type; tests compare both with
+ * lh_ref_normal. draw: the condition's draw; example: index of the sequence in the batch. */
+void lh_draw_start_noise(const lh_spec *spec, const lh_draw *draw, uint32_t example, int t, int c,
+                         double noise[LH_NOISE_BLOCK]);
 
 #endif

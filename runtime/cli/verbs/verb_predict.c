@@ -78,11 +78,14 @@ static void print_positions(const prediction *p) {
 /* Prints the normal numbers from which the passes start, a list for each token that the model reads. */
 static void print_start_noise(const prediction *p, int digits) {
     const int width = p->spec->start_width, tokens = lh_make_shape(p->spec, p->input.n, 1).length[0];
-    double noise[LH_MAX_START_WIDTH];
+    double noise[LH_NOISE_BLOCK];
     printf(",\"noise\":[");
     for (int t = 0; t < tokens; t++) {
-        lh_draw_start_noise(p->spec, &p->query.draw, p->query.example, t, noise);
-        for (int c = 0; c < width; c++) printf("%s%.*g", c > 0 ? "," : t > 0 ? ",[" : "[", digits, noise[c]);
+        for (int c = 0; c < width; c++) {
+            const int i = c % LH_NOISE_BLOCK;
+            if (i == 0) lh_draw_start_noise(p->spec, &p->query.draw, p->query.example, t, c, noise);
+            printf("%s%.*g", c > 0 ? "," : t > 0 ? ",[" : "[", digits, noise[i]);
+        }
         putchar(']');
     }
     putchar(']');
