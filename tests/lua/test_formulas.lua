@@ -112,8 +112,8 @@ end
 -- The value of a function's text in plain Lua; nil if a part of it is not a finite number.
 local function compute_directly(text, pair)
   local environment = setmetatable({ lookup = read_table }, { __index = traced.functions })
-  local fine, value = pcall(load("local x = ... return " .. text, "=direct", "t", environment), pair)
-  return fine and value == value and math.abs(value) < 1e12 and value or nil
+  local is_ok, value = pcall(load("local x = ... return " .. text, "=direct", "t", environment), pair)
+  return is_ok and value == value and math.abs(value) < 1e12 and value or nil
 end
 
 function TestAgainstNumbers.test_error_function_has_the_values_of_tables()

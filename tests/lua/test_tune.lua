@@ -16,11 +16,11 @@ local with_empty_cache = tuning_plans.with_empty_cache
 
 TestSearch = {}
 
--- Searches two choices, a and b, from "1x". speeds: the relative speed of each value; options: nil, or { noise, most =
--- the largest number of comparisons }. Returns the best values, and lists of the accepted and of the compared values,
+-- Searches two choices, a and b, from "1x". speeds: the relative speed of each value; options: nil, or { noise,
+-- max_comparisons }. Returns the best values, and lists of the accepted and of the compared values,
 -- as texts such as "3y".
 local function search(speeds, options)
-  local log, accepted, budget = {}, {}, options and options.most or 100
+  local log, accepted, budget = {}, {}, options and options.max_comparisons or 100
   local best = measure.search({
     start = { a = "1", b = "x" }, floor = 0.005,
     choices = { { name = "a", values = { "1", "2", "3" } }, { name = "b", values = { "x", "y" } } },
@@ -52,7 +52,7 @@ function TestSearch.test_a_gain_within_the_noise_or_the_floor_is_none()
 end
 
 function TestSearch.test_out_of_time_keeps_the_best_so_far()
-  local best, accepted = search({ ["1"] = 1, ["2"] = 1.02, ["3"] = 1.05, x = 1, y = 1.1 }, { most = 1 })
+  local best, accepted = search({ ["1"] = 1, ["2"] = 1.02, ["3"] = 1.05, x = 1, y = 1.1 }, { max_comparisons = 1 })
   lu.assertEquals({ best, accepted }, { "2x", { "2x" } })
 end
 
@@ -177,12 +177,12 @@ end
 
 -- Returns the error of measure.compare if `bench` ends with this exit code, and the command line of bench.
 local function compare_with(code)
-  local problem, ran
-  support.replace_fields({ { shell, "capture", function(words) ran = words; return "", code end } }, function()
+  local problem, ran_words
+  support.replace_fields({ { shell, "capture", function(words) ran_words = words; return "", code end } }, function()
     local _
     _, problem = pcall(measure.compare, "a", "b", { "eval" }, { seconds = 1, threads = 1, files = {} }, math.huge)
   end)
-  return problem, table.concat(ran, " ")
+  return problem, table.concat(ran_words, " ")
 end
 
 function TestTune.test_exit_codes_of_bench()
