@@ -10,7 +10,7 @@ local TARGETS = { "cpu", "cuda" }
 local FACETS = { "relative", "score", "rotation", "normaliser", "mask", "additive", "projections", "lines", "label" }
 local KINDS = { "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", "softmax", "causal", "window",
   "antidiagonal", "lines", "none" }
-local MOST_CONDITIONALS, MOST_IN_ATTENTION = 30, 15
+local MAX_CONDITIONALS, MAX_CONDITIONALS_IN_ATTENTION = 30, 15
 
 -- All templates of folders, separated by blanks, and of their subfolders: a list of { path, text }.
 local function list_templates(folders)
@@ -59,7 +59,8 @@ function TestAttentionTemplates.test_no_template_has_many_conditionals()
   local list = list_templates("templates")
   lu.assertTrue(#list > 100)
   for _, template in ipairs(list) do
-    local count, max_count = 0, template.path:find("/attention/", 1, true) and MOST_IN_ATTENTION or MOST_CONDITIONALS
+    local count = 0
+    local max_count = template.path:find("/attention/", 1, true) and MAX_CONDITIONALS_IN_ATTENTION or MAX_CONDITIONALS
     for _, text in ipairs(list_decisions(template.text)) do
       local _, conditionals = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
       count = count + conditionals

@@ -12,7 +12,7 @@ TestText = {}
 
 local CC = os.getenv("CC") or "gcc"
 
--- Cases of SAME and DIFFERENT: { words, a text, another text }.
+-- Cases of EQUAL_PAIRS and DIFFERENT_PAIRS: { words, a text, another text }.
 local EQUAL_PAIRS = {
   { "comments", "int a; /* one */ int b; // two\nint c;\n", "int a;\nint b; /* what\n * else */\nint c;" },
   { "blanks and line breaks", "static real f(real x,\n              real y) {\n\n    return x +\n        y;\n}\n",
@@ -22,7 +22,7 @@ local EQUAL_PAIRS = {
   { "quotes in comments", "/* it's */ int a; // don't\nint b;\n", "int a; int b;\n" },
 }
 
-local DIFFERENT = {
+local DIFFERENT_PAIRS = {
   { "a constant", "int a = 1;", "int a = 2;" },
   { "an operator", "a = b + c;", "a = b - c;" },
   { "words that a blank separates", "int a;", "inta;" },
@@ -51,7 +51,7 @@ function TestText.test_changes_without_effect_keep_the_compiled_text()
 end
 
 function TestText.test_changes_with_effect_change_the_compiled_text()
-  for _, case in ipairs(DIFFERENT) do
+  for _, case in ipairs(DIFFERENT_PAIRS) do
     lu.assertNotEquals(normalise(case[2]), normalise(case[3]), case[1])
   end
 end

@@ -83,7 +83,7 @@ end
 TestWrite = {}
 
 local old_defaults = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", reserved = 100 }
-local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", reserved = 100 }
+local new_defaults = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", reserved = 100 }
 
 local function pad_text(flag_defaults)
   return flag_defaults.text .. ("\0"):rep(flag_defaults.reserved - #flag_defaults.text)
@@ -98,8 +98,8 @@ end
 function TestWrite.test_another_text_is_written_into_the_same_space()
   local from = write_program("trainer", "\127ELF" .. pad_text(old_defaults) .. "\0\1behind")
   local to = support.write("place/x", ""):match("^(.*)/") .. "/trainer"
-  lu.assertTrue(trainer_defaults.write(from, to, new))
-  lu.assertEquals(support.read(to), "\127ELF" .. pad_text(new) .. "\0\1behind")
+  lu.assertTrue(trainer_defaults.write(from, to, new_defaults))
+  lu.assertEquals(support.read(to), "\127ELF" .. pad_text(new_defaults) .. "\0\1behind")
   lu.assertEquals(lfs.attributes(to, "permissions"), "rwxr-x--x")
   lu.assertEquals(support.read(from), "\127ELF" .. pad_text(old_defaults) .. "\0\1behind")
 end
@@ -111,15 +111,15 @@ function TestWrite.test_ambiguous_places_are_not_written()
     behind = old_defaults.text .. ("\0"):rep(20) .. ("x"):rep(80), reserved = (block:gsub(" 100 ", " 101 ", 1)),
     version = (block:gsub("defaults 1", "defaults 2", 1)) }) do
     local to = support.write("unsure/x", ""):match("^(.*)/") .. "/" .. name
-    lu.assertNil((trainer_defaults.write(write_program("unsure/from_" .. name, bytes), to, new)), name)
+    lu.assertNil((trainer_defaults.write(write_program("unsure/from_" .. name, bytes), to, new_defaults)), name)
     lu.assertNil(lfs.attributes(to, "mode"), name)
   end
-  lu.assertNil((trainer_defaults.write("/nonexistent", "/nonexistent2", new)))
+  lu.assertNil((trainer_defaults.write("/nonexistent", "/nonexistent2", new_defaults)))
 end
 
 function TestWrite.test_obstacles_are_reported()
   local program = write_program("trainer", pad_text(old_defaults))
-  local succeeded, message = trainer_defaults.write(program, "/nonexistent/trainer", new)
+  local succeeded, message = trainer_defaults.write(program, "/nonexistent/trainer", new_defaults)
   lu.assertFalse(succeeded)
   lu.assertStrContains(message, "/nonexistent/trainer")
 end

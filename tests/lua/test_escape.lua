@@ -57,17 +57,17 @@ end
 -- make reads accepted names exactly, in a target, a prerequisite and a recipe without quotes.
 function TestEscape.test_names_in_a_makefile_arrive_unchanged()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
-  local folder, pattern_count = makefile:match("^(.*)/"), 0
+  local folder, checked_count = makefile:match("^(.*)/"), 0
   for _, text in ipairs(table.move({ "plain/x_1", "lr=0.1", "a+b,c@d^e", "\u{e9}" }, 1, 4, #hostile.TEXTS + 1,
     table.move(hostile.TEXTS, 1, #hostile.TEXTS, 1, {}))) do
     if escape.make(text) and text ~= "" and #text < 200 and not text:find("..", 1, true) then
       support.write("make/" .. text .. "/a", "x")
       lu.assertEquals(support.shell(("make -s -C %s 'OUT=%s' '%s/b'"):format(folder, text, text)),
         ("made %s/b\n"):format(text))
-      pattern_count = pattern_count + 1
+      checked_count = checked_count + 1
     end
   end
-  lu.assertTrue(pattern_count >= 5)
+  lu.assertTrue(checked_count >= 5)
   for _, text in ipairs({ "o;id>X;b", "a b", "a:b", "$(X)", "a#b", "-x", "~x", "a\nb", "a'b", "a%b", "a*b" }) do
     lu.assertNil(escape.make(text), text)
   end

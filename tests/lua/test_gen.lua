@@ -64,16 +64,16 @@ end
 
 function TestTargets.test_digests_of_cpu_and_device_code_are_independent()
   local _, cpu, digest = render(false)
-  local _, cuda_files, unchanged_files = render(true)
-  lu.assertEquals({ unchanged_files, cuda_files["spec.c"].text }, { digest, cpu["spec.c"].text })
+  local _, cuda_files, digest_with_cuda = render(true)
+  lu.assertEquals({ digest_with_cuda, cuda_files["spec.c"].text }, { digest, cpu["spec.c"].text })
   lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
   local device_digest = fingerprint.digest(compiled.reduce(cuda_files["device.cu"].text))
   lu.assertEquals(cuda_files["cuda.c"].text, "host " .. device_digest .. "\n")
-  local _, changed_files, unchanged = render(true, { ["kernels:cuda/x.cu"] = "y\n" })
-  lu.assertEquals(unchanged, digest)
+  local _, changed_files, changed_digest = render(true, { ["kernels:cuda/x.cu"] = "y\n" })
+  lu.assertEquals(changed_digest, digest)
   lu.assertNotEquals(changed_files["cuda.c"].text, cuda_files["cuda.c"].text)
-  _, changed_files, unchanged = render(true, { ["step.tpl"] = "another step\n" })
-  lu.assertNotEquals(unchanged, digest)
+  _, changed_files, changed_digest = render(true, { ["step.tpl"] = "another step\n" })
+  lu.assertNotEquals(changed_digest, digest)
   lu.assertEquals(changed_files["cuda.c"].text, cuda_files["cuda.c"].text)
 end
 

@@ -110,10 +110,10 @@ end
 -- Three copies of an item are one fact: resampled together they keep the spread of the bases, resampled separately they
 -- reduce it by the root of 3.
 function TestBootstrap.test_copies_of_one_item_are_resampled_together()
-  local bases, differences = {}, {}
+  local bases, all_copies = {}, {}
   for i = 1, 12 do
     bases[i] = { i, i, i }
-    table.move(bases[i], 1, 3, #differences + 1, differences)
+    table.move(bases[i], 1, 3, #all_copies + 1, all_copies)
   end
   local together = resample(bases, function(list)
     local sum = 0
@@ -122,7 +122,7 @@ function TestBootstrap.test_copies_of_one_item_are_resampled_together()
     end
     return sum / #list
   end, 1)
-  local ratio = statistics.sd(together) / statistics.sd(resample(differences, statistics.mean, 1))
+  local ratio = statistics.sd(together) / statistics.sd(resample(all_copies, statistics.mean, 1))
   lu.assertAlmostEquals(ratio, math.sqrt(3), 0.06)
 end
 

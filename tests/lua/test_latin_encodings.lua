@@ -29,8 +29,8 @@ end
 
 -- The initial values of a tensor: their kind, a number, and whether they are learned.
 local function find_first_values(plan, name)
-  local tensor_found = lists.find(plan.tensors, function(tensor) return tensor.name == name end)
-  return tensor_found and { tensor_found.init, tensor_found.value, tensor_found.learned }
+  local found_tensor = lists.find(plan.tensors, function(tensor) return tensor.name == name end)
+  return found_tensor and { found_tensor.init, found_tensor.value, found_tensor.learned }
 end
 
 function TestLatinEncodings.test_initial_values_are_the_code_s()

@@ -31,22 +31,22 @@ end
 
 -- An LSTM has one matrix for token and state, a simple RNN has two.
 function TestRecurrent.test_weights_are_sampled_by_the_inputs_of_their_matrix()
-  local function list_deviations(preset)
-    local deviations = {}
+  local function list_input_counts(preset)
+    local input_counts = {}
     for _, tensor in ipairs(make_spec(preset).plan.tensors) do
       local is_sampled = tensor.init == "LH_INIT_TRUNCATED_NORMAL"
-      deviations[tensor.name] = is_sampled and math.floor(1 / tensor.value ^ 2 + 0.5) or 0
+      input_counts[tensor.name] = is_sampled and math.floor(1 / tensor.value ^ 2 + 0.5) or 0
     end
-    return deviations
+    return input_counts
   end
-  lu.assertEquals(list_deviations("deletang_rnn"), { ["input.weight"] = 3, ["input.bias"] = 0,
+  lu.assertEquals(list_input_counts("deletang_rnn"), { ["input.weight"] = 3, ["input.bias"] = 0,
     ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
-  lu.assertEquals(list_deviations("deletang_lstm"), { ["input.weight"] = 259, ["input.bias"] = 0,
+  lu.assertEquals(list_input_counts("deletang_lstm"), { ["input.weight"] = 259, ["input.bias"] = 0,
     ["recurrent.weight"] = 259, ["output.weight"] = 256, ["output.bias"] = 0 })
-  lu.assertEquals(list_deviations("deletang_stack_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
+  lu.assertEquals(list_input_counts("deletang_stack_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
     ["read.weight"] = 11, ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["push.weight"] = 256, ["push.bias"] = 0,
     ["actions.weight"] = 256, ["actions.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
-  lu.assertEquals(list_deviations("deletang_tape_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
+  lu.assertEquals(list_input_counts("deletang_tape_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
     ["read.weight"] = 11, ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["write_1.weight"] = 256,
     ["write_1.bias"] = 0, ["write_2.weight"] = 64, ["write_2.bias"] = 0, ["write_3.weight"] = 64, ["write_3.bias"] = 0,
     ["actions.weight"] = 256, ["actions.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })

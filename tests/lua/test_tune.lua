@@ -17,8 +17,8 @@ local with_empty_cache = tuning_plans.with_empty_cache
 TestSearch = {}
 
 -- Searches two choices, a and b, from "1x". speeds: the relative speed of each value; options: nil, or { noise,
--- max_comparisons }. Returns the best values, and lists of the accepted and of the compared values,
--- as texts such as "3y".
+-- max_comparisons }. Returns the best values, and lists of the accepted and of the compared values, as texts such as
+-- "3y".
 local function search(speeds, options)
   local log, accepted, budget = {}, {}, options and options.max_comparisons or 100
   local best = measure.search({
