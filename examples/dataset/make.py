@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes train.jsonl and test.jsonl in the current folder: additions such as 47+8=55, digits as tokens 0 to 9, the plus
-sign as 10."""
+"""Writes train.jsonl and test.jsonl in the current folder: additions such as 47+8=55. Digits are the tokens 0 to 9, the
+plus sign is token 10."""
 import json
 import random
 

@@ -1,4 +1,4 @@
-/* First Repeat: the first letter to occur a second time in a string of n letters; none if all letters differ.
+/* First Repeat: the letter whose second occurrence in a string of n letters comes first; none if all letters differ.
  *
  * input symbols:  a b c d e f g h
  * output symbols: a b c d e f g h none
@@ -12,7 +12,7 @@ lh_task_sample lh_task_first_repeat;
 
 enum { LETTERS = 8, NONE = LETTERS };
 
-/* Letters are independent and uniform. The answer is the letter whose second occurrence comes first. */
+/* Letters are independent and uniform. */
 void lh_task_first_repeat(lh_rng *rng, int n, lh_example *example) {
     int has_occurred[LETTERS] = {0};
     int answer = NONE;

@@ -1,4 +1,4 @@
--- SHA-256 (FIPS 180-4) over a string, for digests of plans and sources.
+-- SHA-256 (FIPS 180-4) of a string, for digests of plans and files.
 --
 -- Input: any string. Output: lowercase hexadecimal. Pure. Fast enough for a few hundred kilobytes, not for data files.
 
@@ -33,7 +33,7 @@ W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffff
 ]]
 
 -- Compiles a function that returns the eight words of a padded text's hash. All rounds are written out, with words as
--- locals, which takes half the time of a loop over tables: digests of sources take most of a generation's time.
+-- locals, which takes half the time of a loop over tables.
 local function compile_hash()
   local words, rounds = {}, {}
   for t = 0, 15 do

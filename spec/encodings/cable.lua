@@ -1,5 +1,5 @@
--- Context-aware biases (Veisi et al. 2025): `fox` with the gate's map negated, and logits without the factor
--- 1 / sqrt(head width), as in the authors' code.
+-- Context-aware biases (Veisi et al. 2025): `fox` with negated gates, and logits without the factor 1 / sqrt(head
+-- width), as in the authors' code.
 return {
   mask = { kind = "causal" },
   score = function(x)

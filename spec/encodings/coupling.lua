@@ -1,4 +1,4 @@
--- Position coupling: a learned vector for each position that the task gives to tokens (Cho et al. 2024).
+-- Position coupling: learned vectors of positions that the task assigns to the tokens (Cho et al. 2024).
 --
 -- "Position Coupling for Improving Length Generalization of Arithmetic Transformers", arXiv:2405.20671. Set
 -- positions.max_position to the greatest position of the longest test examples: training samples positions up to it.

@@ -1,10 +1,10 @@
 -- FIRE as in its paper (Li et al. 2024): query i sees no later keys, and its farthest key is i tokens away.
 --
--- The term is f(psi(i - j) / psi(max(threshold, i))), with psi(n) = log(1 + c n). The network f, its parameters and
--- their initial values are those of `fire`, which also sees keys to the right. Both encodings give the same term for a
--- key to the left if T - 1 - i is at most i or at most the threshold; with the initial threshold, this holds in all
--- sequences of at most 512 tokens. This encoding is made for decoders; in an encoder-decoder, the encoder sees both
--- sides and uses the form of `fire`.
+-- The score of query i and key j gets the term f(psi(i - j) / psi(max(threshold, i))), with psi(n) = log(1 + c n). The
+-- network f, its parameters and their initial values are those of `fire`, which also sees keys to the right. Both
+-- encodings give the same term for a key to the left if T - 1 - i is at most i or at most the threshold; with the
+-- initial threshold, this holds in all sequences of at most 512 tokens. This encoding is made for decoders; in an
+-- encoder-decoder, the encoder sees both sides and uses the form of `fire`.
 return {
   use = "fire",
   mask = { kind = "causal" },

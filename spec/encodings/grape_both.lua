@@ -1,5 +1,5 @@
--- Additive GRAPE with gates of queries and keys (Zhang et al. 2025): as `grape_key`, with the sum of the gates of the
--- two tokens, each with its own vector.
+-- Additive GRAPE with gates of queries and keys (Zhang et al. 2025): as `grape_key`, but the penalty is multiplied by
+-- the sum of two gates, one of the query and one of the key, each with its own vector.
 return {
   mask = { kind = "causal" },
   score = function(x)

@@ -1,5 +1,5 @@
--- Additive GRAPE with gates of keys (Zhang et al. 2025): a penalty of ALiBi times a gate that a learned unit vector of
--- the head computes from the key.
+-- Additive GRAPE with gates of keys (Zhang et al. 2025): the penalty of ALiBi, times a learned strength and a gate that
+-- is computed from the key, with a learned unit vector for each head.
 return {
   mask = { kind = "causal" },
   score = function(x)

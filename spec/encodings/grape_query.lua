@@ -1,4 +1,4 @@
--- Additive GRAPE with gates of queries (Zhang et al. 2025): as `grape_key`, with the query in the key's place.
+-- Additive GRAPE with gates of queries (Zhang et al. 2025): as `grape_key`, but the gate is computed from the query.
 return {
   mask = { kind = "causal" },
   score = function(x)

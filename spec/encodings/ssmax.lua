@@ -1,4 +1,5 @@
--- Scalable softmax (Nakanishi 2025): logits are multiplied by s log(n), where n is the number of keys a query sees.
+-- Scalable softmax (Nakanishi 2025): logits are multiplied by s log(n), where n is the number of keys that a query
+-- sees.
 --
 -- s is learned, one number for each head of each layer. Its initial value is 1 / log(10), so the factor starts at 1 for
 -- ten keys. The paper's optional offset of s log(n) is left out, since the paper finds that it harms long sequences.

@@ -4,10 +4,10 @@
 -- where log(n / 8) / log(128 / 8) * 8 reaches k, that is n^8 >= 8^8 16^k. Keys to the right have buckets 16 to 31.
 -- Causal attention (x.causal), as in T5's decoder, uses all 32 buckets for distances to the left: buckets below 16 hold
 -- one distance each, and bucket 16 + k begins where log(n / 16) / log(128 / 16) * 16 reaches k, n^16 >= 16^16 8^k. The
--- right sides are powers of two, so the bounds are computed exactly with integers. Layers share the table, as in T5.
--- The initial standard deviation is that of T5, width^-1/2, for width 64. T5 does not divide its logits by the root of
--- the head width; Longhand does.
-local digit = 1 << 24
+-- right sides of these inequalities are powers of two, so the bounds are computed exactly with integers. Layers share
+-- the table, as in T5. The initial standard deviation is that of T5, width^-1/2, for width 64. T5 does not divide its
+-- logits by the root of the head width; Longhand does.
+local digit_base = 1 << 24 -- the number of values of a digit in divide_power
 
 -- An approximation of n^exponent / 2^bits, rounded down digit by digit; 0 exactly if the quotient is below 1.
 local function divide_power(n, exponent, bits)
@@ -16,7 +16,7 @@ local function divide_power(n, exponent, bits)
     local carry = 0
     for i = 1, #digits do
       local value = digits[i] * n + carry
-      digits[i], carry = value % digit, value // digit
+      digits[i], carry = value % digit_base, value // digit_base
     end
   end
   local digit_index = bits // 24 + 1
@@ -30,17 +30,17 @@ end
 -- The first distance of each bucket except bucket 0: `exact` buckets have one distance each; as many more end at
 -- distance 128, except the last, which has no end. bits: log2 of exact^exact; step: log2 of 128 / exact.
 local function find_edges(exact, bits, step)
-  local list = {}
+  local edges = {}
   for n = 1, exact do
-    list[n] = n
+    edges[n] = n
   end
   for k = 1, exact - 1 do
-    list[exact + k] = 128
+    edges[exact + k] = 128
     for n = 127, exact, -1 do
-      list[exact + k] = min(list[exact + k], n + 128 * (1 - min(divide_power(n, exact, bits + step * k), 1)))
+      edges[exact + k] = min(edges[exact + k], n + 128 * (1 - min(divide_power(n, exact, bits + step * k), 1)))
     end
   end
-  return list
+  return edges
 end
 
 local two_sided_edges, one_sided_edges = find_edges(8, 24, 4), find_edges(16, 64, 3)

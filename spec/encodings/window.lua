@@ -1,4 +1,4 @@
--- Keys more than width tokens away lose so much of their score that softmax gives them almost no weight.
+-- The scores of keys more than `width` tokens away are lowered so much that softmax gives these keys almost no weight.
 --
 -- This is the window of Duan & Shi 2024 (|i - j| <= w) as a score. Their score outside the window is minus infinity,
 -- which only a mask can express. Here a query that sees no key inside its window attends as it would without a window.

@@ -1,4 +1,5 @@
--- The evaluation of Ruoss et al. 2023: every length from 41 to 500, beyond the training lengths, without validation.
+-- The evaluation of Ruoss et al. 2023: every length from 41 to 500, all beyond the training lengths, without
+-- validation.
 return {
   lengths = { 41, 500 },
   examples = 500,

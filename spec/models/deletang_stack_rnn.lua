@@ -1,4 +1,4 @@
--- The stack-RNN of Deletang et al. 2023, with one stack, which has no limit here.
+-- The stack-RNN of Deletang et al. 2023, with one stack, whose depth is not limited here.
 return {
   kind = "recurrent",
   cell = "stack_rnn",

@@ -1,5 +1,5 @@
 -- The encoder of Ito et al. 2024: one head, GELU after both feed-forward layers, PyTorch's initial values, no dropout.
--- The answer is read at the last cell.
+-- The answer is read at the last cell of the puzzle.
 return {
   kind = "encoder",
   layers = 4,

@@ -1,7 +1,7 @@
 -- The looped decoder of McLeish et al. 2024: post-norm layers with gated hidden layers, without biases and dropout.
--- Passes start from noise, and every pass adds the normalised embedding to its input; a step of training draws the
--- number of passes. A feed-forward part and two linear maps follow the last pass. Specs set the layers and passes: the
--- paper has 1 layer and 16 passes for sums, and 4 and 4 for products.
+-- The first pass starts from noise, and every pass adds the normalised embedding to its input; a step of training
+-- samples the number of passes. A feed-forward part and two linear maps follow the last pass. Specs set the numbers of
+-- layers and passes: the paper has 1 layer and 16 passes for sums, and 4 layers and 4 passes for products.
 return {
   kind = "decoder",
   layers = 1,

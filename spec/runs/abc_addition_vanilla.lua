@@ -1,4 +1,5 @@
--- Addition of Duan and Shi 2024 by a model without calibration, with sinusoids and, as in their code, no encoder layer.
+-- Addition of Duan and Shi 2024 by a model without a calibrated bias, with sinusoids and, as in their code, without an
+-- encoder layer.
 return {
   task     = { kind = "addition" },
   encoding = { kind = "sinusoid" },

@@ -1,4 +1,4 @@
--- Sorting with ALiBi and learned slopes: a formula in the spec, with parameters that are trained.
+-- Sorting with ALiBi and learned slopes: the spec contains the formula, and its parameters are trained.
 return {
   task     = { kind = "bucket_sort" },
   encoding = {

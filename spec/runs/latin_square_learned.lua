@@ -1,4 +1,4 @@
--- The Latin Square Task with a learned table of small initial values, on an encoder of Ito et al. 2024's size.
+-- The Latin Square Task with a learned table of small initial values, in an encoder of Ito et al. 2024's size.
 return {
   task     = { kind = "latin_square" },
   encoding = { kind = "learned", additive = { rows = 17, init_sigma = 0.2 } },

@@ -1,4 +1,4 @@
--- Reversal with ALiBi: a penalty by distance, half a step smaller to the left.
+-- Reversal with ALiBi: a penalty that grows with the distance, half a step smaller to the left.
 return {
   task     = { kind = "reverse_string" },
   encoding = { kind = "alibi" },

@@ -1,21 +1,24 @@
 -- Factors on which calibration (docs/calibration.md) and windows depend: each cell changes one factor of a base cell.
 --
 -- The base cell is a student with new parameters and without positions, under a bias that is calibrated by a vanilla
--- teacher. Frame, model and training of the base are those of the released code. A cell that changes only the student
--- shares the teacher of the base. A cell that changes the model, the number base or the learning rate has a teacher
--- with the same change. Students in a frame of 200 have a teacher in a frame of 50. Windows have no teacher. In bases 4
--- and 16 the longest training numbers have 10 and 5 digits, so calibration reads lines from as many rows, not from 6.
+-- teacher. Frame, model and training of the base cell are those of the released code. A cell that changes only the
+-- student shares the teacher of the base cell. A cell that changes the model, the number base or the learning rate has
+-- a teacher with the same change. Students in a frame of 200 have a teacher in a frame of 50. Windows have no teacher.
+-- In bases 4 and 16 the longest training numbers have 10 and 5 digits, so calibration reads lines from as many rows,
+-- not from 6.
+
+-- The roles in which a factor is run.
 local pair = { role = { "teacher", "student" } }
 local teacher, student, untaught = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
 
 local function set_base(base) return { task = { options = { base = base } } } end
 
--- The configuration named `use`, with windows of width w.
-local function set_window(use, w)
-  return { encoding = { use = use, decoder = { mask = { left = w } }, cross = { mask = { width = w } } } }
+-- The configuration named `use`, with windows of this width.
+local function set_window(use, width)
+  return { encoding = { use = use, decoder = { mask = { left = width } }, cross = { mask = { width = width } } } }
 end
 
-local function set_period(t) return { encoding = { use = "abc_c", positions = { period = t } } } end
+local function set_period(period) return { encoding = { use = "abc_c", positions = { period = period } } } end
 
 local digits = { 6, 10, 15, 20, 50 }
 

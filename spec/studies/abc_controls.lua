@@ -1,12 +1,13 @@
--- Controls that locate the effect of a calibrated bias: it is compared with biases that have one defect, and with none.
+-- Controls that locate the effect of a calibrated bias: it is compared with biases that have one defect, and with
+-- students without a bias.
 --
 -- Each task has three teachers (scale small: two), one per seed. Each bias made from a teacher has three students. The
 -- biases `table`, `pairs` and `none` have no teacher: there, each value of the axis `teacher` is the seed of one run.
 -- All cells except the teachers train for the same number of steps.
 local short_training = { epochs = 4 } -- for all cells but the teachers, at every scale
 
--- The stage that calibrates a bias with one defect.
-local function calibrate(control)
+-- The stage that calibrates a bias with one defect. control: the name of the defect (docs/calibration.md).
+local function make_stage(control)
   return { name = control, cells = { bias = { control } }, from = "teachers", verb = "calibrate",
     options = { control = control }, seeds = { 0, 2 } }
 end
@@ -40,7 +41,7 @@ return {
     { name = "teachers", cells = { bias = { "teacher" } } },
     { name = "calibrated", cells = { bias = { "calibrated" } }, from = "teachers", verb = "calibrate",
       seeds = { 0, 2 } },
-    calibrate("values"), calibrate("heads"), calibrate("shifted"), calibrate("random"),
+    make_stage("values"), make_stage("heads"), make_stage("shifted"), make_stage("random"),
   },
   report = {
     metric = "exact_match", select = "validation",

@@ -1,4 +1,5 @@
--- Sums of numbers with more digits than in training: encodings by formats of the numbers, with one model and budget.
+-- Sums of numbers with more digits than in training: every encoding with every format of the numbers, with one model
+-- and one length of training.
 --
 -- Formats: the order of the digits, and whether zeros pad the shorter number and the sum. `reversed` numbers begin with
 -- the lowest digit. Abacus embeddings (McLeish et al. 2024) need them; position coupling (Cho et al. 2024) does not.
@@ -6,12 +7,12 @@ local function set_format(order, padding)
   return { task = { options = { order = order, padding = padding } } }
 end
 
--- Training adds offsets to positions by task, so that it meets all positions of the tested sums.
+-- Training adds offsets to positions, so that it trains the vectors of all positions of the tested sums.
 local coupling = { use = "coupling", positions = { max_position = 13 } }
 local abacus = { use = "abacus", positions = { offset = 6 } }
 
--- A claim about sums in the format of `reversed-padded`.
-local function claim(title, encodings, digit_counts, bound)
+-- A claim about sums in the format `reversed-padded`.
+local function make_claim(title, encodings, digit_counts, bound)
   return { kind = "claim", rows = "encoding", where = { format = "reversed-padded" }, only = { encoding = encodings },
     at = digit_counts, bound = bound, title = title }
 end
@@ -52,10 +53,10 @@ return {
   learning_rates = { 5e-4, 2e-3 },
   report = {
     metric = "exact_match",
-    claim("Abacus, coupling and RoPE add numbers of 5 digits, as in training", { "abacus", "coupling", "rope" }, { 5 },
-      { above = 90 }),
-    claim("Abacus and coupling add numbers of 6 and 7 digits", { "abacus", "coupling" }, { 6, 7 }, { above = 50 }),
-    claim("RoPE does not", { "rope" }, { 6, 7 }, { below = 20 }),
+    make_claim("Abacus, coupling and RoPE add numbers of 5 digits, as in training", { "abacus", "coupling", "rope" },
+      { 5 }, { above = 90 }),
+    make_claim("Abacus and coupling add numbers of 6 and 7 digits", { "abacus", "coupling" }, { 6, 7 }, { above = 50 }),
+    make_claim("RoPE does not", { "rope" }, { 6, 7 }, { below = 20 }),
     { kind = "table", value = "mean", rows = "encoding", columns = "format", title = "Exact match, mean over digits" },
     { kind = "numbers", rows = "encoding", at = { 2, 5, 6, 7, 8, 10 }, pages = "format" },
     { kind = "curves", lines = "encoding", panels = "format" },

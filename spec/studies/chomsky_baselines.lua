@@ -1,5 +1,5 @@
--- Recurrent models next to transformers beyond the training lengths (Deletang et al. 2023): parity by an LSTM, reversed
--- strings by a stack-RNN.
+-- Recurrent models and transformers beyond the training lengths (Deletang et al. 2023): parity, which an LSTM solves,
+-- and reversed strings, which a stack-RNN solves.
 --
 -- Without a scale, the recurrent models and their training are those of the released example, and the transformers have
 -- the size of Ruoss et al. 2023.
@@ -14,7 +14,7 @@ end
 local small_encoder = { model = { layers = 2, heads = 4, width = 32, feedforward = 128, dropout = 0 } }
 local encoders = { "sincos", "relative" }
 
-local function claim(title, task, models, lengths, bound)
+local function make_claim(title, task, models, lengths, bound)
   return { kind = "claim", rows = "model", where = { task = task }, only = { model = models }, at = lengths,
     bound = bound, title = title }
 end
@@ -55,9 +55,9 @@ return {
     metric = "accuracy",
     labels = { lstm = "LSTM", ["stack-rnn"] = "stack-RNN", sincos = "transformer, sincos",
       relative = "transformer, relative" },
-    claim("The LSTM solves parity", "parity", { "lstm" }, { 100, 200 }, { above = 90 }),
-    claim("The stack-RNN reverses strings of 100 symbols", "reverse", { "stack-rnn" }, { 100 }, { above = 90 }),
-    claim("Transformers are near chance, 50, in parity", "parity", encoders, { 100, 200 }, { below = 60 }),
+    make_claim("The LSTM solves parity", "parity", { "lstm" }, { 100, 200 }, { above = 90 }),
+    make_claim("The stack-RNN reverses strings of 100 symbols", "reverse", { "stack-rnn" }, { 100 }, { above = 90 }),
+    make_claim("Transformers are near chance, 50, in parity", "parity", encoders, { 100, 200 }, { below = 60 }),
     { kind = "numbers", rows = "model", at = { 20, 40, 60, 80, 100, 200 }, pages = "task",
       title = "Accuracy by length" },
     { kind = "curves", lines = "model", panels = "task" },

@@ -1,7 +1,7 @@
--- Counting beyond the training lengths: positions and gates that depend on the content, CoPE (Golovneva et al. 2024)
--- and FoX (Lin et al. 2025), against rotations by the position.
+-- Counting beyond the training lengths: positions or gates that depend on the tokens (CoPE, Golovneva et al. 2024; FoX,
+-- Lin et al. 2025), compared with rotations by the position.
 --
--- Without a scale, size of the model, dropout, batch, steps and the rate of 7e-5 are those of CoPE's toy tasks.
+-- Without a scale, the model's size, dropout, batch, steps and the learning rate of 7e-5 are those of CoPE's toy tasks.
 local causal = { kind = "causal" }
 
 return {

@@ -22,7 +22,7 @@ return {
     { name = "teachers", cells = { model = { "vanilla" } } },
     { name = "students", cells = { model = { "abc" }, task = { "successor", "addition" } }, from = "teachers",
       verb = "calibrate" },
-    -- In the source of a product, the factor of one digit has a single place, the last but one.
+    -- In the source of a product, the factor of one digit is the last token but one.
     { name = "students_of_products", cells = { model = { "abc" }, task = { "multiplication" } }, from = "teachers",
       verb = "calibrate", options = { set = { "directions.cross=-1,0" } } },
   },

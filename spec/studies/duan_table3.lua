@@ -1,6 +1,6 @@
 -- Duan and Shi 2024, table 3: windows and cyclic positions, configurations B to D. A is duan_table1's vanilla model.
 --
--- If there are two operands, their digits alternate in the source, and the window moves by two keys for each query.
+-- If a task has two operands, their digits alternate in the source, and the window moves by two keys for each query.
 local aligned = { cross = { mask = { stride = 2 } } }
 
 return {

@@ -1,8 +1,9 @@
--- Copies by looped transformers (Fan et al. 2024): strings that are ten bits longer than those of training need more
+-- Copies by looped transformers (Fan et al. 2024): strings of up to 18 bits, ten more than in training, which need more
 -- passes than training had.
 --
--- With the paper's causal attention a small model copies in other ways, too. If a token sees only itself and the token
--- before it, the answer is as many passes away as the string has bits.
+-- With the paper's causal attention a small model also learns other ways to copy. If a token sees only itself and the
+-- token before it, a bit moves one token per layer, and its place in the answer is as many tokens away as the string
+-- has bits.
 local window = { kind = "window", left = 1, right = 0 }
 
 -- The longest training length, at first 1, grows to 8 by 1 every `steps` steps.

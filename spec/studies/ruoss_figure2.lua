@@ -1,4 +1,4 @@
--- Ruoss et al. 2023, figure 2: accuracy against training time, with random positions and with long sequences.
+-- Ruoss et al. 2023, figure 2: accuracy by training time, with random positions or with long training sequences.
 return {
   title = "Accuracy against training time",
   base = {

@@ -1,5 +1,5 @@
--- Interpretations ("readings") of random distances that the tables of Ruoss et al. 2023 may be based on; see switch S1
--- in docs/switches.md.
+-- Interpretations ("readings") of random distances on which the tables of Ruoss et al. 2023 may be based (switch S1 in
+-- docs/switches.md).
 local function use_reading(reading)
   local positions = { kind = "randomized", max_position = 2048, reading = reading }
   return { encoding = { kind = "relative", positions = positions } }

@@ -1,4 +1,5 @@
--- The training of Duan and Shi 2024's released code; the paper states a rate of 1e-5. Specs set the epochs or steps.
+-- The training of Duan and Shi 2024's released code; the paper states a learning rate of 1e-5. Specs set the number of
+-- epochs or steps.
 return {
   batch = 512,
   learning_rate = 1e-4,
