@@ -23,7 +23,8 @@ local function make_families()
     window = { mask = { kind = "window", left = 1, right = 2 } },
     relative = { relative = { kind = "transformer_xl" } },
     shaw = { relative = { kind = "shaw", clip = 2, rows = 5, width = 8, padded_elements = 48, init_sigma = 1 } },
-    left = { relative = { kind = "shaw", clip = 2, rows = 3, width = 8, padded_elements = 32, init_sigma = 1, left = true },
+    left = {
+      relative = { kind = "shaw", clip = 2, rows = 3, width = 8, padded_elements = 32, init_sigma = 1, left = true },
       mask = { kind = "causal", right = 0 }, normaliser = { kind = "softmax", temperature = 0.5 },
       projections = { bias = true, output = false } },
     geometric = { normaliser = { kind = "geometric", normalised = true, directional = true, direction_width = 16,

@@ -32,7 +32,7 @@ local NOT_IN_PLAN = { id = true, source = true, eval = true, init = true, ["trai
   ["task.name"] = true, ["model.source"] = true }
 
 -- Returns the values, by path, that are part of a plan although NOT_IN_PLAN names their fields: values of evaluation,
--- and the steps or epochs over which the learning rate fall_end.
+-- and the steps or epochs over which the learning rate falls.
 local function list_exceptions(resolved)
   local fall_end = features.get_fall(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),

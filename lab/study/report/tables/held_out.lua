@@ -16,8 +16,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis,
--- or false), axis (the first axis), has_one_axis (of `by`), condition, run }.
+-- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, number (the one on the first
+-- axis, or false), axis (the first axis), has_one_axis (whether `by` names no other), condition, run }.
 local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen_runs(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
