@@ -62,6 +62,13 @@ typedef struct lh_cuda_program {
     int threads;            /* threads per block */
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
+    /* If lengths are mixed within a batch: the largest number of parts of a step; each part has sequences of one length
+     * (data/train_lengths.h). lh_cuda_train.steps then has an element for each part, [replicas][count][parts], the
+     * longest sequences first; parts beyond those of a step have no sequences. A shard has sequences of one part: each
+     * part is cut into as many shards as it needs, if no shard has more sequences than a shard of a batch of one length
+     * has, and lh_cuda_train.shards is the number of shards of such a batch. lh_cuda_step.loss_scale is exact: no
+     * factor follows for labels that do not count. 0: lengths are not mixed. */
+    int parts;
     /* Decay rates of Adam, from which the host computes the bias corrections of each step; 0 for other optimisers. */
     double beta1, beta2;
 

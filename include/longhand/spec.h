@@ -162,7 +162,7 @@ typedef struct lh_train_defaults {
     lh_lengths lengths; /* each step draws one length uniformly; dataset: set by lh_corpus_bind */
     const lh_curriculum_stage *curriculum; /* [curriculum_count] in ascending order of until_step; NULL: none */
     int curriculum_count;
-    bool mixes_lengths; /* each sequence of a batch draws its own length; only on the CPU, without a dataset */
+    bool mixes_lengths; /* each sequence of a batch draws its own length; without a dataset */
     /* The loss is the mean over sequences of each sequence's mean over its labels; else the mean over all labels. */
     bool weighs_sequences;
     lh_schedule schedule;

@@ -33,6 +33,10 @@ INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
+% if train.mixes then
+
+% include("cuda/mixed.tpl")
+% end
 % if cuda.products == "library" then
 
 % include("cuda/part.tpl")

@@ -5,8 +5,14 @@ INLINE void train_shard(int shard) {
     __syncthreads();
     if (threadIdx.x == 0) {
         char *partial = b->replica.partials + shard * b->train.partial_stride;
+% if train.mixes then
+        const int index = view_shard(b, shard), shards = count_shards(b, b->step.sequences);
+        const int first = shard_start(b->step.sequences, shards, index);
+        const int sequences = shard_start(b->step.sequences, shards, index + 1) - first;
+% else
         const int first = shard_start(b->step.sequences, b->train.shards, shard);
         const int sequences = shard_start(b->step.sequences, b->train.shards, shard + 1) - first;
+% end
         b->gradient = (parameters *)partial;
         assign_examples(b, first, sequences, true);
         find_operands(b, partial); % if cuda.by_team
@@ -27,7 +33,8 @@ longhand_train_${symbol}(const lh_cuda_train a) {
     if (threadIdx.x == 0) {
         const int replica = blockIdx.x / a.team;
         b->train = a;
-        b->train.steps += replica * a.count;
+        b->train.steps += replica * a.count * PARTS; % if train.mixes
+        b->train.steps += replica * a.count; % else
         b->train.results += replica * a.count;
         b->replica = a.replicas[replica];
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
@@ -39,11 +46,16 @@ longhand_train_${symbol}(const lh_cuda_train a) {
     team_barrier(t);
 % end
     for (int n = 0; n < a.count; n++) {
+% if train.mixes then
+        begin_parts(n, a.shards);
+        for (int shard = t->rank; shard < b->train.shards; shard += a.team) train_shard(shard);
+% else
         __syncthreads();
         if (threadIdx.x == 0) view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.has_shared_tables and ", b->replica.shared" or ""});
         __syncthreads();
         begin_step(); % if cuda.has_begin_step
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
+% end
         team_barrier(t);
         const double counted = count_labels(); % if task.counted
         fold_gradients((real)mask_factor(counted)); % if cuda.scales_gradient

@@ -51,6 +51,7 @@ INLINE void scale_piece(real factor, real *gradient) {
 % end
 % if cuda.products == "generated" then
 % include("cuda/weights.tpl") % if cuda.by_team
+% paragraph("cuda/mixed_tables.tpl") % if train.mixes and cuda.has_table_sums
 /* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
@@ -63,13 +64,17 @@ INLINE void fold_gradients(real factor) {
 % if cuda.has_table_sums then
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
         % include("cuda/fold_piece.tpl")
+        clear_piece((real *)b->replica.partials + piece * PIECE); % if train.mixes
     }
+    end_parts(gradient); % if train.mixes
+% if not train.mixes then
     fold(b->train.shards, b->replica.partials + PARAMETER_STORAGE * sizeof(real), b->train.partial_stride,
             t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS, (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);
     team_barrier(t);
     end_tables((parameters *)gradient);
     team_barrier(t);
+% end
 % end
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
         % include("cuda/fold_piece.tpl") % if not cuda.has_table_sums

@@ -181,9 +181,10 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
         .arrivals = &arrivals,
     };
     char *workspaces = reserve_poisoned((size_t)cut.team * workspace);
-    lh_cuda_step *steps = lh_model_reserve((size_t)count * sizeof *steps);
+    int parts = cuda->parts > 0 ? cuda->parts : 1;
+    lh_cuda_step *steps = lh_model_reserve((size_t)(count * parts) * sizeof *steps);
     lh_cuda_result *results = lh_model_reserve((size_t)count * sizeof *results);
-    for (int i = 0; i < count; i++) steps[i] = *step;
+    for (int i = 0; i < count; i++) steps[i * parts] = *step;
     lh_cuda_train arguments = {&replica,           steps, results,  tables,    workspaces, (long long)workspace,
                                (long long)partial, count, cut.team, cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};

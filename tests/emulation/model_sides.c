@@ -116,12 +116,20 @@ static double compute_loss_scale(const problem *p) {
     return 1.0 / (p->shape.sequences * (divides_by_counted_labels() ? 1.0 : p->shape.labels));
 }
 
-/* On a device, if a sequence's loss is divided by its own number of counted labels, the other factor is that of the
- * mean over the sequences with such a label; 0: there are none. */
+/* The number of labels or of sequences; 1 / this number is the device's factor of their gradients
+ * (lh_cuda_program.parts). */
+static int64_t count_terms(const problem *p) {
+    size_t labels = (size_t)p->shape.sequences * (size_t)p->shape.labels;
+    int64_t counted = 0;
+    if (divides_by_counted_labels()) return lh_batch_count_sequences(&p->batch, SPEC);
+    if (!SPEC->train.mixes_lengths || SPEC->task->loss != LH_LOSS_COUNTED) return (int64_t)labels;
+    for (size_t i = 0; i < labels; i++) counted += p->batch.mask[i];
+    return counted;
+}
+
 static double compute_device_loss_scale(const problem *p) {
-    if (!divides_by_counted_labels()) return compute_loss_scale(p);
-    int sequences = lh_batch_count_sequences(&p->batch, SPEC);
-    return sequences > 0 ? 1.0 / sequences : 0;
+    int64_t terms = count_terms(p);
+    return terms > 0 ? 1.0 / (double)terms : 0;
 }
 
 cpu_side open_cpu_side(const problem *p, lh_mode mode) {
@@ -142,7 +150,9 @@ cpu_side open_cpu_side(const problem *p, lh_mode mode) {
     c.step.tables = c.tables;
     c.step.shared = c.shared = lh_model_reserve(program->shared_bytes(&p->shape));
     c.workspace = lh_model_reserve(program->workspace_bytes(&p->shape, mode));
+    if (program->panels_bytes > 0) c.step.panels = c.panels = lh_model_reserve(program->panels_bytes);
     program->begin_step(&c.step, 0, 1);
+    if (mode == LH_MODE_TRAIN && program->begin_length != NULL) program->begin_length(&c.step, 0, 1);
     return c;
 }
 
@@ -165,6 +175,7 @@ void close_cpu_side(cpu_side *c) {
     free(c->tables);
     free(c->workspace);
     free(c->shared);
+    free(c->panels);
 }
 
 void visit_constant_rows(void (*visit)(void *context, size_t first, size_t count), void *context) {

@@ -54,7 +54,7 @@ void close_problem(problem *p);
 
 typedef struct cpu_side {
     lh_cpu_step step;
-    void *tables, *workspace, *shared;
+    void *tables, *workspace, *shared, *panels;
 } cpu_side;
 
 const lh_cpu_program *get_plainest_program(void); /* the program of the lowest instruction-set level */

@@ -147,12 +147,30 @@ function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
   lu.assertStrContains(host, "return GRADIENT_BYTES + 2 * sum_bytes(longest->length[0]);")
 end
 
--- Mixed lengths are for the CPU.
-function TestNetwork.test_settings_of_training_without_device_code_are_named()
-  local plan = assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence" })).plan
-  local feature = 'train.lengths.per = "sequence"'
+-- Wide models with mixed lengths are for the CPU.
+function TestNetwork.test_mixed_lengths_of_wide_models_have_no_device_code()
+  local function plan_mixed(width)
+    return assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence",
+      ("model.width=%d"):format(width) })).plan
+  end
+  local feature = 'train.lengths.per = "sequence" in a model of width 256 or more'
+  local plan = plan_mixed(256)
   lu.assertEquals(plan.no_device_code.what, feature)
   lu.assertStrContains(select(2, project:render_files(plan, true)), "there is no device code for " .. feature)
+  lu.assertFalse(plan_mixed(32).no_device_code)
+end
+
+-- A batch of 128 sequences has at most 20 lengths; a batch of 3 has at most 3. Shards have gradients of their own.
+function TestNetwork.test_parts_of_steps_with_mixed_lengths_are_at_most_the_lengths()
+  local function count_parts(batch)
+    local plan = assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence",
+      ("train.batch=%d"):format(batch), "device_products=warps" })).plan
+    lu.assertFalse(plan.cuda.by_team)
+    return plan.cuda.parts
+  end
+  lu.assertEquals(count_parts(128), 20)
+  lu.assertEquals(count_parts(3), 3)
+  lu.assertNil(assert(project:plan("tests/specs/emulated_masked.lua", {})).plan.cuda.parts)
 end
 
 -- In the mean over sequences, the factor of a label's gradient is exact, so no factor follows for the whole gradient.

@@ -37,8 +37,14 @@ for spec in tests/specs/long/${family}_*.lua; do
     SCHEMES="$SCHEMES ${id#${family}_}"
     programs="$programs build/release/tests/emulation/test_model.$id"
 done
-expect emulated_models_build make -s -j2 LEVELS=best VARIANT=release MORE_EMULATED="$(echo "$SCHEMES" |
-    sed "s/[^ ][^ ]*/${family}_&/g")" $programs
+# Lengths mixed within a batch, in several attentions with tables of several kinds.
+STEPPED='parity_mixed parity_mixed_means parity_mixed_sliced'
+for id in $STEPPED; do
+    ./longhand gen "tests/specs/$id.lua" --out "build/tests/specs/$id" >/dev/null || expect "$id" false
+    programs="$programs build/release/tests/emulation/test_steps.$id"
+done
+expect emulated_models_build make -s -j2 LEVELS=best VARIANT=release MORE_STEPPED="$STEPPED" \
+    MORE_EMULATED="$(echo "$SCHEMES" | sed "s/[^ ][^ ]*/${family}_&/g") $STEPPED" $programs
 for program in $programs; do
     [ -x "$program" ] && expect "emulation_${program##*/test_}" "$program"
 done

@@ -27,6 +27,8 @@
 --   has_table_sums     whether gradients of tables are added up over shards before they reach the parameters
 --   scales_gradient    whether the folded gradient is scaled to the gradient of the mean over the labels in the loss;
 --                      otherwise the factor of a label's gradient is of this mean
+--   parts              the largest number of parts of a step, each of which has sequences of one length; nil if all
+--                      sequences of a step have one length
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
@@ -76,6 +78,7 @@ local draws = require("plan.deriving.cuda_draws")
 local lists = require("base.lists")
 local network = require("network.targets.cuda_network")
 local schema = require("spec.schema")
+local tasks = require("spec.task.tasks")
 
 local M = {}
 
@@ -102,6 +105,7 @@ local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/p
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
 local MAX_OPERAND_BYTES = 256 << 20
 local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes one family's addresses
+local PART_STATE = 2 -- the address and the number that steps of mixed lengths need
 local TOKEN_STATE = 3 -- addresses of two streams' positions that depend on tokens, and of the decoded tokens' positions
 
 -- Precisions in which products by warp read rounded copies of weights. In float64, rounding changes nothing, so tests
@@ -165,7 +169,7 @@ local function measure_block_state(plan, device)
   local words = sum_words + #device.always + #device.training + #device.bits
     + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.states, function(state) return #state.members + 2 end) -- the layers, and state of loops
-    + (plan.token_positions and TOKEN_STATE or 0)
+    + (plan.token_positions and TOKEN_STATE or 0) + (plan.train.mixes and PART_STATE or 0)
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * words + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
@@ -182,9 +186,9 @@ local function derive_network(net, lists_by_scope, choices)
 end
 
 -- The setting of training for which there is no device code, as a value of no_device_code; nil if there is none.
-local function find_missing(plan)
-  local setting = plan.train.mixes and 'train.lengths.per = "sequence"' or nil
-  return setting and { what = setting } or nil
+local function find_missing(plan, library)
+  local setting = plan.train.mixes and library and 'train.lengths.per = "sequence" in a model of width %d or more'
+  return setting and { what = setting:format(schema.LIBRARY_WIDTH) } or nil
 end
 
 -- The fields of `attends` about threads that share a head's channels.
@@ -316,6 +320,7 @@ function M.derive(plan, net, lists_by_scope)
   local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
   local samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
   local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not samples_passes
+    and not plan.train.mixes
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -326,7 +331,9 @@ function M.derive(plan, net, lists_by_scope)
     chip = chip, replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
-    constants = list_constants(plan), scales_gradient = plan.task.counted and not plan.train.weighs,
+    constants = list_constants(plan),
+    scales_gradient = plan.task.counted and not plan.train.weighs and not plan.train.mixes,
+    parts = plan.train.mixes and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)) or nil,
   }
   derive_families(plan, net, library)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)
@@ -339,7 +346,7 @@ function M.derive(plan, net, lists_by_scope)
     eval_dropout = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
-  local missing = find_missing(plan)
+  local missing = find_missing(plan, library)
   device, obstacle = not missing and device, missing or obstacle
   cuda.staging_name = device and device.has_chains and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staging_name == "STAGING" and cuda.staging or CHAIN_STAGING

@@ -38,7 +38,7 @@ return lists.join({
     details = { "further fields stand next to the lengths: { 1, 40, per = \"sequence\" }" } },
   { path = "train.lengths.per", type = "choice", choices = {
       { "batch", "each step samples one length for all its sequences" },
-      { "sequence", "each sequence of a step samples its own length; only on the CPU" } },
+      { "sequence", "each sequence of a step samples its own length" } },
     default = "batch", omitted_value = "batch", doc = "the unit that has a sampled length of its own",
     details = { "sequence: nothing is padded; random positions are shared by the sequences of equal length, not by the "
       .. "whole batch, with the distribution that they have in a batch of this length" } },

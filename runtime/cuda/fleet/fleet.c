@@ -25,7 +25,17 @@ static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
     return lh_cuda_choose_grid(is_serial, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
-/* Computes the largest sizes over all training lengths, and makes position tables for these lengths. */
+/* The largest number of shards of a step. The parts of a batch of mixed lengths are cut one by one, into shards with as
+ * many sequences as those of a batch of one length. */
+static int find_max_shards(const lh_cuda_fleet *fleet) {
+    int batch = fleet->spec->train.batch, shards = fleet->arena.shards;
+    if (!fleet->spec->train.mixes_lengths) return shards;
+    int largest_shard = (batch + shards - 1) / shards, max_shards = batch / largest_shard + lh_cuda_count_parts(fleet);
+    return max_shards < batch ? max_shards : batch;
+}
+
+/* Computes the largest sizes over all training lengths, or their sum for tables of mixed lengths, and makes position
+ * tables for these lengths. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_arena *arena = &fleet->arena;
@@ -39,8 +49,9 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         lh_extend_streams(max_length, shard_shape.length);
         arena->partial_stride =
             max_size(arena->partial_stride, lh_cuda_align(fleet->program->partial_bytes(&shard_shape)));
-        arena->shared_stride =
-            max_size(arena->shared_stride, lh_cuda_align(fleet->program->shared_bytes(&shard_shape)));
+        size_t shared_bytes = lh_cuda_align(fleet->program->shared_bytes(&shard_shape));
+        arena->shared_stride = spec->train.mixes_lengths ? arena->shared_stride + shared_bytes
+                                                         : max_size(arena->shared_stride, shared_bytes);
         arena->workspace_stride = max_size(arena->workspace_stride,
                                            lh_cuda_align(fleet->program->workspace_bytes(&shard_shape, LH_MODE_TRAIN)));
     }
@@ -52,14 +63,15 @@ static size_t get_piece_sums_bytes(const lh_cuda_fleet *fleet) {
 }
 
 static size_t get_shard_sums_bytes(const lh_cuda_fleet *fleet) {
-    return lh_cuda_align((size_t)fleet->arena.shards * sizeof(lh_cuda_sums));
+    return lh_cuda_align((size_t)fleet->arena.max_shards * sizeof(lh_cuda_sums));
 }
 
 /* Allocates replicas, steps and results, on the device and on the host. */
 static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_device *device = fleet->device;
-    size_t replicas = (size_t)fleet->count, steps = replicas * LH_CUDA_MAX_STEPS;
+    size_t replicas = (size_t)fleet->count, results = replicas * LH_CUDA_MAX_STEPS;
+    size_t steps = results * (size_t)lh_cuda_count_parts(fleet);
     void *memory = NULL;
     lh_status status = lh_cuda_pin(device, replicas * sizeof *arena->host_replicas, "replicas", &memory, error);
     arena->host_replicas = memory;
@@ -68,7 +80,7 @@ static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
         arena->host_steps = memory;
     }
     if (status == LH_OK) {
-        status = lh_cuda_pin(device, steps * sizeof *arena->host_results, "results", &memory, error);
+        status = lh_cuda_pin(device, results * sizeof *arena->host_results, "results", &memory, error);
         arena->host_results = memory;
     }
     if (status == LH_OK)
@@ -76,7 +88,7 @@ static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK)
         status = lh_cuda_allocate(device, steps * sizeof *arena->host_steps, "steps", &arena->steps, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate(device, steps * sizeof *arena->host_results, "results", &arena->results, error);
+        status = lh_cuda_allocate(device, results * sizeof *arena->host_results, "results", &arena->results, error);
     return status;
 }
 
@@ -84,6 +96,7 @@ static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
 static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     arena->shards = fleet->variant->shards;
+    arena->max_shards = find_max_shards(fleet);
     lh_status status = measure_lengths(fleet, error);
     if (status != LH_OK) return status;
     int at_once = 0;
@@ -95,7 +108,7 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     if (fleet->library != NULL) arena->blocks = 1;
     size_t teams = (size_t)at_once;
     arena->arrivals_bytes = teams * ARRIVALS_BYTES;
-    arena->partials_bytes = teams * (size_t)arena->shards * arena->partial_stride;
+    arena->partials_bytes = teams * (size_t)arena->max_shards * arena->partial_stride;
     status = lh_cuda_allocate_zeroed(fleet, arena->partials_bytes, "the gradients of shards", &arena->partials, error);
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared_stride, "the shared values of a step",
@@ -139,7 +152,7 @@ static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
         .moment1 = get_optimizer_vector(engine, 0),
         .moment2 = get_optimizer_vector(engine, 1),
         .gradient = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
-        .partials = (char *)(uintptr_t)(arena->partials + position * (size_t)arena->shards * arena->partial_stride),
+        .partials = (char *)(uintptr_t)(arena->partials + position * (size_t)arena->max_shards * arena->partial_stride),
         .shared = (char *)(uintptr_t)(arena->shared_values + position * arena->shared_stride),
         .piece_sums = (double *)(uintptr_t)(arena->piece_sums + position * get_piece_sums_bytes(fleet)),
         .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + position * get_shard_sums_bytes(fleet)),

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "data/datasets/epoch.h"
+#include "data/train_lengths.h"
 #include "longhand/cuda_interface.h"
 #include "longhand/cuda_loops.h"
 #include "runtime/cuda/fleet/fleet.h"
@@ -39,13 +40,15 @@ typedef struct lh_cuda_lanes {
 
 /* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared_step {
-    lh_cuda_step step;             /* pointers are device addresses */
+    lh_batch_parts parts;          /* task lengths, and the number of sequences of each */
+    lh_cuda_step *steps;           /* [lh_cuda_count_parts] one for each part; pointers are device addresses */
     const uint32_t *shape_indices; /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
     lh_key data_key;               /* key of the examples */
-    int n;                         /* task length */
-    lh_cuda_passes passes;
-    int counted_sequences; /* sequences with a counted label */
-    lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
+    int n;                         /* task length; of mixed lengths the greatest */
+    lh_cuda_passes passes;         /* passes of sequences of length n */
+    int64_t labels;                /* labels of the batch */
+    int counted_sequences;         /* sequences with a counted label */
+    lh_status status; /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
 } lh_cuda_prepared_step;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
@@ -56,6 +59,7 @@ typedef struct lh_cuda_ring {
     void *host;                      /* [capacity][columns] batches, pinned */
     CUdeviceptr device;              /* [capacity][columns] batches on the device */
     lh_cuda_prepared_step *prepared; /* [capacity][columns] */
+    lh_cuda_step *steps;             /* [capacity][columns][lh_cuda_count_parts] */
     uint32_t *shape_indices;         /* [capacity][columns][batch]; NULL without a dataset */
     int64_t first, end; /* range of filled, unused slots; slot `first` holds the next step of every replica */
     CUstream stream;    /* copies to the device */
@@ -65,13 +69,14 @@ typedef struct lh_cuda_ring {
 /* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_arena {
     int shards, blocks; /* blocks: largest grid; 1 for a wide model */
+    int max_shards;     /* largest number of shards of a step; more than `shards` only with mixed lengths */
     /* Bytes of one element of partials, of shared_values and of workspaces: */
     size_t partial_stride, shared_stride, workspace_stride;
-    size_t partials_bytes, arrivals_bytes;                       /* bytes of the whole arrays partials and arrivals */
-    CUdeviceptr partials;                                        /* [at_once][shards], cleared if the replicas change */
+    size_t partials_bytes, arrivals_bytes; /* bytes of the whole arrays partials and arrivals */
+    CUdeviceptr partials;                  /* [at_once][max_shards], cleared if the replicas change */
     CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at_once] (lh_cuda_grid) */
     CUdeviceptr workspaces;                                      /* [blocks] */
-    CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MAX_STEPS] */
+    CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MAX_STEPS], steps of all parts */
     lh_cuda_replica *host_replicas;       /* pinned host copies of replicas, steps and results */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
@@ -215,6 +220,11 @@ lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char
 lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int length[LH_MAX_STREAMS], lh_error *error);
 
 /* ---- fleet.c ---- */
+
+/* The largest number of parts of a step's batch, each of which has sequences of one length. */
+static inline int lh_cuda_count_parts(const lh_cuda_fleet *fleet) {
+    return fleet->program->parts > 0 ? fleet->program->parts : 1;
+}
 
 /* Bytes of one vector of parameters. */
 static inline size_t lh_cuda_get_vector_bytes(const lh_cuda_fleet *fleet) {

@@ -86,10 +86,11 @@ static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error
 /* Arguments of a launch of the active replicas from index `first` on that run side by side, for `count` steps each. */
 static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_arena *arena = &fleet->arena;
-    size_t first_element = (size_t)first * (size_t)count;
+    size_t first_element = (size_t)first * (size_t)count,
+           first_step = first_element * (size_t)lh_cuda_count_parts(fleet);
     return (lh_cuda_train){
         .replicas = (const lh_cuda_replica *)(uintptr_t)(arena->replicas + (size_t)first * sizeof(lh_cuda_replica)),
-        .steps = (const lh_cuda_step *)(uintptr_t)(arena->steps + first_element * sizeof(lh_cuda_step)),
+        .steps = (const lh_cuda_step *)(uintptr_t)(arena->steps + first_step * sizeof(lh_cuda_step)),
         .results = (lh_cuda_result *)(uintptr_t)(arena->results + first_element * sizeof(lh_cuda_result)),
         .tables = (const void *)(uintptr_t)fleet->tables,
         .workspace = (char *)(uintptr_t)arena->workspaces,
@@ -157,10 +158,11 @@ static lh_status start_steps(lh_cuda_fleet *fleet, int count, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_driver *driver = fleet->driver;
     size_t steps = (size_t)fleet->active_count * (size_t)count, results = steps * sizeof *arena->host_results;
+    size_t parts = (size_t)lh_cuda_count_parts(fleet), step_bytes = parts * sizeof *arena->host_steps;
     for (size_t i = 0; i < steps; i++)
-        arena->host_steps[i] = lh_cuda_ring_get(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->step;
-    CUresult result =
-        driver->cuMemcpyHtoDAsync(arena->steps, arena->host_steps, steps * sizeof *arena->host_steps, fleet->stream);
+        memcpy(arena->host_steps + i * parts,
+               lh_cuda_ring_get(&fleet->ring, fleet->ring.first + (int)i % count, (int)i / count)->steps, step_bytes);
+    CUresult result = driver->cuMemcpyHtoDAsync(arena->steps, arena->host_steps, steps * step_bytes, fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyHtoDAsync", error);
     if (status == LH_OK)
         status = check(fleet, driver->cuMemsetD8Async(arena->results, LH_CUDA_NOT_RUN, results, fleet->stream),
@@ -180,9 +182,7 @@ static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_pr
     double clip_norm = fleet->spec->optimizer.clip_norm, norm = sqrt(result->gradient_squares);
     return (lh_step_metrics){
         .sums = {.loss = result->sums.loss,
-                 .positions = fleet->spec->task->loss == LH_LOSS_COUNTED
-                                  ? result->sums.counted
-                                  : (int64_t)prepared->step.sequences * prepared->step.label_count,
+                 .positions = fleet->spec->task->loss == LH_LOSS_COUNTED ? result->sums.counted : prepared->labels,
                  .counted = result->sums.counted,
                  .correct = result->sums.correct,
                  .sequences = prepared->counted_sequences,

@@ -112,14 +112,36 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
 
 /* ---- memory ---- */
 
+/* Bytes of a layout that are added to round sizes up, at most. */
+enum { LAYOUT_ROUNDING = 512 };
+
+/* The largest number of bytes of a batch. A part of a batch of mixed lengths needs at most the bytes of one sequence,
+ * and its share of the bytes of a batch of one length. */
 static size_t find_largest_batch(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
-    size_t max_bytes = 0;
+    size_t max_bytes = 0, first_bytes = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape shape = lh_make_shape(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
         size_t bytes = lh_cuda_make_layout(fleet, &shape).bytes;
         if (bytes > max_bytes) max_bytes = bytes;
+        shape.sequences = 1;
+        first_bytes += lh_cuda_make_layout(fleet, &shape).bytes + LAYOUT_ROUNDING;
     }
-    return max_bytes;
+    return fleet->spec->train.mixes_lengths ? lh_cuda_align(max_bytes + first_bytes) : max_bytes;
+}
+
+/* Allocates `batches` prepared steps with their parts. */
+static lh_status open_prepared_steps(lh_cuda_fleet *fleet, size_t batches, lh_error *error) {
+    lh_cuda_ring *ring = &fleet->ring;
+    size_t parts = (size_t)lh_cuda_count_parts(fleet);
+    ring->prepared = lh_engine_allocate(batches * sizeof *ring->prepared, "batches", error);
+    ring->steps = lh_engine_allocate(batches * parts * sizeof *ring->steps, "batches", error);
+    if (ring->prepared == NULL || ring->steps == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = LH_OK;
+    for (size_t i = 0; status == LH_OK && i < batches; i++) {
+        ring->prepared[i].steps = ring->steps + i * parts;
+        status = lh_batch_parts_open(&ring->prepared[i].parts, fleet->spec, error);
+    }
+    return status;
 }
 
 lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
@@ -131,13 +153,13 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MAX_STEPS ? LH_CUDA_MAX_STEPS : (int)steps);
     ring->columns = fleet->count;
     size_t batches = (size_t)ring->capacity * columns;
-    ring->prepared = lh_engine_allocate(batches * sizeof *ring->prepared, "batches", error);
-    if (ring->prepared == NULL) return LH_ERR_ENVIRONMENT;
+    lh_status status = open_prepared_steps(fleet, batches, error);
+    if (status != LH_OK) return status;
     if (fleet->spec->corpus != NULL) {
         ring->shape_indices = lh_engine_allocate(batches * batch * sizeof *ring->shape_indices, "batches", error);
         if (ring->shape_indices == NULL) return LH_ERR_ENVIRONMENT;
     }
-    lh_status status = lh_cuda_pin(fleet->device, batches * ring->batch_bytes, "batches", &ring->host, error);
+    status = lh_cuda_pin(fleet->device, batches * ring->batch_bytes, "batches", &ring->host, error);
     if (status == LH_OK)
         status = lh_cuda_allocate(fleet->device, batches * ring->batch_bytes, "batches", &ring->device, error);
     if (status == LH_OK)
@@ -156,7 +178,10 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
     lh_cuda_lanes_close(&ring->lanes);
     lh_cuda_release(fleet->device, &ring->device);
     lh_cuda_unpin(fleet->device, &ring->host);
+    for (size_t i = 0; ring->prepared != NULL && i < (size_t)ring->capacity * (size_t)fleet->count; i++)
+        lh_batch_parts_close(&ring->prepared[i].parts);
     free(ring->prepared);
+    free(ring->steps);
     free(ring->shape_indices);
     memset(ring, 0, sizeof *ring);
 }
@@ -178,7 +203,38 @@ void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
     ring->columns = fleet->active_count;
 }
 
-/* Chooses the task length and examples of a step, and describes the step for the device. */
+/* Chooses the task lengths and examples of step number `step`. */
+static void choose_lengths(lh_cuda_fleet *fleet, lh_cuda_engine *engine, size_t index, uint32_t step) {
+    const lh_spec *spec = fleet->spec;
+    lh_cuda_ring *ring = &fleet->ring;
+    lh_cuda_prepared_step *prepared = &ring->prepared[index];
+    if (fleet->config.fixed_length > 0)
+        lh_batch_parts_set(&prepared->parts, fleet->config.fixed_length, spec->train.batch);
+    else if (spec->corpus == NULL) lh_batch_parts_draw(&prepared->parts, spec, engine->data_key, step);
+    else { /* the epoch of dataset files determines the length and the examples */
+        const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->data_key, step);
+        uint32_t *shape_indices = ring->shape_indices + index * (size_t)spec->train.batch;
+        memcpy(shape_indices, engine->epoch.shape_indices + batch->first,
+               (size_t)batch->sequences * sizeof *shape_indices);
+        prepared->shape_indices = shape_indices;
+        lh_batch_parts_set(&prepared->parts, batch->n, batch->sequences);
+    }
+}
+
+static lh_shape make_part_shape(const lh_cuda_fleet *fleet, const lh_batch_part *batch_part) {
+    return lh_make_shape(fleet->spec, batch_part->n, batch_part->sequences);
+}
+
+/* The draw of the random numbers that the sequences of a part share. */
+static lh_draw make_part_draw(lh_key key, uint32_t step, const lh_batch_part *batch_part) {
+    return (lh_draw){.key = key,
+                     .step = step,
+                     .example = LH_SHARED,
+                     .domain = LH_DOMAIN_POSITIONS,
+                     .first = (uint32_t)batch_part->first};
+}
+
+/* Chooses the task lengths and examples of a step, and describes its parts for the device. */
 static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_ring *ring = &fleet->ring;
@@ -186,38 +242,36 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     size_t index = get_index(ring, slot, column);
     lh_cuda_prepared_step *prepared = &ring->prepared[index];
     int64_t step = engine->engine.step + engine->engine.unreported_steps + (slot - ring->first);
-    int sequences = spec->train.batch;
-    *prepared = (lh_cuda_prepared_step){.n = fleet->config.fixed_length, .data_key = engine->data_key};
-    if (prepared->n == 0 && spec->corpus == NULL)
-        prepared->n = lh_draw_train_length(spec, engine->data_key, (uint32_t)step, LH_SHARED);
-    if (prepared->n == 0) { /* the epoch of dataset files determines the length and the examples */
-        const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->data_key, (uint32_t)step);
-        uint32_t *shape_indices = ring->shape_indices + index * (size_t)spec->train.batch;
-        memcpy(shape_indices, engine->epoch.shape_indices + batch->first,
-               (size_t)batch->sequences * sizeof *shape_indices);
-        prepared->shape_indices = shape_indices;
-        prepared->n = batch->n;
-        sequences = batch->sequences;
-    }
+    double rate = lh_compute_learning_rate(&spec->train, engine->learning_rate, step + 1);
+    CUdeviceptr address = ring->device + index * ring->batch_bytes;
+    *prepared =
+        (lh_cuda_prepared_step){.parts = prepared->parts, .steps = prepared->steps, .data_key = engine->data_key};
+    choose_lengths(fleet, engine, index, (uint32_t)step);
+    prepared->n = prepared->parts.parts[0].n;
     prepared->passes.count = lh_count_passes(spec, prepared->n);
     if (spec->progressive)
         prepared->passes.count = lh_draw_passes(spec, engine->draws_key, (uint32_t)step, &prepared->passes.free);
-    lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
-    lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
-    lh_draw draw = {
-        .key = engine->draws_key, .step = (uint32_t)step, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS};
-    prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->batch_bytes, &draw);
-    double rate = lh_compute_learning_rate(&spec->train, engine->learning_rate, step + 1);
-    prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
-    prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
+    memset(prepared->steps, 0, (size_t)lh_cuda_count_parts(fleet) * sizeof *prepared->steps);
+    for (int i = 0; i < prepared->parts.count; i++) {
+        const lh_batch_part *batch_part = &prepared->parts.parts[i];
+        lh_shape shape = make_part_shape(fleet, batch_part);
+        lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
+        lh_draw draw = make_part_draw(engine->draws_key, (uint32_t)step, batch_part);
+        prepared->steps[i] = lh_cuda_make_step(&layout, &shape, address, &draw);
+        prepared->steps[i].rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
+        prepared->steps[i].correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
+        prepared->labels += (int64_t)shape.sequences * shape.labels;
+        address += layout.bytes;
+    }
 }
 
-/* Makes the examples of a step. With config.distinct_examples, a batch begins after the last example of the previous
- * batch, and after the last of the distinct examples comes the first again. */
-static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared_step *prepared, lh_batch *batch,
-                               lh_error *error) {
-    const lh_cuda_step *step = &prepared->step;
-    uint64_t distinct = (uint64_t)fleet->config.distinct_examples, first = 0;
+/* Makes the examples of a part of a step. With config.distinct_examples, a batch begins after the last example of the
+ * previous batch, and after the last of the distinct examples comes the first again. */
+static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared_step *prepared, int part_index,
+                               lh_batch *batch, lh_error *error) {
+    const lh_batch_part *batch_part = &prepared->parts.parts[part_index];
+    const lh_cuda_step *step = &prepared->steps[part_index];
+    uint64_t distinct = (uint64_t)fleet->config.distinct_examples, first = (uint64_t)batch_part->first;
     lh_source source = {.key = prepared->data_key,
                         .step = step->step,
                         .domain = LH_DOMAIN_DATA,
@@ -225,9 +279,9 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
                         .shape_indices = prepared->shape_indices};
     if (distinct > 0) {
         source.step = 0;
-        first = (uint64_t)step->step * (uint64_t)fleet->spec->train.batch % distinct;
+        first = ((uint64_t)step->step * (uint64_t)fleet->spec->train.batch + first) % distinct;
     }
-    return lh_batch_fill(batch, fleet->spec, &source, prepared->n, (uint32_t)first, step->sequences, error);
+    return lh_batch_fill(batch, fleet->spec, &source, batch_part->n, (uint32_t)first, batch_part->sequences, error);
 }
 
 void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
@@ -243,29 +297,59 @@ void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const
     if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
-/* The factor of the gradient of a sequence's mean loss, in the mean over the sequences with a counted label. */
-static double weigh_sequence(const lh_cuda_prepared_step *prepared) {
-    return prepared->counted_sequences > 0 ? 1.0 / prepared->counted_sequences : 0;
+/* Makes the examples and draws of a part of a step, whose memory begins at `memory`; returns the bytes of this memory,
+ * 0 after an error. */
+static size_t fill_part(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, lh_cuda_prepared_step *prepared, int part_index,
+                        char *memory) {
+    const lh_batch_part *batch_part = &prepared->parts.parts[part_index];
+    const lh_cuda_step *step = &prepared->steps[part_index];
+    const lh_draw draw = make_part_draw((lh_key){{step->key[0], step->key[1]}}, step->step, batch_part);
+    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
+    lh_cuda_passes passes = prepared->passes;
+    prepared->status = make_examples(fleet, prepared, part_index, &lane->batch, NULL);
+    if (prepared->status != LH_OK) return 0;
+    if (fleet->spec->passes_by_length) passes.count = lh_count_passes(fleet->spec, batch_part->n);
+    prepared->counted_sequences += lh_batch_count_sequences(&lane->batch, fleet->spec);
+    lh_cuda_layout layout = lh_cuda_make_layout(fleet, &lane->batch.shape);
+    lh_batch_shift_positions(&lane->batch, fleet->spec, &draw, (uint32_t)batch_part->first);
+    lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
+    lh_cuda_make_draws(fleet, passes, &draw, &lane->batch.shape, no_values, no_values, lane->scratch,
+                       (int *)(void *)(memory + layout.draws));
+    return layout.bytes;
+}
+
+static int64_t count_counted_labels(const lh_batch *batch) {
+    int64_t counted = 0;
+    for (int i = 0; i < batch->shape.sequences * batch->shape.labels; i++) counted += batch->mask[i];
+    return counted;
+}
+
+/* The factor of the gradient of a label in a part of a step (lh_cuda_program.parts), or of a sequence's mean over its
+ * counted labels. */
+static double compute_loss_scale(const lh_spec *spec, const lh_cuda_prepared_step *prepared, int64_t counted_labels,
+                                 const lh_cuda_step *step) {
+    const lh_batch_part *last = &prepared->parts.parts[prepared->parts.count - 1];
+    int64_t sequences = last->first + last->sequences, terms = prepared->labels;
+    bool counts = spec->task->loss == LH_LOSS_COUNTED;
+    if (spec->train.weighs_sequences) terms = counts ? prepared->counted_sequences : sequences * step->label_count;
+    else if (counts && spec->train.mixes_lengths) terms = counted_labels;
+    return terms > 0 ? 1.0 / (double)terms : 0;
 }
 
 static void fill_batch(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
     const lh_cuda_ring *ring = &fleet->ring;
-    size_t index = get_index(ring, slot, column);
+    size_t index = get_index(ring, slot, column), used = 0;
     lh_cuda_prepared_step *prepared = &ring->prepared[index];
     char *memory = (char *)ring->host + index * ring->batch_bytes;
-    prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
-    if (prepared->status != LH_OK) return;
-    prepared->counted_sequences = lh_batch_count_sequences(&lane->batch, fleet->spec);
-    if (fleet->spec->train.weighs_sequences && fleet->spec->task->loss == LH_LOSS_COUNTED)
-        prepared->step.loss_scale = weigh_sequence(prepared);
-    lh_cuda_layout layout = lh_cuda_make_layout(fleet, &lane->batch.shape);
-    const lh_cuda_step *step = &prepared->step;
-    const lh_draw draw = {{{step->key[0], step->key[1]}}, step->step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
-    lh_batch_shift_positions(&lane->batch, fleet->spec, &draw, 0);
-    lh_cuda_put_rows(&layout, memory, 0, &lane->batch);
-    lh_cuda_make_draws(fleet, prepared->passes, &draw, &lane->batch.shape, no_values, no_values, lane->scratch,
-                       (int *)(void *)(memory + layout.draws));
+    int64_t counted_labels = 0;
+    for (int i = 0; i < prepared->parts.count; i++) {
+        used += fill_part(fleet, lane, prepared, i, memory + used);
+        if (prepared->status != LH_OK) return;
+        counted_labels += count_counted_labels(&lane->batch);
+    }
+    assert(used <= ring->batch_bytes);
+    for (int i = 0; i < prepared->parts.count; i++)
+        prepared->steps[i].loss_scale = compute_loss_scale(fleet->spec, prepared, counted_labels, &prepared->steps[i]);
 }
 
 typedef struct fill_job {
@@ -315,8 +399,10 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) 
 
 lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *error) {
     const lh_cuda_prepared_step *prepared = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column);
-    lh_status status = make_examples(fleet, prepared, &fleet->ring.lanes.lane[0].batch, error);
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < prepared->parts.count; i++)
+        status = make_examples(fleet, prepared, i, &fleet->ring.lanes.lane[0].batch, error);
     if (status != LH_OK) return status;
     return lh_fail(error, prepared->status, "step %lld: the task made no examples at first, but made them when retried",
-                   (long long)prepared->step.step + 1);
+                   (long long)prepared->steps->step + 1);
 }
