@@ -164,8 +164,7 @@ local function compare_all(groups, options)
     group.similarity = compute_similarity(human, group.accuracy, bases, options)
     return { name = group.name, count = #group.by_run, similarity = group.similarity }
   end)
-  local perfect = { name = PERFECT, similarity = compute_similarity(human, perfect_accuracy, bases,
-    options) }
+  local perfect = { name = PERFECT, similarity = compute_similarity(human, perfect_accuracy, bases, options) }
   table.insert(comparisons, 1, perfect)
   if participants then
     table.insert(comparisons, 1, { name = PEOPLE .. ", half against half", count = #participants,
@@ -178,9 +177,7 @@ local function compare_all(groups, options)
   local shares = participants and lists.map(participants, function(participant) return participant.share end)
     or { human }
   result.people_and_cells = lists.join({ summarise_by_vectors(PEOPLE, shares, result) },
-    lists.map(groups, function(group)
-    return summarise_by_vectors(group.name, group.by_run, result)
-  end))
+    lists.map(groups, function(group) return summarise_by_vectors(group.name, group.by_run, result) end))
   return result
 end
 
@@ -195,10 +192,9 @@ local function tabulate_similarity(result, options)
     #result.puzzles.included, wording.count(result.bases, "base")), caption = ("split %s, means over seeds; composite: "
     .. "mean of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d "
     .. "resamples of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds",
-    "cosine",
-    "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says little: it "
-    .. "is %s for a model that is always right, and similar for all models that have learned the task. Compare the "
-    .. "rank correlations."):format(format_number("%.4f", result.perfect.similarity.cosine.value)) } })
+    "cosine", "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says "
+    .. "little: it is %s for a model that is always right, and similar for all models that have learned the task. "
+    .. "Compare the rank correlations."):format(format_number("%.4f", result.perfect.similarity.cosine.value)) } })
 end
 
 local function tabulate_vectors(result)

@@ -61,8 +61,7 @@ end
 function Source:trace(kinds, words, options)
   local path = options and options.path or self.folder .. "/trace.safetensors"
   self:call("trace", lists.append({ "--checkpoint", options and options.checkpoint or self.run.checkpoint, "--what",
-    kinds,
-    "--seed", self.seed, "--out", path }, words))
+    kinds, "--seed", self.seed, "--out", path }, words))
   return must(INPUT, safetensors.open(path))
 end
 

@@ -179,10 +179,10 @@ local function make_picture(sections, title)
       { label = section.words .. ": bias" }
     for h, head in ipairs(section.heads) do
       attention_row[h] = heat.draw_matrix(("head %d"):format(h - 1), section.matrices[h])
+      local biases = lines.extend(head.kept_lines, section.rows, section.columns, section.choices,
+        section.family == "decoder")
       bias_row[h] = heat.draw_matrix(#head.kept_lines > 0 and ("head %d"):format(h - 1)
-        or ("head %d, transparent"):format(h - 1), lines.extend(head.kept_lines, section.rows, section.columns,
-          section.choices,
-        section.family == "decoder"))
+        or ("head %d, transparent"):format(h - 1), biases)
     end
     rows[#rows + 1], rows[#rows + 2] = attention_row, bias_row
   end
@@ -221,8 +221,7 @@ local function report_samples(job, trace)
     ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
   correct_count, total_count = tonumber(correct_count), tonumber(total_count)
   say(("%s: %d of %s answered correctly; attention of decoder layer %d of %d, %s"):format(job.run.info.id,
-    correct_count,
-    wording.count(total_count, "training example"), model.decoder_layers, model.decoder_layers,
+    correct_count, wording.count(total_count, "training example"), model.decoder_layers, model.decoder_layers,
     wording.count(model.heads, "head")))
   if correct_count < total_count / 2 then
     say("warning: fewer than half; a teacher should answer its training examples correctly")

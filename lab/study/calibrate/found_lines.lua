@@ -32,9 +32,9 @@ end
 -- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Rows are added from 0 on.
 local function sum_lines(matrix, direction, choices)
   local entry_by_line, list = {}, {}
-  local form = choices.precision == "float32" and "f" or "d"
+  local number_format = choices.precision == "float32" and "f" or "d"
   local function round(value)
-    return (form:unpack(form:pack(value)))
+    return (number_format:unpack(number_format:pack(value)))
   end
   local first = direction == 0 and choices.columns and math.max(0, matrix.columns - choices.columns - 1) or 0
   for row = 0, (choices.rows or matrix.rows) - 1 do

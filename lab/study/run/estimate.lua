@@ -173,7 +173,7 @@ end
 
 -- Returns the work of the final evaluation at all levels of noise and all numbers of passes, as a multiple of its work
 -- at one level with the passes of training.
-local function count_levels(resolved)
+local function compute_level_factor(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
   local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
   return by.noise and #by.noise.list or by.passes and passes / loops.times or 1
@@ -189,13 +189,13 @@ function M.compute_data_work(cell)
     return nil
   end
   local train, eval = resolved.train, resolved.eval
-  local batches, epoch = count_epoch(cell, data)
+  local batches, epoch_operations = count_epoch(cell, data)
   local steps = train.steps or train.epochs * batches
-  local work = { steps = steps, train = epoch * steps / batches, passes = 0, eval = 0 }
-  add_evaluations(cell, work, eval, count_levels(resolved) * (cell.spec.plan.any_draws and eval.draws or 1))
+  local work = { steps = steps, train = epoch_operations * steps / batches, passes = 0, eval = 0 }
+  add_evaluations(cell, work, eval, compute_level_factor(resolved) * (cell.spec.plan.any_draws and eval.draws or 1))
   if eval.during then
-    local unit = train.cadence == "epochs" and batches or 1
-    add_evaluations(cell, work, eval.during, steps // (eval.during.every * unit))
+    local unit_steps = train.cadence == "epochs" and batches or 1 -- steps of the unit in which `every` counts
+    add_evaluations(cell, work, eval.during, steps // (eval.during.every * unit_steps))
   end
   return work
 end

@@ -302,8 +302,8 @@ function Display:show(lines)
   if not self.is_live then
     self.stream:write(table.concat(lines, "\n"), "\n")
   else
-    local back = self.height > 0 and ("\27[%dA"):format(self.height) or ""
-    self.stream:write(back, "\27[K", table.concat(lines, "\n\27[K"), "\n\27[J")
+    local cursor_up = self.height > 0 and ("\27[%dA"):format(self.height) or ""
+    self.stream:write(cursor_up, "\27[K", table.concat(lines, "\n\27[K"), "\n\27[J")
     self.height = #lines
   end
   self.stream:flush()

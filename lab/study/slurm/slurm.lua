@@ -93,8 +93,8 @@ local function report_unqueued(options, counts, study_records)
   local lost_count = counts.left - counts.running - counts.queued - counts.waiting
   if lost_count > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost_count, "run"),
-      options.study,
-      study_records[1] and ("; the tasks' output: %s/logs"):format(study_records[#study_records].folder) or ""))
+      options.study, study_records[1] and ("; the tasks' output: %s/logs"):format(
+        study_records[#study_records].folder) or ""))
   elseif counts.waiting > 0 then
     say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
       wording.count(counts.waiting, "run"), options.study))
