@@ -159,26 +159,26 @@ end
 
 -- Returns the comparison:
 --   axis, metric, criterion   the axis along which cells differ, the metric of the scores, and the criterion of seeds
---                           that generalise
---   sets, groups            the sets of cell_groups.lua, and the groups of all sets
---   pairs                   the compared pairs of groups
---   grid                    describes the conditions of most scores (runs.lua)
---   answers                 describes the decoding (captions.lua)
---   notes                   texts below the tables
+--                             that generalise
+--   sets, groups              the sets of cell_groups.lua, and the groups of all sets
+--   pairs                     the compared pairs of groups
+--   grid                      describes the conditions of most scores (runs.lua)
+--   answers                   describes the decoding (captions.lua)
+--   notes                     texts below the tables
 -- A group of cell_groups.lua gets metric, criterion, means (of resamples) and
---   mean, sd, error         of the scores; error: the standard error of the mean
---   low, high               the bootstrap's interval of the mean; like error, nil for fewer than two scores
---   judged_count            the number of seeds with a score of the criterion's metric
---   generalising_count      the number of these seeds that generalise
---   share_low, share_high   the exact interval of the share that generalises
---   is_clustered            the result of has_two_clusters
+--   mean, sd, error           of the scores; error: the standard error of the mean
+--   low, high                 the bootstrap's interval of the mean; like error, nil for fewer than two scores
+--   judged_count              the number of seeds with a score of the criterion's metric
+--   generalising_count        the number of these seeds that generalise
+--   share_low, share_high     the exact interval of the share that generalises
+--   is_clustered              the result of has_two_clusters
 -- A pair of groups a and b of one set, with at least two scores each, has a, b, margin (of the options), verdict and
---   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
---   permutation_p, splits   p and number of splits of the permutation test; min_p: its least possible p
---   raw_fisher_p, fisher_p   Fisher's p before and after Holm's correction over all pairs
---   method, raw_p, p        the deciding test, "Welch" or "permutation", and its p before and after correction
+--   test, low, high           Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
+--   permutation_p, splits     p and number of splits of the permutation test; min_p: its least possible p
+--   raw_fisher_p, fisher_p    Fisher's p before and after Holm's correction over all pairs
+--   method, raw_p, p          the deciding test, "Welch" or "permutation", and its p before and after correction
 --   raw_min_p, corrected_min_p   the least possible p of the deciding test, 0 for Welch's, before and after correction
---                           These five fields are nil if all seeds of both groups have the same score.
+--                             These five fields are nil if all seeds of both groups have the same score.
 --   raw_equivalence_p, equivalence_p   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)

@@ -146,7 +146,7 @@ end
 --   bases      the number of bases
 --   vectors    lists of included puzzles with equal numbers of vectors, by this number; if runs were not evaluated by
 --              vectors, one list of all included puzzles, under 0
---   people_and_cells  the results of summarise_by_vectors for people and for each cell
+--   people_and_cells   the results of summarise_by_vectors for people and for each cell
 local function compare_all(groups, options)
   local puzzles = find_puzzles(groups, options.split)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)
