@@ -24,7 +24,7 @@ static struct {
     std::vector<long long> issued[LH_PTX_PARTS]; /* number of executions of each instruction, by part */
     std::vector<unsigned char> parameters;
     /* Registers of each warp of a grid. They are kept for the next launch of the same program, `owner`. */
-    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> files;
+    std::vector<std::unique_ptr<unsigned char, void (*)(void *)>> register_files;
     const lh_ptx_program *owner;
 } machine;
 
@@ -281,16 +281,16 @@ static void fill_constants(unsigned char *registers) {
 /* Returns the registers of warp `index` of the grid, with constants. In the other registers all bits are set, or they
  * hold values of an earlier launch. */
 static unsigned char *get_registers(size_t index) {
-    if (machine.owner != lh_ptx_running) machine.files.clear();
+    if (machine.owner != lh_ptx_running) machine.register_files.clear();
     machine.owner = lh_ptx_running;
-    while (machine.files.size() <= index) {
+    while (machine.register_files.size() <= index) {
         size_t bytes = ((size_t)lh_ptx_running->register_bytes + 63) / 64 * 64;
         unsigned char *file = static_cast<unsigned char *>(aligned_alloc(64, bytes));
         if (!file) throw lh_ptx_fault{"no memory for registers"};
         fill_constants(static_cast<unsigned char *>(memset(file, 0xff, bytes)));
-        machine.files.emplace_back(file, free);
+        machine.register_files.emplace_back(file, free);
     }
-    return machine.files[index].get();
+    return machine.register_files[index].get();
 }
 
 static void fill_specials(const lh_ptx_warp &w, int blocks, int threads) {
