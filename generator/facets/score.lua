@@ -218,7 +218,8 @@ local function list_gathered(tables, statements)
   end)
 end
 
--- Loop nests that fill the tables, each after the tables that it reads; and loop nests of gradients, in reverse order.
+-- Loop nests that fill the tables, each after the nests that fill the tables that it reads; and loop nests of
+-- gradients, in reverse order.
 local function make_nests(build, tables)
   local filling_nests, gradient_nests = {}, {}
   for _, class in ipairs(classes) do
@@ -236,8 +237,8 @@ end
 
 -- The context in which loop nests are made: the builder of nodes, names, the form of numbers, constants, and a function
 -- that names the edges of buckets.
-local function start_build(source, family, precision)
-  local build = { builder = source.builder, target = cpu, edges = 0, prefix = family.prefix,
+local function make_build(source, family, precision)
+  local build = { builder = source.builder, target = cpu, edge_lists = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
     real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
@@ -245,8 +246,8 @@ local function start_build(source, family, precision)
     local lines = write_literals(build, list)
     local text = table.concat(lines)
     if not names[text] then
-      build.edges = build.edges + 1
-      names[text] = build.prefix .. (build.edges == 1 and "edges" or "edges_" .. build.edges)
+      build.edge_lists = build.edge_lists + 1
+      names[text] = build.prefix .. (build.edge_lists == 1 and "edges" or "edges_" .. build.edge_lists)
       table.insert(build.constants, { name = names[text], lines = lines })
     end
     return names[text]
@@ -274,7 +275,7 @@ function M.derive(source, family, precision)
     return { kind = "none", learned = {}, trains = false, changes_gradient = false, gathers = false,
       recomputes_logit = false, running = false, row_sums = false }
   end
-  local build = start_build(source, family, precision)
+  local build = make_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
   local lowered = lower.lower(source.builder, source.root, {
     draws_per_layer = (distance.kind == "difference" and positions or distance).per_layer or false })

@@ -67,7 +67,7 @@ local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
   resolve_formula(trial, texts, trial_encoding, family, "cross")
-  if not trial_encoding.score or inherit.reads_places(trial_encoding.score) then
+  if not trial_encoding.score or inherit.reads_positions(trial_encoding.score) then
     encoding.score = not family and values.get_formula_nodes(context).score and "none" or nil
     return nil
   end

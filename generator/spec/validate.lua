@@ -133,9 +133,9 @@ local function name_items(node, path)
   return { origin = node.origin, fields = lists.merge(node.fields, { [name] = named_items }), items = {} }
 end
 
--- Reports values without a name, and fields that a table of this kind does not have; drops these fields if they are
--- marked `unstated` (tree.merge). kind: nil if all tables at the path have the same fields, false if the kind is wrong
--- or unknown.
+-- Reports values without a name, and fields that a table of this kind does not have. Of such fields, those that are
+-- marked `unstated` (tree.merge) and that another kind has are dropped instead. kind: nil if all tables at the path
+-- have the same fields, false if the kind is wrong or unknown.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
@@ -156,7 +156,7 @@ local function check_names(context, node, path, kind)
   end
 end
 
--- A node without these fields; nil if it has no other fields and no items.
+-- A node without these fields; nil if it has only such fields. A node that is no table is returned unchanged.
 local function remove_fields(node, fields)
   local other_fields = tree.is_table(node) and tree.copy(node)
   for _, field in ipairs(other_fields and fields or {}) do
@@ -165,8 +165,8 @@ local function remove_fields(node, fields)
   if not other_fields then
     return node
   end
-  local is_left = #other_fields.items > 0 or next(other_fields.fields) or not next(node.fields)
-  return is_left and other_fields or nil
+  local has_rest = #other_fields.items > 0 or next(other_fields.fields) or not next(node.fields)
+  return has_rest and other_fields or nil
 end
 
 local read_table

@@ -1,7 +1,7 @@
 -- The plan of a score for device code. The templates scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and
 -- templates that include them, read it.
 --
--- Input: the context of loop nests and the plan of the facet (start_build and M.derive of facets/score.lua), and the
+-- Input: the context of loop nests and the plan of the facet (make_build and M.derive of facets/score.lua), and the
 -- formula after its split into tables and the pair formula (expression/lower.lua). Output:
 --
 --   tables              members of the struct score_tables: { name, class, declared, type, count, comment }, such as

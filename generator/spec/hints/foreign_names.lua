@@ -134,15 +134,15 @@ end
 
 local fields = index_words(M.FIELDS, function(row) return { row[1], row[3] } end)
 local missing_settings = index_words(MISSING_SETTINGS, function(row) return row[1] end)
-local flags = {} -- rows of usual_flags.c, by the repository's root
+local flags_by_root = {} -- the results of M.read_flags, by the repository's root
 
 -- Returns { fields, flags, hint }: the paths of the fields that a word means, the likeliest first; flags with their
 -- values ("--device cuda"); a hint, if Longhand has no such setting.
 function M.find_meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
-  flags[root] = flags[root] or M.read_flags(root)
+  flags_by_root[root] = flags_by_root[root] or M.read_flags(root)
   local meanings = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, hint = missing_settings[word] }
-  for _, meaning in ipairs(flags[root][word] or {}) do
+  for _, meaning in ipairs(flags_by_root[root][word] or {}) do
     table.insert(meaning:find("^%-%-") and meanings.flags or meanings.fields, meaning)
   end
   return meanings

@@ -23,7 +23,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
-local PLACES = { distance = true, query = true, key = true, query_index = true, key_index = true }
+local POSITION_INPUTS = { distance = true, query = true, key = true, query_index = true, key_index = true }
 
 local function get_value(node, name)
   local field = tree.is_table(node) and node.fields[name]
@@ -124,8 +124,8 @@ function M.inherit(root)
 end
 
 -- Whether a score, as a text, depends on the positions, the indices or the distance of query and key.
-function M.reads_places(formula)
-  return placement.mentions(formula, PLACES)
+function M.reads_positions(formula)
+  return placement.mentions(formula, POSITION_INPUTS)
 end
 
 -- Whether a spec states a score for cross-attention. encoding: the node of the encoding's table in the spec, or nil.
@@ -169,6 +169,7 @@ local function spell_sides(encoding)
   encoding.decoder.relative = nil
 end
 
+-- A copy of a resolved encoding in which the families' tables contain all that a spec must state there.
 function M.spell(encoding, model)
   local new_encoding, names = lists.merge(encoding), families.list(model, encoding) or {}
   spell_sides(new_encoding)
@@ -184,7 +185,7 @@ function M.spell(encoding, model)
         family[facet] = { kind = "none" }
       end
     end
-    if name == "cross" and not family.score and M.reads_places(tostring(encoding.score)) then
+    if name == "cross" and not family.score and M.reads_positions(tostring(encoding.score)) then
       family.score, family.parameters = encoding.score, family.parameters or encoding.parameters
     end
     new_encoding[name] = (next(family) or families.is_layer[name]) and family or nil
