@@ -55,14 +55,15 @@ static void evaluate(const parameters *p, const int32_t (*sampled)[TOKENS], cons
                 for (int j = 0; j < T; j++) {
                     size_t at = (size_t)((l * HEADS + h) * TOKENS + j) * TOKENS + (size_t)first;
 % local logit = "load_some(logits + at, T - first)"
-                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "NULL", "h", "first", "j", logit)});
+                    store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "NULL", "h", "first", "j", "NULL", logit)});
                     vector dscore = load_some(weights + at, T - first);
 % if score.trains then
-                    vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
+                    bits seen = less_than(counting(first, 1), broadcast(T));
+                    vector live_inverse = keep_where(seen, broadcast(1));
 % end
 % if score.changes_gradient then
-                    vector slope = self_score_pair_grad(&tables, dscores, NULL, NULL, h, &gathered, first, j, ${logit},
-                        dscore * live_inverse, dscore);
+                    vector slope = self_score_pair_grad(&tables, dscores, NULL, NULL, h, &gathered, first, j, NULL, seen,
+                        ${logit}, dscore * live_inverse, live_inverse, dscore);
                     store_some(slopes + at, T - first, slope);
 % else
                     store_some(slopes + at, T - first, dscore);

@@ -10,5 +10,5 @@ ${inner} - abs((${j}) - i) * ${a}gate[(${j}) * ${PREFIX}GATE_WIDTH]
 dgate -= abs(j - i) * ${attends.dscore};
 % section("end_key_gradient")
 real *to_gate = w->${attends.dcontribution} + (size_t)(sequence * v->${attends.T} + j) * ${PREFIX}GATE_WIDTH;
-${attends.once}to_gate[h] = dgate;
+${attends.if_first_lane}to_gate[h] = dgate;
 for (int c = ${PREFIX}HEADS + h; c < ${PREFIX}GATE_WIDTH; c += ${PREFIX}HEADS) to_gate[c] = 0; /* of no head */
