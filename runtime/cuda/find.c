@@ -61,9 +61,9 @@ static bool try_root(lh_cuda_search *search, const char *root) {
 static bool try_usual_folders(lh_cuda_search *search) {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (int i = 0; i < 3; i++) {
-        bool tried = false;
-        for (int j = 0; j < i && !tried; j++) tried = roots[i] && roots[j] && strcmp(roots[i], roots[j]) == 0;
-        if (!tried && try_root(search, roots[i])) return true;
+        bool was_tried = false;
+        for (int j = 0; j < i && !was_tried; j++) was_tried = roots[i] && roots[j] && strcmp(roots[i], roots[j]) == 0;
+        if (!was_tried && try_root(search, roots[i])) return true;
     }
     return try_folder(search, "");
 }

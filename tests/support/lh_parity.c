@@ -335,16 +335,16 @@ static void place_pair(const lh_spec *spec, lh_parity_size size, lh_parity_batch
 
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out) {
     enum { STEP = 77 };
-    bool pair = c->spec->format->streams > 1;
+    bool is_pair = c->spec->format->streams > 1;
     lh_st_file *file = lh_vectors_open(c->vectors);
     lh_vectors_facts facts = lh_vectors_read_facts(file);
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)size.tokens, 0, 0);
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
-    size.target = pair ? size.target : 0;
+    size.target = is_pair ? size.target : 0;
     if (c->spec->format->locate) size.labels = 1; /* generated formats locate one token */
     fill_examples(&rng, c->spec, size, out);
-    if (pair) place_pair(c->spec, size, out);
+    if (is_pair) place_pair(c->spec, size, out);
     else place_tokens(&rng, c, &facts, size, out);
     memset(out->score_gradient, 0, sizeof out->score_gradient);
     out->batch = (lh_ref_batch){.sequences = LH_PARITY_SEQUENCES,
@@ -352,16 +352,16 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
                                 .labels = size.labels,
                                 .token = out->token,
                                 .target_tokens = size.target,
-                                .target = pair ? out->target : NULL,
+                                .target = is_pair ? out->target : NULL,
                                 .label = out->label,
                                 .mask = c->spec->task->loss == LH_LOSS_COUNTED ? out->mask : NULL,
                                 .place = c->spec->format->locate ? out->place : NULL,
                                 .positions = out->positions,
                                 .position_rows = 1,
-                                .distances = pair ? NULL : out->distances,
-                                .score = facts.alibi && !pair ? out->score[0][0] : NULL,
-                                .scores = facts.alibi && pair ? out->scores : NULL,
-                                .score_gradient = facts.alibi && !pair ? out->score_gradient : NULL,
+                                .distances = is_pair ? NULL : out->distances,
+                                .score = facts.alibi && !is_pair ? out->score[0][0] : NULL,
+                                .scores = facts.alibi && is_pair ? out->scores : NULL,
+                                .score_gradient = facts.alibi && !is_pair ? out->score_gradient : NULL,
                                 .dropping = LH_REF_IN_TRAINING,
                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                                 .step = STEP,

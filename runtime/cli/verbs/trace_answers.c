@@ -69,8 +69,8 @@ static lh_status write_answer_names(const trace_answer *a, char **out, lh_error 
 
 /* Prints a line with ^ under each wrong symbol if all symbols of both answers are single characters; if not, prints the
  * places of wrong symbols, from 1. */
-static void mark_wrong_symbols(const trace_answer *a, char *const text[TEXTS]) {
-    bool are_characters = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
+static void mark_wrong_symbols(const trace_answer *a, char *const texts[TEXTS]) {
+    bool are_characters = strlen(texts[ANSWER]) == (size_t)a->length && strlen(texts[RIGHT]) == (size_t)a->labels;
     int last = 0;
     printf(are_characters ? "        " : "wrong  ");
     for (int i = 0; i < a->labels; i++)
@@ -81,25 +81,25 @@ static void mark_wrong_symbols(const trace_answer *a, char *const text[TEXTS]) {
     printf("\n");
 }
 
-static void print_text(const trace_answer *a, char *const text[TEXTS]) {
-    printf("input   %s\n", text[INPUT]);
+static void print_text(const trace_answer *a, char *const texts[TEXTS]) {
+    printf("input   %s\n", texts[INPUT]);
     if (a->draws > 1) printf("draw    %d of %d\n", a->draw + 1, a->draws);
-    printf("answer  %s%s\n", text[ANSWER], !a->is_known ? "" : a->wrong_count > 0 ? "  wrong" : "  right");
+    printf("answer  %s%s\n", texts[ANSWER], !a->is_known ? "" : a->wrong_count > 0 ? "  wrong" : "  right");
     if (a->wrong_count == 0) return;
-    mark_wrong_symbols(a, text);
-    printf("right   %s\n", text[RIGHT]);
+    mark_wrong_symbols(a, texts);
+    printf("right   %s\n", texts[RIGHT]);
 }
 
-static void print_json(const trace_answer *a, char *const text[TEXTS]) {
+static void print_json(const trace_answer *a, char *const texts[TEXTS]) {
     lh_json line;
     lh_json_begin(&line, stdout);
     lh_json_integer(&line, "index", a->index);
     if (a->draws > 1) lh_json_integer(&line, "draw", a->draw);
-    lh_json_string(&line, "input", text[INPUT]);
-    lh_json_string(&line, "answer", text[ANSWER]);
+    lh_json_string(&line, "input", texts[INPUT]);
+    lh_json_string(&line, "answer", texts[ANSWER]);
     lh_json_raw(&line, "right", !a->is_known ? "null" : a->wrong_count > 0 ? "false" : "true");
     if (a->wrong_count > 0) {
-        lh_json_string(&line, "target", text[RIGHT]);
+        lh_json_string(&line, "target", texts[RIGHT]);
         lh_json_raw(&line, "wrong", "[");
         for (int i = 0, printed = 0; i < a->labels; i++)
             if (is_wrong(a, i)) printf("%s%d", printed++ > 0 ? "," : "", i);
@@ -108,21 +108,21 @@ static void print_json(const trace_answer *a, char *const text[TEXTS]) {
     lh_json_end_line(&line);
 }
 
-static lh_status print_answer(const trace_answer *a, bool json, lh_error *error) {
+static lh_status print_answer(const trace_answer *a, bool as_json, lh_error *error) {
     const lh_task *task = a->task;
-    char *text[TEXTS] = {NULL};
+    char *texts[TEXTS] = {NULL};
     lh_status status = lh_write_symbols(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs,
-                                        &text[INPUT], error);
-    if (status == LH_OK) status = write_answer_names(a, &text[ANSWER], error);
+                                        &texts[INPUT], error);
+    if (status == LH_OK) status = write_answer_names(a, &texts[ANSWER], error);
     if (status == LH_OK && a->wrong_count > 0)
         status = lh_write_symbols(task->output_symbol, task->output_symbols, a->right_answers->target,
-                                  a->right_answers->mask, a->labels, &text[RIGHT], error);
-    if (status == LH_OK) (json ? print_json : print_text)(a, text);
-    for (int i = 0; i < TEXTS; i++) free(text[i]);
+                                  a->right_answers->mask, a->labels, &texts[RIGHT], error);
+    if (status == LH_OK) (as_json ? print_json : print_text)(a, texts);
+    for (int i = 0; i < TEXTS; i++) free(texts[i]);
     return status;
 }
 
-lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) {
+lh_status lh_print_answers(const lh_traces *traces, bool as_json, lh_error *error) {
     lh_status status = LH_OK;
     int unknown = 0;
     if (traces->request.inputs == NULL) return LH_OK;
@@ -131,7 +131,7 @@ lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) 
             for (int draw = 0; status == LH_OK && draw < traces->request.draws; draw++) {
                 trace_answer a = find_answer(traces, &traces->groups[g], draw, i);
                 unknown += !a.is_known;
-                status = print_answer(&a, json, error);
+                status = print_answer(&a, as_json, error);
             }
     if (unknown > 0)
         fprintf(stderr, "trace: %s does not know all right answers; other answers are not marked%s\n",

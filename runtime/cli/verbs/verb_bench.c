@@ -83,9 +83,9 @@ static void print_text(const lh_bench_result *r) {
     printf("\n");
 }
 
-static void print_decoding(const lh_bench_decoding *r, bool json) {
+static void print_decoding(const lh_bench_decoding *r, bool as_json) {
     lh_json line;
-    if (!json) {
+    if (!as_json) {
         printf("decode %5d  answers per second (%d per sequence): %.0f for %d sequences (threads %d), %.0f for one, "
                "%.0f by passes\n",
                r->length, r->labels, r->batch, r->sequences, r->threads, r->single, r->passes);
@@ -103,17 +103,17 @@ static void print_decoding(const lh_bench_decoding *r, bool json) {
     lh_json_end_line(&line);
 }
 
-static lh_status bench_decoding(const lh_bench_request *request, bool json, lh_error *error) {
+static lh_status bench_decoding(const lh_bench_request *request, bool as_json, lh_error *error) {
     lh_bench_decoding result;
     lh_status status =
         lh_bench_decode(request->target, request->length, request->threads, request->seconds, &result, error);
-    if (status == LH_OK) print_decoding(&result, json);
+    if (status == LH_OK) print_decoding(&result, as_json);
     return status;
 }
 
 /* Measures the requested modes (1 << mode) at one task length; with all modes and without --replicas also decoding, if
  * the program caches keys and values. */
-static lh_status bench_length(lh_bench_request *request, unsigned modes, bool json, lh_error *error) {
+static lh_status bench_length(lh_bench_request *request, unsigned modes, bool as_json, lh_error *error) {
     static const lh_mode order[] = {LH_MODE_TRAIN, LH_MODE_EVALUATE};
     for (int i = 0; i < 2; i++) {
         lh_bench_result result;
@@ -121,11 +121,11 @@ static lh_status bench_length(lh_bench_request *request, unsigned modes, bool js
         request->mode = order[i];
         lh_status status = lh_bench(request, &result, error);
         if (status != LH_OK) return status;
-        (json ? print_json : print_text)(&result);
+        (as_json ? print_json : print_text)(&result);
         fflush(stdout);
     }
     if (modes == ALL_MODES && request->replicas == 0 && lh_bench_decodes(request->target))
-        return bench_decoding(request, json, error);
+        return bench_decoding(request, as_json, error);
     return LH_OK;
 }
 
@@ -156,7 +156,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     const char *device = "cpu", *mode = NULL;
     unsigned modes;
     int64_t windows = LH_BENCH_WINDOWS;
-    bool json = false, has_lengths = false, has_printed_help;
+    bool as_json = false, has_lengths = false, has_printed_help;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &has_lengths, "A,B,...", "task lengths (20,40)"},
         {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "only train or only eval (both, and decoding)"},
@@ -165,7 +165,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         {"--replicas", LH_OPTION_INTEGER, &replicas, 1, 65536, NULL, "R", "models side by side (one on all threads)"},
         {"--threads", LH_OPTION_INTEGER, &threads, 1, 4096, NULL, "N", "threads (all processors)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
-        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object per line"},
+        {"--json", LH_OPTION_SWITCH, &as_json, 0, 0, NULL, NULL, "print one JSON object per line"},
     };
     lh_status status =
         lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
@@ -177,7 +177,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK) return status;
     status = lh_data_files_choose_shapes(cli->spec, &lengths, has_lengths, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
-    if (status == LH_OK && !json) print_head(&target);
+    if (status == LH_OK && !as_json) print_head(&target);
     lh_bench_request request = {.target = &target,
                                 .threads = lh_cli_count_threads(threads),
                                 .replicas = (int)replicas,
@@ -185,7 +185,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
                                 .windows = (int)windows};
     for (int i = 0; status == LH_OK && i < lh_lengths_count(&lengths.lengths); i++) {
         request.length = lh_lengths_get(&lengths.lengths, i);
-        status = bench_length(&request, modes, json, error);
+        status = bench_length(&request, modes, as_json, error);
     }
     lh_target_close(&target);
     return status;

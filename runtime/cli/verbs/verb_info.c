@@ -156,9 +156,9 @@ static void print_text(const lh_spec *spec, const char *level) {
 lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {"info", "Prints the spec, digests and levels of this trainer, and the level in use.",
                                  NULL};
-    bool json = false, has_printed_help;
+    bool as_json = false, has_printed_help;
     const lh_option options[] = {
-        {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object"},
+        {"--json", LH_OPTION_SWITCH, &as_json, 0, 0, NULL, NULL, "print one JSON object"},
     };
     lh_status status =
         lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
@@ -166,6 +166,6 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     const lh_cpu_program *program = NULL;
     if (lh_level_choose(cli->spec->cpu, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
     error->text[0] = 0; /* levels are printed even if the processor runs none */
-    (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
+    (as_json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
     return LH_OK;
 }

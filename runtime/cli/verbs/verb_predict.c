@@ -116,14 +116,14 @@ static void print_text(const prediction *p) {
     printf("\n");
 }
 
-static lh_status predict_line(prediction *p, const char *line, bool text, lh_error *error) {
+static lh_status predict_line(prediction *p, const char *line, bool as_text, lh_error *error) {
     p->logits = NULL;
     p->answers = NULL;
-    lh_status status = text ? lh_input_read_symbols(&p->input, p->spec, p->line, line, error)
-                            : lh_input_read_json(&p->input, p->spec, p->line, line, LH_LINE_ONLY, error);
+    lh_status status = as_text ? lh_input_read_symbols(&p->input, p->spec, p->line, line, error)
+                               : lh_input_read_json(&p->input, p->spec, p->line, line, LH_LINE_ONLY, error);
     if (status == LH_OK) status = compute_answers(p, error);
     if (status == LH_OK) status = check_finite(p, error);
-    if (status == LH_OK) (text ? print_text : print_json)(p);
+    if (status == LH_OK) (as_text ? print_text : print_json)(p);
     lh_input_free(&p->input);
     free(p->logits);
     free(p->answers);

@@ -35,21 +35,21 @@ static void print_text(const lh_spec *spec, const lh_batch *batch, int input_len
 
 /* Makes and prints the example at `index` of a source; batch: a buffer for one example. */
 static lh_status print_example(const lh_spec *spec, lh_batch *batch, const lh_source *source, int n, uint32_t index,
-                               bool text, lh_error *error) {
+                               bool as_text, lh_error *error) {
     lh_status status = lh_batch_fill(batch, spec, source, n, index, 1, error);
-    if (status == LH_OK && text) print_text(spec, batch, lh_get_input_length(spec, n));
+    if (status == LH_OK && as_text) print_text(spec, batch, lh_get_input_length(spec, n));
     else if (status == LH_OK) print_json(batch, lh_get_input_length(spec, n));
     return status;
 }
 
 /* Prints the first `count` examples at task length n. */
-static lh_status print_examples(const lh_spec *spec, const lh_source *source, int n, int64_t count, bool text,
+static lh_status print_examples(const lh_spec *spec, const lh_source *source, int n, int64_t count, bool as_text,
                                 lh_error *error) {
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, spec, n, 1, error);
     if (status != LH_OK) return status;
     for (int64_t i = 0; status == LH_OK && i < count && !ferror(stdout); i++)
-        status = print_example(spec, &batch, source, n, (uint32_t)i, text, error);
+        status = print_example(spec, &batch, source, n, (uint32_t)i, as_text, error);
     lh_batch_close(&batch);
     return status;
 }
@@ -67,7 +67,7 @@ static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, i
 
 /* Prints the examples of a set at the given indices, in their order. */
 static lh_status print_chosen_examples(const lh_spec *spec, const lh_dataset *set, const uint32_t *indices,
-                                       int64_t count, bool text, lh_error *error) {
+                                       int64_t count, bool as_text, lh_error *error) {
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, spec, spec->corpus->shapes, 1, error);
     if (status != LH_OK) return status;
@@ -75,14 +75,14 @@ static lh_status print_chosen_examples(const lh_spec *spec, const lh_dataset *se
         int n = lh_dataset_find_shape(set, spec->corpus->shapes, indices[i]);
         uint32_t shape_index = indices[i] - (uint32_t)set->first[n - 1];
         lh_source source = {.domain = LH_DOMAIN_DATA, .set = set, .shape_indices = &shape_index};
-        status = print_example(spec, &batch, &source, n, 0, text, error);
+        status = print_example(spec, &batch, &source, n, 0, as_text, error);
     }
     lh_batch_close(&batch);
     return status;
 }
 
 /* Prints examples of a set with inputs of this length (0: any), chosen as an evaluation chooses them. */
-static lh_status print_set(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
+static lh_status print_set(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool as_text,
                            lh_error *error) {
     int64_t example_count;
     uint32_t *indices = find_examples(spec->corpus, set, length, &example_count);
@@ -93,7 +93,7 @@ static lh_status print_set(const lh_spec *spec, const lh_dataset *set, int lengt
             lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens", set->path, length);
     if (status == LH_OK)
         status = print_chosen_examples(spec, set, indices,
-                                       example_count < choice->limit ? example_count : choice->limit, text, error);
+                                       example_count < choice->limit ? example_count : choice->limit, as_text, error);
     free(indices);
     return status;
 }
@@ -106,7 +106,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
                                  "of --split that --seed chooses, or with --order file the first ones."};
     const lh_spec *spec = cli->spec;
     int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
-    bool text = false, in_order, has_printed_help;
+    bool as_text = false, in_order, has_printed_help;
     const char *split = NULL, *order = NULL;
     const lh_dataset *set;
     const lh_option options[] = {
@@ -116,7 +116,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (1)"},
         {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "set of examples: train, test, validation (train)"},
         {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
-        {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "print symbols; parentheses: does not count"},
+        {"--text", LH_OPTION_SWITCH, &as_text, 0, 0, NULL, NULL, "print symbols; parentheses: does not count"},
     };
     lh_status status =
         lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
@@ -128,7 +128,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK) return status;
     lh_pick choice = {.limit = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)
-        return print_set(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
+        return print_set(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, as_text, error);
     lh_source source = {.key = lh_key_of_seed((uint64_t)seed), .step = (uint32_t)length, .domain = LH_DOMAIN_EVAL};
-    return print_examples(spec, &source, (int)length, count, text, error);
+    return print_examples(spec, &source, (int)length, count, as_text, error);
 }

@@ -21,7 +21,7 @@ typedef struct flags {
     bool has_frame;
     lh_option_lengths lengths;
     int64_t length, examples, draws, seed;
-    bool has_lengths, has_examples, is_averaged, only_exact, is_shuffled, json;
+    bool has_lengths, has_examples, is_averaged, only_exact, is_shuffled, as_json;
 } flags;
 
 static const lh_verb verb = {
@@ -68,7 +68,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
         {"--exact", LH_OPTION_SWITCH, &f->only_exact, 0, 0, NULL, NULL, "means over examples with right answers only"},
         {"--shuffle", LH_OPTION_SWITCH, &f->is_shuffled, 0, 0, NULL, NULL,
          "examples of a set in a random order by --seed"},
-        {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "print JSON lines instead of tables"},
+        {"--json", LH_OPTION_SWITCH, &f->as_json, 0, 0, NULL, NULL, "print JSON lines instead of tables"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "output file (required except for entropy)"},
     };
     return lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, has_printed_help, error);
@@ -210,11 +210,11 @@ static int64_t count_averaged_passes(const lh_traces *traces) {
     return sum;
 }
 
-static void print_right_passes(const lh_traces *traces, bool json) {
+static void print_right_passes(const lh_traces *traces, bool as_json) {
     for (int g = 0; g < traces->group_count; g++) {
         const lh_trace_group *group = &traces->groups[g];
         int64_t passes = (int64_t)group->examples * traces->request.draws;
-        if (!json) {
+        if (!as_json) {
             printf("%s: %" PRId64 " of %" PRId64 " have right answers\n", group->label, group->counted_passes, passes);
             continue;
         }
@@ -338,14 +338,14 @@ static void print_entropy_json(const lh_traces *traces, const lh_trace_tensor *t
     lh_json_end_line(&line);
 }
 
-static void print_entropy(const lh_traces *traces, bool json) {
-    if (!json)
+static void print_entropy(const lh_traces *traces, bool as_json) {
+    if (!as_json)
         printf("entropy of attention in nats; uniform: equal weights of all keys that a query sees\n%7s  %-12s %8s %8s "
                " heads\n",
                "length", "layer", "uniform", "mean");
     for (int i = 0; i < traces->count; i++)
         if (traces->tensors[i].kind == LH_TRACE_ENTROPY)
-            (json ? print_entropy_json : print_entropy_row)(traces, &traces->tensors[i]);
+            (as_json ? print_entropy_json : print_entropy_row)(traces, &traces->tensors[i]);
 }
 
 /* ---- the verb ---- */
@@ -357,11 +357,11 @@ static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_er
     if (traces->request.context != NULL) lh_progress_erase(traces->request.context);
     if (status == LH_OK && f->out != NULL) status = write_file(f, traces, engine, error);
     if (status != LH_OK) return status;
-    if (f->only_exact) print_right_passes(traces, f->json);
-    status = lh_print_answers(traces, f->json, error);
+    if (f->only_exact) print_right_passes(traces, f->as_json);
+    status = lh_print_answers(traces, f->as_json, error);
     if (status != LH_OK) return status;
-    if (traces->request.kinds[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
-    if (f->out != NULL && f->json) print_tensors_json(traces);
+    if (traces->request.kinds[LH_TRACE_ENTROPY]) print_entropy(traces, f->as_json);
+    if (f->out != NULL && f->as_json) print_tensors_json(traces);
     else if (f->out != NULL) print_tensors(traces, f->out);
     return LH_OK;
 }

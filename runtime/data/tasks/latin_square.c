@@ -138,9 +138,9 @@ static lh_status add_split(const collection_state *s, lh_error *error) {
     }
     for (int i = 0; status == LH_OK && i < s->puzzles.count; i++) {
         int v = s->puzzles.answer[i].vectors - 1;
-        bool held_out = (int)lh_rng_below(&rng, (uint32_t)remaining[v]--) < test[v];
-        test[v] -= held_out;
-        status = add_example(s, held_out ? LH_SET_TEST : LH_SET_TRAIN, &s->puzzles, i, LH_NO_VALUE, error);
+        bool is_held_out = (int)lh_rng_below(&rng, (uint32_t)remaining[v]--) < test[v];
+        test[v] -= is_held_out;
+        status = add_example(s, is_held_out ? LH_SET_TEST : LH_SET_TRAIN, &s->puzzles, i, LH_NO_VALUE, error);
     }
     for (int i = 0; status == LH_OK && i < s->validation.count; i++)
         status = add_example(s, LH_SET_VALIDATION, &s->validation, i, i + 1, error);
