@@ -1,8 +1,8 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
--- Input: a planned attention family with its terms (terms.lua), and its fields bounded, ranged and partial
--- (plan/deriving/dimensions.lua). A group is LANES queries that are computed together; its span is a run of consecutive
--- keys with all keys that its queries see. Output, C texts unless another type is given:
+-- Input: a planned attention family with its terms (terms.lua), and its fields has_query_bounds, computes_ranges and
+-- computes_labelled_tokens (plan/deriving/dimensions.lua). A group is LANES queries that are computed together; its
+-- span is a run of consecutive keys with all keys that its queries see. Output, C texts unless another type is given:
 --
 --   S             the number of keys
 --   K             the stride of keys: the number of elements from the row of one key to the row of the next key
@@ -48,8 +48,8 @@ local M = {}
 function M.find(family)
   local cross, terms, name = family.cross, family.terms, family.name
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
-  local has_spans, has_query_bounds = terms.has_spans, family.bounded
-  local may_compute_range, computes_labelled_tokens = family.ranged, family.partial
+  local has_spans, has_query_bounds = terms.has_spans, family.has_query_bounds
+  local computes_ranges, computes_labelled_tokens = family.computes_ranges, family.computes_labelled_tokens
   local tables_shape = family.slices and "get_tables_shape(step)" or "&step->shape"
   local table_lengths = family.slices and "get_tables_shape(%s)->length" or "%s->shape.length"
   local function write_lengths(array)
@@ -69,13 +69,13 @@ function M.find(family)
     from_query = has_query_bounds and "head->first_query" or "0",
     to_query = has_query_bounds and "head->end_query" or "T",
     first_group = has_query_bounds and "first_group" or "0",
-    has_cached_keys = may_compute_range and not cross,
-    row_of_first = may_compute_range and "first - head->from" or "first",
-    row_count = may_compute_range and "head->to - head->from" or "head->T",
+    has_cached_keys = computes_ranges and not cross,
+    row_of_first = computes_ranges and "first - head->from" or "first",
+    row_count = computes_ranges and "head->to - head->from" or "head->T",
     used_from = computes_labelled_tokens and "first_query" or "0",
     used_to = computes_labelled_tokens and "end_query" or "T",
-    forward_from = computes_labelled_tokens and "first_query" or may_compute_range and "from" or "0",
-    forward_to = computes_labelled_tokens and "end_query" or may_compute_range and "from + count" or "T",
+    forward_from = computes_labelled_tokens and "first_query" or computes_ranges and "from" or "0",
+    forward_to = computes_labelled_tokens and "end_query" or computes_ranges and "from + count" or "T",
     query_pointer = cross and "query" or "query_key_value",
     key_pointer = cross and "key_value" or "query_key_value + WIDTH",
     score_function = (terms.maps_logits or terms.hides_keys) and not terms.breaks_stick and name .. "_score",

@@ -7,8 +7,8 @@
 --   init      the first checkpoint (spec/reading/first_checkpoint.lua), or nil
 -- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
 -- error for the diagnostics if no plan is possible, for example if a formula is too large or a network is not valid.
--- Invariant: each function that `build` calls reads fields that were entered before. It returns new fields, or
--- completes records of earlier fields, such as families of attentions. No field is entered twice.
+-- Invariant: each function that `build` calls reads only fields that earlier functions have made. It returns new
+-- fields, or adds fields to the records in earlier fields, such as families of attentions. No field is set twice.
 
 local capacity = require("plan.deriving.capacity")
 local checkpoint = require("plan.deriving.checkpoint_fits")
@@ -35,11 +35,11 @@ local ABI = 8 -- equal to LH_ABI of include/longhand; the generated config.h che
 -- The files of the CPU half, in the order of rendering, except that gen.lua renders spec.c last. Fields of a file:
 --   template   the path of its template in templates/
 --   path       its path in the generated folder
---   family     the family of attentions whose fields are names in the template, before the fields of the plan
---   loose      true: it changes no code, so the source digest does not cover it
---   neutral    true: it changes code but no bit of a run, so the source digest does not cover it
+--   family     a family of attentions: the template can read its fields by name, and they hide equal names of the plan
+--   loose      true: the file changes no code, so the source digest does not cover it
+--   neutral    true: the file changes code but no bit of a run, so the source digest does not cover it
 local function list_files(plan)
-  local first_family = plan.first
+  local first_family = plan.first_family
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c", family = first_family },
     { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
@@ -62,11 +62,12 @@ local function list_files(plan)
   return files
 end
 
--- The fields that need no derivation. Generated code is linked by names longhand_<role>_<symbol>. A role is one word
--- without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for one instruction-set level); cuda, images,
--- text (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the runtime begin
--- with lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so here and in the
--- Makefile the second underscore is written U; no id contains a U.
+-- The fields that need no derivation. `symbol` is the id in names of C: generated code is linked by names
+-- longhand_<role>_<symbol>. A role is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for
+-- one instruction-set level); cuda, images, text (the CUDA half); train, evaluate (its kernels). No other names begin
+-- with longhand_: names of the runtime begin with lh_, names of a task with lh_task_. C reserves two underscores in a
+-- row for compilers, so in a symbol, also in the Makefile, the second of two underscores is written U; no id contains a
+-- U.
 local function make_head(resolved, facts)
   return {
     abi = ABI,
@@ -114,8 +115,8 @@ local function build(resolved, facts)
   return plan
 end
 
--- Completes the place of a problem, for the diagnostics. A line without a path is a line in the file of the user's own
--- network. A problem without path, line and field belongs to the formula of the score.
+-- Returns a problem with its complete place, for the diagnostics. A line without a path is a line in the file of the
+-- user's own network. A problem without path, line and field belongs to the formula of the score.
 local function locate(problem, resolved, network)
   local path = problem.path or problem.line and network and network.path
   local field = not path and (problem.field or "encoding.score") or nil

@@ -363,7 +363,7 @@ local function add_network(facts, spec, net, attentions, facets, first)
   local is_additive = lists.any(net.ops, function(op)
     return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and not spec.plan.token_positions
   end)
-  local family = first and first.family or spec.plan.first
+  local family = first and first.family or spec.plan.first_family
   if not has_two_streams then
     local extra_inputs = lists.merge({ positions = block_encoding and true or nil },
       table.unpack(lists.map(attentions, function(op) return facets[op].extra_inputs end)))

@@ -64,7 +64,7 @@ local function describe_validation(validation)
 end
 
 local function describe_answers(plan)
-  local ends = plan.task.ends and "ended by the model" or "answer length given"
+  local ends = plan.task.has_end_symbol and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then
     return "answers     teacher-forced (eval.decoding): one pass over the target's tokens, no answers of the model"
   end
@@ -131,7 +131,7 @@ function M.format_page(plan)
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options or "", plan.task.input_count, plan.classes,
       (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.text) or "")
-        .. (plan.task.loss and (plan.task.counted and ", loss of the labels that count (mask 1)"
+        .. (plan.task.loss and (plan.task.has_counted_labels and ", loss of the labels that count (mask 1)"
         or ", loss of all labels, masked ones, too") or "")),
     "parameters  " .. format_count(plan.parameters)
       .. (plan.frozen > 0 and (", and %s frozen"):format(format_count(plan.frozen)) or ""),

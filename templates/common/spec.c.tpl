@@ -24,7 +24,7 @@ static int ${length.name}(int n) { return ${length.formula}; }
 lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
 lh_task_place lh_place_${task.kind}; % if has_place_function
-lh_task_find_result lh_find_result_${task.kind}; % if task.result
+lh_task_find_result lh_find_result_${task.kind}; % if task.has_result
 
 % end
 % for _, list in ipairs(lists) do
@@ -48,19 +48,19 @@ static const lh_task task = {
         %   { "solve", task.literal and "lh_solve_" .. task.kind },
         %   { "literal", text = task.literal },
         %   { "place", has_place_function and "lh_place_" .. task.kind },
-        %   { "find_result", task.result and "lh_find_result_" .. task.kind },
+        %   { "find_result", task.has_result and "lh_find_result_" .. task.kind },
         %   { "options", task.options and "task_options" },
         %   { "input_symbols", task.input_count },
         %   { "output_symbols", task.output_count },
         %   { "input_symbol", task.input_names },
         %   { "output_symbol", task.output_names },
-        %   { "end", task.ends and "end_symbol" },
+        %   { "end", task.has_end_symbol and "end_symbol" },
         %   { "chance", f64(task.chance) },
         %   { "baseline", task.baseline and f64(task.baseline) },
         %   { "baseline_name", text = task.baseline_name },
-        %   { "loss", task.loss and (task.counted and "LH_LOSS_COUNTED" or "LH_LOSS_ALL") },
-        %   { "axis", task.axes > 0 and "axes" },
-        %   { "axes", task.axes },
+        %   { "loss", task.loss and (task.has_counted_labels and "LH_LOSS_COUNTED" or "LH_LOSS_ALL") },
+        %   { "axis", task.axis_count > 0 and "axes" },
+        %   { "axes", task.axis_count },
         % } })
 };
 
@@ -292,10 +292,10 @@ const lh_spec longhand_spec_${symbol} = {
                         %   { "batch", train.batch },
                         %   { "shards", train.shards },
                         %   { "lengths", train.lengths_text },
-                        %   { "curriculum", train.stages > 0 and "curriculum" },
-                        %   { "curriculum_count", train.stages },
-                        %   { "mixes_lengths", train.mixes and "true" },
-                        %   { "weighs_sequences", train.weighs and "true" },
+                        %   { "curriculum", train.stage_count > 0 and "curriculum" },
+                        %   { "curriculum_count", train.stage_count },
+                        %   { "mixes_lengths", train.mixes_lengths and "true" },
+                        %   { "weighs_sequences", train.weighs_sequences and "true" },
                         %   { "schedule", schedule and ("{%s, %d, %s}"):format(schedule.kind, schedule.warmup, f64(schedule.final)) },
                         % } })
                 },

@@ -17,7 +17,7 @@ typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
     real *${cache.name}; /* [sequences][${cache.stream_prefix}length][${cache.width}] queries, keys and values */ % if cache.is_self_attention
     real *${cache.name}; /* [${cache.stream_prefix}rows][${cache.width}] keys and values */ % else
-% if cache.tiles then
+% if cache.has_tiles then
     real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.stream_prefix}length)] keys and values in tiles, for single queries */
 % end
     real *${cache.name}_sums; /* [sequences][count_${cache.name}_running(${cache.stream_prefix}length)] running sums */ % if cache.has_sums
@@ -43,7 +43,7 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
 % local rows = cache.is_self_attention and ("(w->sequences * w->%slength)"):format(cache.stream_prefix) or ("w->%srows"):format(cache.stream_prefix)
         c->${block.name}[l].${cache.name} =
                 reserve(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
-% if cache.tiles then
+% if cache.has_tiles then
         c->${block.name}[l].${cache.name}_tiles = reserve(memory, &used,
                 (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.stream_prefix}length) * sizeof(real));
 % end
@@ -142,7 +142,7 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
     for (int l = 0; l < ${block.repetitions_text}; l++) {
 % for _, cache in ipairs(block.caches) do
         copy_sequence(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.stream_prefix}length * ${cache.width});
-% if cache.tiles then
+% if cache.has_tiles then
         copy_sequence(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.stream_prefix}length));
 % end
         copy_sequence(c.${block.name}[l].${cache.name}_sums, to, from, count_${cache.name}_running(w.${cache.stream_prefix}length)); % if cache.has_sums

@@ -67,7 +67,7 @@ static void draw_${name}positions(const workspace *w) {
 /* Returns channels c to c + LANES - 1 of a token's vector. */
 INLINE vector embed_channels(const real *table, const real *biases, int token, int c) {
     vector bias = load(biases + c);
-% if task.blanks > 0 then
+% if task.blank_count > 0 then
     if (token < BLANKS) return bias;
     return load(table + (token - BLANKS) * WIDTH + c) + bias;
 % else

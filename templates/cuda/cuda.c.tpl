@@ -108,7 +108,7 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .block_memory = ${cuda.staging} * sizeof(real) + ${cuda.block_state},
         .chip = {"chip", ${cuda.chip}},
         .replicas = {"replicas", ${cuda.replicas}},
-        .parts = ${cuda.parts}, % if train.mixes
+        .parts = ${cuda.parts}, % if train.mixes_lengths
 % if optimizer.corrects then
         .beta1 = ${f64(optimizer.corrects[1])},
         .beta2 = ${f64(optimizer.corrects[2])},

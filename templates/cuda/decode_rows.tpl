@@ -6,7 +6,7 @@
 % end
 % end
 % for _, family in ipairs(attentions) do
-% if family.ranged then
+% if family.computes_ranges then
 % slot("rotation_functions", family.on_device)
 % include("attention/cuda/attend_one.tpl", family.on_device)
 % end

@@ -24,7 +24,7 @@ enum {
     THREADS = ${cuda.threads}, /* threads of a block */
     DROPOUT_SITES = ${device.site_count}, /* masks of WIDTH channels for one sequence */ % if device.masks[1]
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
-    PARTS = ${cuda.parts}, /* parts of a step, at most; the sequences of a part have one length */ % if train.mixes
+    PARTS = ${cuda.parts}, /* parts of a step, at most; the sequences of a part have one length */ % if train.mixes_lengths
     % include("parts/dimensions.tpl")
     % include("attention/cuda/head_constants.tpl", family) % for _, family in ipairs(attentions)
 % if attentions[2] then

@@ -13,7 +13,7 @@
 % else
         const unsigned int site = DROPOUT_DOMAIN << 24 | l << 8 | place;
 % end
-        keep[e] = keep_byte(in->key, in->step, ${(eval_dropout or train.mixes) and "in->first + " or ""}block()->first + (unsigned int)(row / bytes), site,
+        keep[e] = keep_byte(in->key, in->step, ${(eval_dropout or train.mixes_lengths) and "in->first + " or ""}block()->first + (unsigned int)(row / bytes), site,
                 (unsigned int)(row % bytes), drop_below);
     }
 }

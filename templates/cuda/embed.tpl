@@ -28,7 +28,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
         const int row = e / WIDTH, c = e % WIDTH;
         quad x = *(const quad *)(v->p->${vectors}_bias + c); % if linear
         quad x = *(const quad *)(v->p->${vectors} + ${token} * WIDTH + c); % else
-% if linear and task.blanks > 0 then
+% if linear and task.blank_count > 0 then
         const int input = ${token} - BLANKS;
         const quad weight = input >= 0 ? *(const quad *)(v->p->${vectors} + input * WIDTH + c) : quad{{0, 0, 0, 0}};
 % elseif linear then

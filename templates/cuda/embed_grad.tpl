@@ -28,7 +28,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     __syncthreads();
 % end
 % if linear then
-% local blank_offset = task.blanks > 0 and " + BLANKS" or ""
+% local blank_offset = task.blank_count > 0 and " + BLANKS" or ""
     for (int e = 4 * threadIdx.x; e < INPUTS * WIDTH; e += 4 * THREADS) {
         const int token = e / WIDTH${blank_offset}, c = e % WIDTH;
 % else

@@ -33,7 +33,7 @@ INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
 }
-% if train.mixes then
+% if train.mixes_lengths then
 
 % include("cuda/mixed.tpl")
 % end

@@ -1,5 +1,5 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
-% local weighs_sequences = train.weighs and task.counted
+% local weighs_sequences = train.weighs_sequences and task.has_counted_labels
 % local weight = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
 % local weight_sum = device.has_losses and "adds ? " .. weight .. " + sum : sum" or "sum"
 % -- weight_element: the weight of channel k + i for class c
@@ -39,7 +39,7 @@ INLINE real weigh_label(int n) {
 }
 
 % end
-% if task.counted then
+% if task.has_counted_labels then
 /* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
  * workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
 % else
@@ -52,7 +52,7 @@ NOINLINE void classify(const real *x, const bool training) {
     make_logits(x, count);
     for (int n = threadIdx.x; n < count; n += THREADS) {
         real *logits = w->logits + n * CLASS_COLUMNS, sum = 0;
-% if task.counted then
+% if task.has_counted_labels then
         if (!block()->mask[n]) {
             w->losses[n] = 0;
             if (!training) w->uncertainties[n] = 0; % if device.has_passes

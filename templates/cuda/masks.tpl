@@ -50,7 +50,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         block()->work.keep[e] = keep_byte(key, in->step, in->first + block()->first + row / bytes, in_counter,
                 row % bytes, drop_below);
 % else
-        block()->work.keep[e] = keep_byte(key, in->step, ${train.mixes and "in->first + " or ""}block()->first + row / bytes,
+        block()->work.keep[e] = keep_byte(key, in->step, ${train.mixes_lengths and "in->first + " or ""}block()->first + row / bytes,
                 DROPOUT_DOMAIN << 24 | layer << 8 | place, row % bytes, drop_below);
 % end
     }

@@ -14,7 +14,7 @@ INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int qu
 INLINE real embedded_size(${parameters}) {
     real sum = 0;
     for (int c = 0; c < WIDTH; c++) {
-% if linear and task.blanks > 0 then
+% if linear and task.blank_count > 0 then
         const real x = bias[c] + (token >= BLANKS ? table[(token - BLANKS) * WIDTH + c] : 0);
 % elseif linear then
         const real x = bias[c] + table[token * WIDTH + c];

@@ -5,7 +5,7 @@ INLINE void train_shard(int shard) {
     __syncthreads();
     if (threadIdx.x == 0) {
         char *partial = b->replica.partials + shard * b->train.partial_stride;
-% if train.mixes then
+% if train.mixes_lengths then
         const int index = view_shard(b, shard), shards = count_shards(b, b->step.sequences);
         const int first = shard_start(b->step.sequences, shards, index);
         const int sequences = shard_start(b->step.sequences, shards, index + 1) - first;
@@ -33,7 +33,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
     if (threadIdx.x == 0) {
         const int replica = blockIdx.x / a.team;
         b->train = a;
-        b->train.steps += replica * a.count * PARTS; % if train.mixes
+        b->train.steps += replica * a.count * PARTS; % if train.mixes_lengths
         b->train.steps += replica * a.count; % else
         b->train.results += replica * a.count;
         b->replica = a.replicas[replica];
@@ -46,7 +46,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
     team_barrier(t);
 % end
     for (int n = 0; n < a.count; n++) {
-% if train.mixes then
+% if train.mixes_lengths then
         begin_parts(n, a.shards);
         for (int shard = t->rank; shard < b->train.shards; shard += a.team) train_shard(shard);
 % else
@@ -57,7 +57,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
 % end
         team_barrier(t);
-        const double counted = count_labels(); % if task.counted
+        const double counted = count_labels(); % if task.has_counted_labels
         fold_gradients((real)mask_factor(counted)); % if cuda.scales_gradient
         fold_gradients(); % else
         const double squares = sum_list(b->replica.piece_sums, PIECES, 1);

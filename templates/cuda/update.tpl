@@ -23,7 +23,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 }
 
 % end
-% if task.counted then
+% if task.has_counted_labels then
 /* The number of labels of all shards that count in the loss, in every thread. */
 INLINE double count_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
@@ -51,7 +51,7 @@ INLINE void scale_piece(real factor, real *gradient) {
 % end
 % if cuda.products == "generated" then
 % include("cuda/weights.tpl") % if cuda.by_team
-% paragraph("cuda/mixed_tables.tpl") % if train.mixes and cuda.has_table_sums
+% paragraph("cuda/mixed_tables.tpl") % if train.mixes_lengths and cuda.has_table_sums
 /* Computes the step's gradient and the sums of squares of its pieces. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
@@ -64,10 +64,10 @@ INLINE void fold_gradients(real factor) {
 % if cuda.has_table_sums then
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
         % include("cuda/fold_piece.tpl")
-        clear_piece((real *)b->replica.partials + piece * PIECE); % if train.mixes
+        clear_piece((real *)b->replica.partials + piece * PIECE); % if train.mixes_lengths
     }
-    end_parts(gradient); % if train.mixes
-% if not train.mixes then
+    end_parts(gradient); % if train.mixes_lengths
+% if not train.mixes_lengths then
     fold(b->train.shards, b->replica.partials + PARAMETER_STORAGE * sizeof(real), b->train.partial_stride,
             t->rank * THREADS + (int)threadIdx.x, t->blocks * THREADS, (int)(sum_bytes(b->view.T) / sizeof(real)),
             (real *)b->view.shared.sums);
@@ -177,7 +177,7 @@ INLINE void fold_gradients(real factor) {
 
 % end
 % paragraph("cuda/decay.tpl") % if optimizer.decay
-% if task.counted then
+% if task.has_counted_labels then
 /* Ends a step without labels in the loss: parameters and optimiser state do not change. */
 INLINE void keep_parameters(void) {
     const lh_cuda_replica *r = &block()->replica;
@@ -211,7 +211,7 @@ INLINE void round_weights(int piece) {
 INLINE bool update(double squares, double loss, double counted) {
     const lh_cuda_replica *r = &block()->replica;
     if (!(squares - squares == 0) || !(loss - loss == 0)) return false;
-% if task.counted then
+% if task.has_counted_labels then
     if (counted == 0) {
         keep_parameters();
         return true;

@@ -54,8 +54,8 @@ typedef struct block_state {
     int most_sequences;       /* number of sequences of the largest shard */
     ${device.lengths} rows_before; /* number of rows of a stored operand before those of the current repetition of a layer */
 % end
-    const lh_cuda_step *parts; /* [PARTS] of the step, the longest sequences first; after the last, parts are empty */ % if train.mixes
-    int largest_shard; /* sequences of a shard, at most */ % if train.mixes
+    const lh_cuda_step *parts; /* [PARTS] of the step, the longest sequences first; after the last, parts are empty */ % if train.mixes_lengths
+    int largest_shard; /* sequences of a shard, at most */ % if train.mixes_lengths
     lh_cuda_step step;
     lh_cuda_train train;
     lh_cuda_replica replica;

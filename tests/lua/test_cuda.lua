@@ -264,7 +264,7 @@ function TestHeads.test_wide_heads_are_spread_over_threads()
     { 256, 4, "float32", 4, false }, { 288, 8, "float32", 4, true }, { 256, 1, "float64", 32, false },
   }
   for _, case in ipairs(cases) do
-    local attends = plan_encoding("none", case[1], case[3], nil, case[2]).first.attends
+    local attends = plan_encoding("none", case[1], case[3], nil, case[2]).first_family.attends
     lu.assertEquals({ attends.head_lanes, attends.uneven_heads }, { case[4], case[5] }, table.concat(case, " ", 1, 3))
   end
 end

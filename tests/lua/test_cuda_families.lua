@@ -33,7 +33,7 @@ end
 function TestFamilies.test_no_template_fills_a_slot_twice()
   for _, encoding in ipairs(ENCODINGS) do
     local templates = {}
-    for _, term in ipairs(render_device(encoding, NARROW).first.on_device.terms) do
+    for _, term in ipairs(render_device(encoding, NARROW).first_family.on_device.terms) do
       lu.assertNil(templates[term.template], encoding .. ": " .. term.template)
       templates[term.template] = true
     end

@@ -56,12 +56,13 @@ function TestFacetModules.test_it_is_planned_described_and_distinguished()
   lu.assertStrContains(describe.describe_encoding(plan), "; 8 heads see even offsets")
   lu.assertNotEquals(plan.digest, without_facet.digest)
   lu.assertNotEquals(plan.model_digest, without_facet.model_digest)
-  lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides_keys }, { "draws rotation even exponential", true })
+  lu.assertEquals({ list_terms(plan.first_family), plan.first_family.terms.hides_keys },
+    { "draws rotation even exponential", true })
 end
 
 function TestFacetModules.test_pictures_show_visible_keys()
   local words = {}
-  for h, rows in ipairs(masks.list_cells(make_plan("spacing = { kind = 'even', heads = 7 }").first, 2, 3)) do
+  for h, rows in ipairs(masks.list_cells(make_plan("spacing = { kind = 'even', heads = 7 }").first_family, 2, 3)) do
     for i, row in ipairs(rows) do
       words[#words + 1] = h > 6 and ("head %d, query %d: %s%s%s"):format(h - 1, i - 1, row[1] and "x" or ".",
         row[2] and "x" or ".", row[3] and "x" or ".") or nil
@@ -106,7 +107,7 @@ function TestFacetModules.test_a_network_makes_values_that_a_facet_requests()
     names[tensor.name] = table.concat(tensor.shape, " ")
   end
   lu.assertEquals(names["layers.4.attention.gate.weight"], "64 8")
-  lu.assertEquals({ plan.first.request.width, plan.first.request.constant }, { 16, "GATE_WIDTH" })
+  lu.assertEquals({ plan.first_family.request.width, plan.first_family.request.constant }, { 16, "GATE_WIDTH" })
   lu.assertEquals(plan.parameters, make_plan("").parameters + 5 * 64 * 8)
 end
 

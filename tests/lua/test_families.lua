@@ -30,11 +30,14 @@ local function derive_two(self_facets, cross)
   plan.resolved.encoding.cross = cross
   local width = plan.width
   local family = plan.attentions[1]
-  family.queries, family.keys, family.partial, family.bounded, family.recomputed = TARGET, TARGET, false, false, false
+  family.queries, family.keys, family.recomputed = TARGET, TARGET, false
+  family.computes_labelled_tokens, family.has_query_bounds = false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
-  plan.attentions[2] = { name = "cross", spec_name = "cross", stack = LAYERS, ranged = true, tiles = false,
+  plan.attentions[2] = { name = "cross", spec_name = "cross", stack = LAYERS, computes_ranges = true,
+    caches_tiles = false,
     weight_dropout = false,
-    partial = false, bounded = false, recomputed = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
+    computes_labelled_tokens = false, has_query_bounds = false, recomputed = false, queries = TARGET, keys = SOURCE,
+    cross = true, causal = false,
     layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4) }
   dimensions.settle_families(plan.attentions)
   return plan, score

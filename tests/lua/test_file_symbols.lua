@@ -107,7 +107,7 @@ function TestSymbols.test_an_end_symbol_joins_the_alphabet_of_the_file()
   local resolved, info = check('end_symbol = "."')
   lu.assertEquals({ resolved.task.input_symbols, resolved.task.output_symbols }, { { "a", "b" }, { "b", "." } })
   local plan = assert(plan_module.build(resolved, info))
-  lu.assertTrue(plan.task.ends)
+  lu.assertTrue(plan.task.has_end_symbol)
   lu.assertNotEquals(plan.digest, assert(plan_module.build(check('output_symbols = { "b", "." }'))).digest)
   refuse('task.end_symbol: "." is not a symbol of targets', 'end_symbol = ".", output_symbols = { "b" }')
 end
@@ -154,7 +154,7 @@ end
 function TestSymbols.test_one_alphabet_for_both_sides()
   local resolved, info = check('symbols = { "a", "b", "c" }')
   local plan = assert(plan_module.build(resolved, info))
-  lu.assertTrue(plan.task.shared)
+  lu.assertTrue(plan.task.has_shared_symbols)
   lu.assertEquals({ plan.task.input_count, plan.task.output_count }, { 3, 3 })
   refuse("cannot be used with task.symbols", "symbols = 3, input_symbols = 3")
 end

@@ -121,7 +121,7 @@ end
 -- The only attention of a model inherits all facets.
 function TestInherit.test_an_encoder_may_use_presets_for_decoders()
   local spec = assert(project:plan("even_pairs_none", { "encoding={ use = 'alibi_causal' }" }))
-  lu.assertEquals({ spec.plan.first.mask.kind, spec.plan.first.score.kind }, { "causal", "expression" })
+  lu.assertEquals({ spec.plan.first_family.mask.kind, spec.plan.first_family.score.kind }, { "causal", "expression" })
 end
 
 -- A facet for all families and the same facet in each family give the same plan.

@@ -55,8 +55,8 @@ end
 
 function TestLatinEncodings.test_logits_are_divided_by_the_temperature()
   local plan = make_plan("cnope")
-  lu.assertAlmostEquals(plan.first.logit_scale, 100 / math.sqrt(160), 1e-12)
-  lu.assertEquals({ plan.first.mask.kind, plan.first.mask.right }, { "causal", 0 })
+  lu.assertAlmostEquals(plan.first_family.logit_scale, 100 / math.sqrt(160), 1e-12)
+  lu.assertEquals({ plan.first_family.mask.kind, plan.first_family.mask.right }, { "causal", 0 })
 end
 
 -- The functions of a generated step that make the table of an encoding, as C.

@@ -181,7 +181,7 @@ end
 
 function TestOwn.test_a_description_may_be_a_decoder()
   local plan = accept_network(make_description(FULL), { "model.kind=decoder" })
-  lu.assertEquals({ plan.decoder.separator, plan.first.mask.kind }, { 10, "causal" })
+  lu.assertEquals({ plan.decoder.separator, plan.first_family.mask.kind }, { 10, "causal" })
 end
 
 function TestOwn.test_two_streams_are_refused()
@@ -217,10 +217,10 @@ function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
   local three_layers = PLAIN:gsub('"layer", model.layers', '"tower", 3')
-  local family = accept_network(three_layers, nil, spec:format("relative")).first
+  local family = accept_network(three_layers, nil, spec:format("relative")).first_family
   lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
   lu.assertEquals(accept_network(three_layers, { "encoding.positions.kind=randomized" },
-    spec:format("rope")).first.positions.draws, 3)
+    spec:format("rope")).first_family.positions.draws, 3)
   local result, message = plan_network(three_layers, nil, spec:format("alibi"))
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is applied 3 times")

@@ -75,7 +75,7 @@
 --         stream_prefix   the prefix of the stream of the keys
 --         is_self_attention   whether keys and queries are computed from the same value
 --         width           C text of the number of cached channels of a token
---         tiles           the tiles of keys that are cached too (family.tiles)
+--         has_tiles       whether keys and values are also cached in tiles (family.caches_tiles)
 --         has_sums        whether running sums are cached too
 --       has_caches      whether the block has a cache
 --       before_tokens, per_token   the functions for the block's two lists (make_decoding_function)
@@ -192,7 +192,7 @@ local function make_decoded_block(cpu, block, stream)
     local is_self_attention = op.kv == op.q
     caches[i] = { name = op.family.name, stream_prefix = prefix, is_self_attention = is_self_attention,
       width = is_self_attention and "3 * WIDTH" or "2 * WIDTH",
-      tiles = op.family.tiles, has_sums = op.family.score.running and true or false }
+      has_tiles = op.family.caches_tiles, has_sums = op.family.score.running and true or false }
   end
   local has_caches = #caches > 0
   return { name = block.name, repetitions_text = block.repetitions_text, caches = caches, has_caches = has_caches,

@@ -143,8 +143,8 @@ function forward.attention(cpu, text, op)
   local record = make_attention(cpu, text, op, "attention_%s")
   record.call = "routine(self, 'l', part, site, saved, q, kv, contribution, cache, tiles, sums, out)"
   record.site = op.dropout and write_site(op.scope) or false
-  record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
-  record.sums = op.family.ranged and op.family.score.running and "NULL"
+  record.cache, record.tiles = op.family.computes_ranges and op.kv == op.q and "NULL", op.family.caches_tiles and "NULL"
+  record.sums = op.family.computes_ranges and op.family.score.running and "NULL"
   return record
 end
 

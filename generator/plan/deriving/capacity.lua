@@ -5,8 +5,8 @@
 --   cells       the number of cells; false without a limit
 --   exceeded    the least task length of the spec that uses more cells; false if there is none
 --   names_lengths   whether the spec names lengths
--- A sequence of T tokens can use T / 2 cells of a stack, since a deeper cell cannot return to the top. The cells of a
--- tape are compared with the tokens of the input.
+-- A sequence of T tokens can use T / 2 cells of a stack, since a cell that is pushed deeper cannot return to the top
+-- before the sequence ends. A tape needs a cell for each token of the input.
 
 local tasks = require("spec.task.tasks")
 

@@ -1,4 +1,4 @@
--- Checks that a run's initial checkpoint fits its model, as the trainer does later.
+-- Checks that the checkpoint with which runs begin fits the model, as the trainer does later.
 --
 -- Input: a plan with its tensors and digests, the facts of first_checkpoint.lua. Output: none. A difference raises an
 -- error { problem = true, field = "init", what, expected, hint }.

@@ -1,8 +1,8 @@
 -- Counts the floating-point operations of a step, which the commands `plan` and `bench` show.
 --
--- Input: a plan with its network; the graph of this network (builder.lua); the task's header (lengths as formulas).
--- Output of M.measure_training: the largest and the mean number of tokens of training sequences; the largest number
--- decides which weights attention stores (recomputed_weights.lua). Output of M.derive:
+-- Input: a plan with its network; the graph of this network (builder.lua); the task's header, which has the lengths of
+-- sequences as formulas. Output of M.measure_training: the largest and the mean number of tokens of training sequences;
+-- the largest number decides which weights attention stores (recomputed_weights.lua). Output of M.derive:
 --   flops           factors for the generated formulas:
 --     streams, attentions   see M.sum_up of outline.lua
 --     pairs_text      the work for a pair of tokens as text, the field `pairs` of M.sum_up
@@ -17,7 +17,8 @@
 -- backward together) and of plan.passes (separately).
 -- Counts per step are nominal:
 --   a multiply-add counts as two operations;
---   attention counts as two products of all pairs by the width (three with `relative`), whatever its mask;
+--   attention counts, whatever its mask, as two multiply-adds for each pair of tokens and channel, or three with
+--   `relative`;
 --   the output layer and the map of relative distances are left out: executed_flops of templates/common/spec.c.tpl adds
 --   them;
 --   the backward pass counts as two forward passes.
@@ -41,8 +42,9 @@ local function list_sizes(train, facts)
     curriculum.weigh(train.lengths.curriculum, lengths, train.steps)
 end
 
--- Returns the longest length of every stream in the list, the mean number of tokens of each stream over the steps of
--- training, and the mean number of pairs for every two streams. The arguments are the results of list_sizes.
+-- Returns three lists with an item for each stream: the largest number of tokens; the mean number of tokens over the
+-- steps of training; and the mean numbers of pairs with tokens of each stream. The arguments are the results of
+-- list_sizes.
 local function compute_means(sizes, weights, weight_sum)
   local max_tokens, tokens, mean_pairs = {}, {}, {}
   local function average(count)

@@ -169,7 +169,7 @@ local function measure_block_state(plan, device)
   local words = sum_words + #device.always + #device.training + #device.bits
     + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.states, function(state) return #state.members + 2 end) -- the layers, and state of loops
-    + (plan.token_positions and TOKEN_STATE or 0) + (plan.train.mixes and PART_STATE or 0)
+    + (plan.token_positions and TOKEN_STATE or 0) + (plan.train.mixes_lengths and PART_STATE or 0)
   return math.max(BLOCK_STATE, (OTHER_STATE + 8 * words + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
@@ -187,7 +187,8 @@ end
 
 -- The setting of training for which there is no device code, as a value of no_device_code; nil if there is none.
 local function find_missing(plan, library)
-  local setting = plan.train.mixes and library and 'train.lengths.per = "sequence" in a model of width %d or more'
+  local setting = library and plan.train.mixes_lengths
+    and 'train.lengths.per = "sequence" in a model of width %d or more'
   return setting and { what = setting:format(schema.LIBRARY_WIDTH) } or nil
 end
 
@@ -267,7 +268,9 @@ local function find_placing_families(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
-  return lists.to_set(lists.map(blocks, function(block) return attention.find_placing_family(block) or plan.first end))
+  return lists.to_set(lists.map(blocks, function(block)
+    return attention.find_placing_family(block) or plan.first_family
+  end))
 end
 
 local function derive_families(plan, net, library)
@@ -320,7 +323,7 @@ function M.derive(plan, net, lists_by_scope)
   local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
   local samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
   local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not samples_passes
-    and not plan.train.mixes
+    and not plan.train.mixes_lengths
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -332,8 +335,10 @@ function M.derive(plan, net, lists_by_scope)
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = list_constants(plan),
-    scales_gradient = plan.task.counted and not plan.train.weighs and not plan.train.mixes,
-    parts = plan.train.mixes and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)) or nil,
+    scales_gradient = plan.task.has_counted_labels and not plan.train.weighs_sequences
+      and not plan.train.mixes_lengths,
+    parts = plan.train.mixes_lengths
+      and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)) or nil,
   }
   derive_families(plan, net, library)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)
@@ -356,8 +361,8 @@ function M.derive(plan, net, lists_by_scope)
   name_families(plan)
   return { cuda = cuda, device = device, no_device_code = obstacle, decodes = false, -- set by templates of decoding
     least_architecture = plan.cuts_by_warp and WARP_ARCHITECTURE or LEAST_ARCHITECTURE[plan.precision], cuda_files = {
-      { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
-      { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },
+      { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first_family },
+      { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first_family },
     } }
 end
 

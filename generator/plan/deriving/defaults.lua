@@ -29,8 +29,8 @@ local function format_lengths(lengths)
     or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)
 end
 
--- The text of eval.by, a table from an axis to its values or true for all values, such as "vectors=*;digits=1:50:1".
--- Noise and passes are left out, since they have settings of their own.
+-- The text of eval.by, which has for each axis the values, or true for all values; an example of the text is
+-- "vectors=*;digits=1:50:1". Noise and passes are left out, since they have settings of their own.
 local function format_axes(values_by_axis)
   local parts = lists.map(canonical.sort_keys(axes.remove_settings(values_by_axis) or {}), function(name)
     local values = values_by_axis[name]
@@ -60,7 +60,8 @@ local function encode_count(examples)
   return examples == "all" and 0 or examples
 end
 
--- The settings as { name, value }, with the names of lh_spec; a value of nil or false is absent.
+-- The settings as { name, value }, with the names of lh_spec; settings with a value of nil or false are left out of the
+-- text.
 local function list_values(resolved, init)
   local train, eval, during = resolved.train, resolved.eval, resolved.eval.during
   local keep = train.checkpoint.keep

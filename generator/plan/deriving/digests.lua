@@ -24,12 +24,12 @@ local DIGEST_ABI = 2
 -- share symbols, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the
 -- lengths; the trainer compares the files' bytes itself.
 local function identify_task(plan)
-  local task, fields, scaling = plan.task, lists.merge(plan.resolved.task), plan.first.rotation.scaling or {}
+  local task, fields, scaling = plan.task, lists.merge(plan.resolved.task), plan.first_family.rotation.scaling or {}
   fields.options = task.active_options
   return task.text and { kind = task.kind, text = task.text, options = fields.options, computation = fields.computation,
       loss = fields.loss }
     or task.data and not task.data.is_generated and { data = { task.input_count, task.output_count },
-      shared = task.shared or nil, end_symbol = fields.end_symbol,
+      shared = task.has_shared_symbols or nil, end_symbol = fields.end_symbol,
       original_length = scaling.original_length, computation = fields.computation, loss = fields.loss }
     or lists.merge(fields, { validation = task.data and task.data.validation_digest })
 end
@@ -87,7 +87,7 @@ function M.digest_model(plan)
   end
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }
-  identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil
+  identity.shared, identity.start = plan.task.has_shared_symbols or nil, plan.task.start or nil
   identity.options, identity.computation = plan.task.active_options, plan.computation and true or nil
   identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }
   identity.network = plan.network_identity

@@ -33,11 +33,12 @@
 --                  workspace
 --   cross          whether the sides differ: queries [WIDTH], keys and values [2 WIDTH] are then in separate rows
 --   causal         whether no query may see keys after it
---   ranged         whether a call may compute a part of the queries
---   tiles          whether decoding also caches keys and values in tiles, for queries that come one at a time
---   partial        whether the last layer computes only tokens whose results are read (labelled_rows.lua)
+--   computes_ranges   whether a call may compute a part of the queries, as when decoding computes new tokens alone
+--   caches_tiles   whether decoding also caches keys and values in tiles, for queries that come one at a time
+--   computes_labelled_tokens   whether the last layer computes only tokens whose results are read (labelled_rows.lua)
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
---   bounded        whether attention is computed for a range of queries: partial or recomputed
+--   has_query_bounds   whether the kernels compute a range of queries within a sequence: because the family
+--                  computes_labelled_tokens, or because its weights are recomputed for some queries at a time
 --   layers         the number of its layers
 --   repetitions    the number of repetitions of its layers, over all passes of a looped model that store values
 --   heads, head_width   the number of its heads, and the channels of a head
@@ -120,7 +121,7 @@ end
 -- After the input symbols come the symbols of the target, unless input and target share an alphabet; the computation
 -- token, if there is one; and the separator, unless the task has a symbol for it.
 function tokens.decoder(plan, inputs, times)
-  local shared, start = plan.task.shared, plan.task.start
+  local shared, start = plan.task.has_shared_symbols, plan.task.start
   local symbol_count = inputs + (shared and 0 or plan.task.output_count)
   local computation = plan_computation(times, symbol_count)
   local count = symbol_count + (times and 1 or 0) + (start and 0 or 1)
@@ -216,9 +217,9 @@ function M.place_in_block(family, name, block)
       state = block.name .. "_state" } })
 end
 
--- The families of a plan; without attention only plan.first, which holds the positions of the tokens.
+-- The families of a plan; without attention only plan.first_family, which holds the positions of the tokens.
 function M.list_families(plan)
-  return plan.attentions[1] and plan.attentions or { plan.first }
+  return plan.attentions[1] and plan.attentions or { plan.first_family }
 end
 
 -- Sets the fields of families that depend on the other families of the model: prefix, PREFIX and first_site.

@@ -168,7 +168,7 @@ end
 -- and layer_index, the draw of block l; false if positions are indices. With several streams these draws belong to no
 -- family (is_separate).
 local function plan_input_draw(plan)
-  local family, encoding = plan.first, plan.resolved.encoding
+  local family, encoding = plan.first_family, plan.resolved.encoding
   local is_separate = plan.streams[2] ~= nil
   if placement.is_by_token({ encoding = encoding }) then
     return positions_facet.plan_input(encoding)
@@ -337,7 +337,7 @@ function M.derive(plan, facts, added_vectors)
   add_draws(fields, plan, input_draw)
   fields.token_positions = derive_token_positions(plan, facts.task, input_draw)
   fields.additive, fields.limit = additive, find_limit(plan, additive, input_draw)
-  fields.has_tables_by_length = plan.train.mixes and has_values_of_lengths(plan, input_draw) or false
+  fields.has_tables_by_length = plan.train.mixes_lengths and has_values_of_lengths(plan, input_draw) or false
   fields.slices = fields.has_tables_by_length and has_only_slices(plan, fields.any_draws)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.slices = fields.slices

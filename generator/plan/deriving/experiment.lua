@@ -1,19 +1,19 @@
--- The parts of a plan about an experiment without its model, for the generated file spec.c: the task, and the settings
--- of training that are compiled in.
+-- The parts of a plan about an experiment, except its model, for the generated file spec.c: the task, and those
+-- settings of training that are compiled into the trainer.
 --
 -- Input: a plan with its resolved spec; facts, the facts of the task's header (tasks.lua); the file of the user's own
 -- network or nil. Output:
 --   task         facts about the task and its symbols (describe_task)
 --   train        { batch, shards } of the spec, and
---     mixes        whether the sequences of a batch may have different lengths
---     weighs       whether all sequences have the same weight in the loss
---     stages       the number of stages of the curriculum
---     lengths_text   C text of the training lengths, such as "{NULL, 0, 1, 20, 1}"
+--     mixes_lengths      whether the sequences of a batch may have different lengths
+--     weighs_sequences   whether all sequences have the same weight in the loss
+--     stage_count        the number of stages of the curriculum
+--     lengths_text       C text of the training lengths, such as "{NULL, 0, 1, 20, 1}"
 --   clip         the limit of the gradient's norm in the spec, or nil
 --   own_network  the file of the user's own network, or false
 --   lists        C arrays { comment, type, name, lines }; lines: C text of the elements
 --   validation   false, or the validation stream { lengths, examples, coincide }; coincide: { training, evaluation },
---                the estimated fractions of the stream's inputs that also occur in training and in the final evaluation
+--                the estimated shares of the stream's inputs that also occur in training and in the final evaluation
 
 local alphabets = require("spec.task.alphabets")
 local features = require("spec.rules.features")
@@ -44,7 +44,7 @@ end
 -- Adds the stages of a curriculum; returns their number.
 local function add_curriculum(stages, arrays)
   if stages then
-    add_array(arrays, "Lengths of the first steps: a step, and the greatest length before it.", "lh_curriculum_stage",
+    add_array(arrays, "Lengths of the first steps: a step, and the largest length before it.", "lh_curriculum_stage",
       "curriculum", lists.map(stages, function(stage) return ("{%d, %d},"):format(stage.until_step, stage.max) end))
   end
   return #(stages or {})
@@ -114,28 +114,29 @@ local function describe_task(facts, resolved, arrays)
     path = facts.path,
     text = facts.text,
     data = facts.data,
-    axes = #(facts.axes or {}),
+    axis_count = #(facts.axes or {}),
     pass_axis = find_pass_axis(facts, resolved),
     input_names = add_symbols(facts.input_symbols, "The symbols of inputs.", "input_symbols", arrays),
     output_names = add_symbols(facts.output_symbols, "The symbols of outputs.", "output_symbols", arrays),
-    ends = add_names(facts, resolved, arrays),
+    has_end_symbol = add_names(facts, resolved, arrays),
     options = add_options(facts, resolved.task.options, arrays),
     active_options = task_options.list_active(facts, resolved.task.options),
     lengths = facts.data and {} or {
       { name = "input_length", formula = facts.input_length },
       { name = "output_length", formula = facts.output_length },
     },
-    shared = facts.symbols ~= nil, -- inputs and outputs have one alphabet
-    start = find_token(facts.symbols or {}, facts.start_symbol), -- a decoder's first token, instead of a separator
+    has_shared_symbols = facts.symbols ~= nil, -- inputs and outputs have one alphabet
+    -- the token with which a decoder's answer begins, in place of a separator
+    start = find_token(facts.symbols or {}, facts.start_symbol),
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
-    blanks = #(facts.blank or {}),
+    blank_count = #(facts.blank or {}),
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
-    result = facts.result ~= nil, -- whether targets have intermediate results
-    loss = facts.loss or false, -- "all" or "counted" labels; false: no label is masked
-    counted = facts.loss == "counted",
+    has_result = facts.result ~= nil, -- whether targets have intermediate results
+    loss = facts.loss or false, -- the labels in the loss: "all", or "counted" ones alone; false: no label has a mask
+    has_counted_labels = facts.loss == "counted",
     chance = facts.chance,
     baseline = facts.baseline,
     baseline_name = facts.baseline_name,
@@ -150,8 +151,9 @@ function M.derive(plan, facts, network)
   end
   return { own_network = network or false, task = describe_task(facts, resolved, arrays), lists = arrays,
     train = { batch = train.batch, shards = train.shards,
-      mixes = train.lengths ~= nil and train.lengths.per == "sequence", weighs = train.loss_mean == "sequence",
-      stages = add_curriculum(lists.get(train, "lengths.curriculum"), arrays),
+      mixes_lengths = train.lengths ~= nil and train.lengths.per == "sequence",
+      weighs_sequences = train.loss_mean == "sequence",
+      stage_count = add_curriculum(lists.get(train, "lengths.curriculum"), arrays),
       lengths_text = write_lengths(train.lengths, arrays) }, clip = train.clip, validation = stream }
 end
 

@@ -2,9 +2,9 @@
 -- network: a file of network/models, or a file of the user.
 --
 -- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, which is
--- called before the encoding is planned: attentions, the families that the network has; and first, the first family,
--- which exists even without attention. Output of M.derive, three results: fields of the plan, the graph (builder.lua)
--- and its lists (scope_lists.lua). The fields are those of derive_constants and
+-- called before the encoding is planned: attentions, the families that the network has; and first_family, the first
+-- one, which exists even without attention. Output of M.derive, three results: fields of the plan, the graph
+-- (builder.lua) and its lists (scope_lists.lua). The fields are those of derive_constants and
 --   structs, tensors, initial_values   see parameters.lua
 --   parameters, frozen   the numbers of elements of learned tensors, and of tensors that are not learned
 --   parameter_elements, parameter_storage   `elements` and `storage` of parameters.lua
@@ -92,7 +92,7 @@ local function make_builder_input(plan, model, families, additive)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
-    inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
+    inputs = { count = plan.tokens - plan.task.blank_count, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families or index_by_name(dimensions.list_families(plan)),
     layer_families = dimensions.list_layer_families(plan),
@@ -201,7 +201,7 @@ local function check_layers(plan, net, file)
           .. "encoding without a score, such as rope or relative"):format(plan.layers))
     end
   end
-  local family = plan.first
+  local family = plan.first_family
   local scopes = plan.additive.draw and family.positions.per_layer and net.scopes or {}
   for block, op in lists.iterate_nested(scopes, "ops") do
     if op.kind == "place" and block.count > family.layers and not attention.find_placing_family(block) then
@@ -298,10 +298,11 @@ function M.derive_attentions(plan, additive, file)
       or nil
   end
   dimensions.settle_families(list[1] and list or { families[1] })
-  return { attentions = list, first = list[1] or families[1] }
+  return { attentions = list, first_family = list[1] or families[1] }
 end
 
--- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
+-- The kernels that operations need on both targets, each file once. The gradient of relu belongs to no operation of its
+-- own, so its kernel is found in the backward list.
 local function list_headers(lists_by_scope)
   return canonical.sort_keys(lists.to_set(lists.collect(lists_by_scope.order, function(scope)
     local headers = lists.map(lists_by_scope[scope].forward, function(op) return op.header or op.definition.header end)
@@ -330,7 +331,8 @@ local function derive_constants(plan, net)
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 
--- Limits the number of dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN).
+-- Refuses too many dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN), and random
+-- counters have a limited number of bits for this number.
 local function limit_dropouts(eval_dropout, net)
   local dropouts, layers = builder.find_max_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
   if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
@@ -342,15 +344,15 @@ local function limit_dropouts(eval_dropout, net)
 end
 
 -- Sets the properties of families that follow from the network: weight_dropout, the dropout of their weights { name,
--- dropout_number }, or false; ranged, partial, tiles: see dimensions.lua. stream: the decoded stream, or nil; labelled:
--- the labelled rows (labelled_rows.lua), or nil.
+-- dropout_number }, or false; computes_ranges, computes_labelled_tokens and caches_tiles (dimensions.lua). stream: the
+-- decoded stream, or nil; labelled: the labelled rows (labelled_rows.lua), or nil.
 local function settle_families(plan, net, lists_by_scope, stream, labelled)
-  local weight_dropouts, is_decoded, is_partial = {}, {}, {}
+  local weight_dropouts, is_decoded, is_labelled = {}, {}, {}
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(lists_by_scope[block].forward) do
       if op.kind == "attention" then
         weight_dropouts[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
-        is_partial[op.family] = labelled and labelled.labelled_work[op]
+        is_labelled[op.family] = labelled and labelled.labelled_work[op]
       end
     end
     for _, op in ipairs(stream and decoding.list_attentions(block, stream) or {}) do
@@ -358,13 +360,14 @@ local function settle_families(plan, net, lists_by_scope, stream, labelled)
     end
   end
   for _, family in ipairs(dimensions.list_families(plan)) do
-    family.weight_dropout, family.partial = weight_dropouts[family] or false, is_partial[family] or false
-    family.ranged = is_decoded[family] or false
-    if family.ranged and family.request and not family.request.cached then
+    family.weight_dropout = weight_dropouts[family] or false
+    family.computes_labelled_tokens = is_labelled[family] or false
+    family.computes_ranges = is_decoded[family] or false
+    if family.computes_ranges and family.request and not family.request.cached then
       error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (
         "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
     end
-    family.tiles = family.ranged and family.relative.kind == "none" and family.mask.kind ~= "lines"
+    family.caches_tiles = family.computes_ranges and family.relative.kind == "none" and family.mask.kind ~= "lines"
       and family.normaliser.kind == "softmax" and not family.score.row_sums
   end
 end
@@ -404,7 +407,7 @@ function M.derive(plan, file)
   local labelled, stream = labelled_rows.derive(net, lists_by_scope),
     decoding.find_stream(net, plan.decoder, fields.eval_dropout)
   settle_families(plan, net, lists_by_scope, stream, labelled)
-  -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
+  -- Rows per symbol save no work if noise makes every token different, or if a block has few tokens of each symbol.
   local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not fields.noise
   fields.cpu = cpu.derive(net, lists_by_scope, layout.structs, buffer_lists, labelled,
     has_equal_rows and vocabulary_rows.derive(net, lists_by_scope, labelled) or nil, stream, fields.eval_dropout,

@@ -2,7 +2,7 @@
 -- schedule of the learning rate. Templates and the runtime's spec read them.
 --
 -- Input: the plan with its tensors. Output:
---   optimizer   the fields that its plan() in spec/optimizers.lua returns, and
+--   optimizer   the fields that the function plan() of the optimiser in spec/optimizers.lua returns, and
 --     kind, title   its name in the spec, and its usual name
 --     spared        the elements of the parameter vector to which weight decay does not apply, as ascending ranges
 --                   { first, last } (last included); false if weight decay applies to all or to none
@@ -22,7 +22,8 @@ local SPARED_TEXTS = {
 }
 local SCHEDULES = { constant = "LH_SCHEDULE_CONSTANT", linear = "LH_SCHEDULE_LINEAR", cosine = "LH_SCHEDULE_COSINE" }
 
--- Appends the elements of a tensor, row by row if elements of other tensors lie between; adjacent ranges are merged.
+-- Appends the ranges of a tensor's elements, one for each row, since elements of other tensors may lie between rows;
+-- adjacent ranges are merged.
 local function append_tensor(list, t)
   local rows, columns = t.rank == 2 and t.shape[1] or 1, t.shape[t.rank]
   for row = 0, rows - 1 do

@@ -5,21 +5,21 @@
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
 --   queries   the number of queries whose weights are recomputed together, and read while they are in cache
 --   always    whether no weights are stored for any length
--- and `bounded` (dimensions.lua). The backward pass reads stored weights after the weights of all attentions, layers
--- and heads, in every loop of a block, have been written: if all stored weights together exceed a core's part of the
--- last cache, reading takes longer than recomputing.
+-- and `has_query_bounds` (dimensions.lua). Why weights are recomputed: the backward pass reads stored weights after the
+-- weights of all attentions, layers and heads, in every loop of a block, have been written. If all stored weights
+-- together exceed a core's part of the last cache, reading them takes longer than recomputing them.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Limits of stored weights: 4 MiB for one sequence, in all uses of all layers and attentions; 512 KiB for one head,
--- whose gradients of logits take as many bytes again.
+-- Limits of stored weights: 4 MiB for one sequence, in all repetitions of all layers and attentions; 512 KiB for one
+-- head, whose gradients of logits take as many bytes again.
 local MAX_SEQUENCE_BYTES, MAX_HEAD_BYTES = 4 << 20, 512 << 10
 local QUERIES = 32 -- queries whose weights are recomputed together
 
--- The reason why weights cannot be recomputed, or nil. Dropped-out weights are marked when they are used, two streams
--- have no common longest length, and the geometric normaliser stores more than weights.
+-- The reason why weights cannot be recomputed, or nil. With dropout, stored weights also record which of them were
+-- dropped; two streams have no common longest length; and the geometric normaliser stores more than weights.
 local function find_obstacle(plan, family)
   return family.weight_dropout and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
     or family.normaliser.kind == "geometric" and "the normaliser is geometric" or nil
@@ -38,7 +38,7 @@ function M.settle(plan)
   local keeps_weights, tokens = plan.resolved.train.keep_probabilities, plan.longest_training
   local pairs = plan.attentions[1] and count_stored_pairs(plan)
   if not pairs then
-    plan.first.recomputed, plan.first.bounded = false, false
+    plan.first_family.recomputed, plan.first_family.has_query_bounds = false, false
   end
   for _, family in ipairs(plan.attentions) do
     local obstacle = find_obstacle(plan, family)
@@ -48,7 +48,7 @@ function M.settle(plan)
     end
     family.recomputed = not obstacle and (keeps_weights == false or keeps_weights == nil and tokens * tokens > pairs)
       and { pairs = pairs, queries = QUERIES, always = keeps_weights == false } or false
-    family.bounded = family.partial or family.recomputed ~= false
+    family.has_query_bounds = family.computes_labelled_tokens or family.recomputed ~= false
   end
 end
 

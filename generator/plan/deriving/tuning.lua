@@ -5,8 +5,8 @@
 -- second-level cache }. Output: names and values of choices, in order, and their constants for tuned.h
 -- (templates/common).
 -- A choice may change the division of work, the order in which independent results are computed, and prefetching, but
--- never the order in which one sum is added up. So no digest contains a choice: trainers that differ in choices alone
--- have the same bits, which tests/system/test_tune.sh verifies.
+-- never the order in which the terms of a sum are added. So no digest contains a choice: trainers that differ in
+-- choices alone compute the same bits, which tests/system/test_tune.sh verifies.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
@@ -16,10 +16,10 @@ local M = {}
 -- The assumed properties of an unknown machine.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
--- The cost of a load relative to a multiply-add. Other units of a core execute loads at the same time, so this cost
--- matters for small tiles alone.
+-- The cost of a load relative to a multiply-add. Other units of a core execute loads at the same time as multiply-adds,
+-- so this cost matters for small tiles alone, which need many loads for each multiply-add.
 local LOAD_COST = 0.3
-local MIN_SUMS = 4 * 2 -- sums that hide the latency of an addition: four cycles on two units
+local MIN_SUMS = 4 * 2 -- independent sums that keep two units busy, each with a latency of four cycles
 local MAX_BLOCKS = 3 -- an evaluation passes up to this many blocks of the training size through the layers together
 local CACHE_SHARE = 0.75 -- the part of a cache that a program can rely on
 
@@ -146,8 +146,8 @@ local function count_channels(buffers)
   end)
 end
 
--- The reals of a token in an evaluation while the token is in a layer: reals in buffers that all blocks share, and
--- reals of one repetition of the block with the most reals.
+-- The number of reals that are stored for a token in an evaluation while the token is in a layer: those in buffers that
+-- all blocks share, and those of one repetition of the block that stores most.
 local function count_reals(plan)
   return count_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
     return count_channels(block.buffers)

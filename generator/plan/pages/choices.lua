@@ -17,7 +17,7 @@ local PRODUCTS = {
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
 }
 
--- The kernel for products within a block.
+-- The kernels for matrix products within a thread block, with the reasons for their choice.
 local KERNELS = {
   tiles = 'by default: products in tiles that a block stages in shared memory; device_products = "warps" issues fewer '
     .. "instructions, but no GPU has timed it yet",
@@ -43,8 +43,8 @@ local function add_shared_memory(plan, add)
       table.concat(families, "; ")))
 end
 
--- Adds the choices for device code in which a block computes a whole pass of a shard. add(name, value, reason): adds a
--- choice to the list.
+-- Adds the choices for device code without a library, in which a thread block computes a whole pass of a shard.
+-- add(name, value, reason): adds a choice to the list.
 local function add_block_choices(plan, add)
   local cuda = plan.cuda
   local products = plan.cuts_by_warp and PRODUCTS[plan.precision .. "_by_warp"] or PRODUCTS[plan.precision]
@@ -87,7 +87,7 @@ local function add_cuda_choices(plan, add)
     add("gpu", "none", "no device code exists for " .. plan.no_device_code.what)
     return
   end
-  local attention = facets.collect("describe_device_choice", plan.first)[1]
+  local attention = facets.collect("describe_device_choice", plan.first_family)[1]
   if cuda.products == "library" then
     add("gpu, one model", cuda.chip .. " shards",
       "shards of attention, norms and loss, with a launch for each phase; replicas take turns on the whole device")
@@ -155,14 +155,14 @@ function M.list(plan)
   else
     add("block_tokens", plan.block_tokens,
       "tokens that pass through all layers together, while their activations are hot in cache")
-    add_probabilities(plan, plan.first.recomputed, add)
+    add_probabilities(plan, plan.first_family.recomputed, add)
   end
   if plan.cpu.vocabulary then
     add("first layer", plan.tokens .. " symbols",
       "only tokens enter it: before attention, rows are computed per symbol and copied to the tokens, and "
         .. "gradients are summed per symbol (on the CPU)")
   end
-  facets.call(facets, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first }, add)
+  facets.call(facets, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first_family }, add)
   add_cuda_choices(plan, add)
   return list
 end

@@ -30,7 +30,7 @@ function M.describe_encoding(plan, family)
   local texts = lists.map(plan.attentions, function(attention) return describe_family(plan, attention) end)
   local are_equal = #lists.drop_repeats(texts) <= 1
   if are_equal then
-    return texts[1] or describe_family(plan, plan.first)
+    return texts[1] or describe_family(plan, plan.first_family)
   end
   return table.concat(lists.map(texts, function(text, i)
     return ("%s: %s"):format(plan.attentions[i].title, text)
@@ -47,9 +47,9 @@ local READOUTS = { last = "answers at the last token of the input", probe = "ans
 local LABELLED_TOKENS = { probe = "the probe token", in_place = "every token" }
 
 -- The sizes of a model. For a user's own network, sizes that the network does not read are left out, except the width.
--- plan.first is the first family of attentions; all families of a model have equal heads.
+-- The heads are those of the first family, since all families of a model have equal heads.
 function M.describe_sizes(plan)
-  local read_sizes, family, words = plan.network_sizes, plan.first, {}
+  local read_sizes, family, words = plan.network_sizes, plan.first_family, {}
   local function add(name, text)
     words[#words + 1] = (not read_sizes or read_sizes[name]) and text or nil
   end
@@ -154,7 +154,7 @@ function M.make_comments(plan)
     flops = make_flops_comment(plan),
     loss = wrap(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
       LABELLED_TOKENS[plan.readout] or "the last tokens",
-      plan.task.counted and ", without masked labels" or "")),
+      plan.task.has_counted_labels and ", without masked labels" or "")),
   }
 end
 

@@ -12,7 +12,7 @@ INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_parameters},
     % include("attention/cpu/groups_begin.tpl", { rows = paired.rows, vectors = 2 })
         const real *pair = scratch->${paired.pairs} + 2 * (group * ${name}_group_weights(${S}) + j * LANES);
         % include("attention/cpu/groups_of_key.tpl", { vectors = 2 })
-        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
+        for (int i = ${has_query_bounds and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
             vector interleaved = load(row);
             UNROLL
             for (int u = 0; u < ${PREFIX}KEYS; u++) sum[u] += interleaved * broadcast_pair(pair + 2 * (u * LANES + i));

@@ -52,7 +52,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, 
         const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
         const real *dlogit = scratch->dlogits${to_dlogits} + group * ${name}_group_${group_array}(${S}) + j * LANES;
         % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors_per_query })
-        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH) {
+        for (int i = ${has_query_bounds and "before" or "0"}; i < count; i++, row += ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
                 ${name}_part g = *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART);
@@ -84,14 +84,14 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     saved->inverse_sum += saved->sum_step; % if terms.normalised
 }
 
-% local count, query_rows = ranged and "count" or "T", ranged and "to - from" or "T"
+% local count, query_rows = computes_ranges and "count" or "T", computes_ranges and "to - from" or "T"
 % local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
-%     .. "appended" .. (tiles and " if it has several tokens" or "") .. "; NULL: query_key_value has all tokens." or "")
-% local tile_words = (tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
+%     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. "; NULL: query_key_value has all tokens." or "")
+% local tile_words = (caches_tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
 %     .. "of a single query reads" .. (has_cached_keys and " instead of the cache" or "") .. "; or NULL." or "")
-% local part_words = partial and " part: the queries whose results are used." or ""
+% local part_words = computes_labelled_tokens and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops_weights and " layer: the layer in the counter of random numbers for the masks." or ""
-% local keeps_sums = ranged and terms.scalar.running
+% local keeps_sums = computes_ranges and terms.scalar.running
 % local sum_words = keeps_sums and " sums: the running sums of each sequence's earlier tokens, to which the sums of the given tokens are appended; or NULL." or ""
 % local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
@@ -99,7 +99,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""
 /* Attention of all heads of all sequences, from ${inputs}${rotation_text}${request_text} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops_weights and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", request and "const real *" .. request.name, has_cached_keys and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", computes_labelled_tokens and "const row_set *part", terms.drops_weights and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", request and "const real *" .. request.name, has_cached_keys and "real *cache", caches_tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     const int from = w->${queries.stream_prefix}from, count = w->${queries.stream_prefix}to - from;
@@ -109,19 +109,19 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
         % slot("cached_sums") % if keeps_sums
-        % slot("sequence", { from_token = ranged and "from" or "0", to_token = ranged and "w->" .. queries.stream_prefix .. "to" or "T" })
+        % slot("sequence", { from_token = computes_ranges and "from" or "0", to_token = computes_ranges and "w->" .. queries.stream_prefix .. "to" or "T" })
         % slot("rotate")
 % if has_cached_keys then
         const real *key = query_key_value + WIDTH;
         if (cache) {
-            ${tiles and "if (count > 1) " or ""}memcpy(cache + from * ${PREFIX}QUERY_STRIDE, query_key_value,
+            ${caches_tiles and "if (count > 1) " or ""}memcpy(cache + from * ${PREFIX}QUERY_STRIDE, query_key_value,
                     (size_t)count * ${PREFIX}QUERY_STRIDE * sizeof(real));
             key = cache + WIDTH;
             cache += T * ${PREFIX}QUERY_STRIDE;
         }
 % end
-        % include("attention/cpu/heads_tiled.tpl") % if tiles
-        for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
+        % include("attention/cpu/heads_tiled.tpl") % if caches_tiles
+        for (int h = 0; h < ${PREFIX}HEADS${caches_tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${request_name});
             % slot("drop")
@@ -132,7 +132,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
         ${query_pointer} += ${count} * ${PREFIX}QUERY_STRIDE;
         key_value += S * ${PREFIX}KEY_STRIDE; % if cross
         % slot("advance")
-        if (tiles) tiles += tiled_elements(WIDTH, ${S}); % if tiles
+        if (tiles) tiles += tiled_elements(WIDTH, ${S}); % if caches_tiles
         attended += ${count} * WIDTH;
     }
 }

@@ -3,14 +3,14 @@
 % local gradient_text = request and (" and d%s [sequences][T][%s]"):format(request.name, request.constant) or ""
 % local recomputes_sums = terms.scalar.running and (terms.scalar.running.is_recomputed or terms.needs_logits or recomputed)
 /* Writes the gradients ${written}${gradient_text}, from dattended [sequences][T][WIDTH]. */
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. query_pointer, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. query_pointer, cross and "real *dkey_value", request and "real *d" .. request.name)
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", computes_labelled_tokens and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. query_pointer, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. query_pointer, cross and "real *dkey_value", request and "real *d" .. request.name)
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     ${name}_saved head_saved = *saved;
     % slot("heads")
     % slot("clear")
     for (int s = 0; s < w->sequences; s++) {
-% if partial then
+% if computes_labelled_tokens then
         const int first_query = ${part_start}, end_query = first_query + part->count;
         for (int t = 0; t < T && part->count < T; t++)
             memset(d${query_pointer} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries keep 0 */

@@ -1,7 +1,7 @@
 % -- Begins the pass of keys j .. j + KEYS - 1 over groups of queries, which read `vectors` vectors per query from the
 % -- member `rows` of the scratch.
-% local from = bounded and (" + head->first_query * %d * %sHEAD_WIDTH"):format(vectors, PREFIX) or ""
+% local from = has_query_bounds and (" + head->first_query * %d * %sHEAD_WIDTH"):format(vectors, PREFIX) or ""
 const int first_group = ${name}_first_group(head);
 const real *row = scratch->${rows}${from};
 for (int first = ${first_group}; first < ${to_query}; first += LANES) {
-    const int group = ${bounded and "(first - first_group)" or "first"} / LANES;
+    const int group = ${has_query_bounds and "(first - first_group)" or "first"} / LANES;

@@ -5,7 +5,7 @@ const int count = ${to_query} - first < LANES ? ${to_query} - first : LANES;
 int begin, end;
 ${name}_span(head, first, &begin, &end);
 if (j < begin || j >= end) {
-    row += ${bounded and "(count - before)" or "count"} * ${vectors} * ${PREFIX}HEAD_WIDTH;
+    row += ${has_query_bounds and "(count - before)" or "count"} * ${vectors} * ${PREFIX}HEAD_WIDTH;
     continue;
 }
 % end

@@ -1,11 +1,11 @@
-% local rows_text = not ranged and "; all queries have rows" or ""
+% local rows_text = not computes_ranges and "; all queries have rows" or ""
 % local key_count_text = cross and ", .S = w->" .. keys.stream_prefix .. "length" or ""
 /* Arguments of the functions for one head, in addition to rows of queries, keys and values; for the backward pass also
  * pointers to gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
-    int from, to; /* requested queries, `to` excluded; only these have rows */ % if ranged
-    int first_query, end_query; /* computed queries, end_query excluded${rows_text} */ % if bounded
+    int from, to; /* requested queries, `to` excluded; only these have rows */ % if computes_ranges
+    int first_query, end_query; /* computed queries, end_query excluded${rows_text} */ % if has_query_bounds
     % slot("members")
     int h; % if terms.needs_head_number
     % slot("last_members")
@@ -14,11 +14,11 @@ typedef struct ${name}_head {
 static ${name}_head make_${name}_head(const workspace *w, int l, int h, int first_query, int end_query,
         const ${name}_score_tables *scores, const real *${request_name}) {
     ${name}_head head = {.T = w->${queries.stream_prefix}length${key_count_text}};
-% if ranged then
+% if computes_ranges then
     head.from = w->${queries.stream_prefix}from;
     head.to = w->${queries.stream_prefix}to;
 % end
-% if bounded then
+% if has_query_bounds then
     head.first_query = first_query;
     head.end_query = end_query;
 % end
@@ -26,11 +26,11 @@ static ${name}_head make_${name}_head(const workspace *w, int l, int h, int firs
     head.h = h; % if terms.needs_head_number
     return head;
 }
-% if bounded then
+% if has_query_bounds then
 
 /* The first query of the first group that holds a query to compute. */
 INLINE int ${name}_first_group(const ${name}_head *head) {
-    return ${ranged and "head->from + (head->first_query - head->from)" or "head->first_query"} / LANES * LANES;
+    return ${computes_ranges and "head->from + (head->first_query - head->from)" or "head->first_query"} / LANES * LANES;
 }
 % end
 % slot("functions")

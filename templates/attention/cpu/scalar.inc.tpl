@@ -50,7 +50,7 @@ INLINE vector ${name}_score_${sum.name}(const ${name}_score_tables *s, const ${n
 INLINE vector ${name}_score_pair(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, const real *sums, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
-% if scalar.row and tiles then
+% if scalar.row and caches_tiles then
 
 /* The scores of query i with LANES keys, from j on, from their logits. */
 INLINE vector ${name}_score_row(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {

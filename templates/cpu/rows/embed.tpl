@@ -77,14 +77,14 @@ static void ${routine}_backward(const workspace *w, real *gradient, parameters *
     const int32_t *position = ${positions_text}; % if trains and positions_text
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
-        const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blanks > 0
+        const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blank_count > 0
         const int input = w->block->tokens[${stream}][m]; % elseif linear
         real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH; % else
         real *place = g->position_table + ${backward_row} * WIDTH; % if trains
 % if linear then
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
         for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c)); % if trains
-        if (input < 0) continue; % if task.blanks > 0
+        if (input < 0) continue; % if task.blank_count > 0
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + input * WIDTH + c, load(d + c));
 % elseif trains then
         for (int c = 0; c < WIDTH; c += LANES) {

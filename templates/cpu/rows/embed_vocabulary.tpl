@@ -13,7 +13,7 @@ static void ${routine}_vocabulary_backward(const real *gradient, parameters *g) 
     for (int token = 0; token < VOCABULARY; token++) {
         const real *d = gradient + token * WIDTH;
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
-% if task.blanks > 0 then
+% if task.blank_count > 0 then
         if (token < BLANKS) continue;
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + (token - BLANKS) * WIDTH + c, load(d + c));
 % else

@@ -7,7 +7,7 @@ head.ddirection = ddirection + 2 * h; % section("head_back")
 % if has_unused_columns then
 /* unused columns stay zero */
 memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
-% elseif partial then
+% elseif computes_labelled_tokens then
 /* unused queries have zero gradients */
 if (part->count < T) memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
 % end

@@ -80,10 +80,10 @@ INLINE void add_${name}_count_rows(const ${name}_head *head, int n, const ${name
         const int count = ${to_query} - first < LANES ? ${to_query} - first : LANES;
         const real *dproduct = scratch->dproducts + (group * ${PREFIX}PRODUCTS + n) * LANES;
         if (n > first + LANES + 1) { /* no count of these queries reaches this row */
-            row += ${bounded and "(count - before)" or "count"} * 2 * ${PREFIX}HEAD_WIDTH;
+            row += ${has_query_bounds and "(count - before)" or "count"} * 2 * ${PREFIX}HEAD_WIDTH;
             continue;
         }
-        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
+        for (int i = ${has_query_bounds and "before" or "0"}; i < count; i++, row += 2 * ${PREFIX}HEAD_WIDTH) {
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
                 ${name}_part q = *(const ${name}_part *)(row + ${PREFIX}HEAD_WIDTH + part * ${PREFIX}HEAD_PART);

@@ -38,14 +38,14 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
     int offset = ${S} - 1 - x, i = offset < 0 ? -offset : 0, query_end = ${S} - offset + ${PREFIX}KEYS - 1;
     int end = query_end < T ? query_end : T;
     const int first_group = ${name}_first_group(head);
-% if bounded then
+% if has_query_bounds then
     if (i < head->first_query) i = head->first_query;
     if (end > head->end_query) end = head->end_query;
 % end
     while (i < end) {
         int first = i / LANES * LANES, group_end = first + LANES < end ? first + LANES : end;
         const real *dlogits =
-                scratch->dlogits + ${PREFIX}KEYS * LANES + ${bounded and "(first - first_group)" or "first"} / LANES * ${name}_group_dlogits(${S}) - first;
+                scratch->dlogits + ${PREFIX}KEYS * LANES + ${has_query_bounds and "(first - first_group)" or "first"} / LANES * ${name}_group_dlogits(${S}) - first;
 % if terms.has_spans then
         int from, to;
         ${name}_span(head, first, &from, &to);

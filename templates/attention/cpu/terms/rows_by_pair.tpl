@@ -58,7 +58,7 @@ INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int b
 /* Adds the gradients of the rows of all pairs of query i; lanes are channels. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, int i, const ${name}_scratch *scratch) {
     const real *row = scratch->rows + i * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + ${PREFIX}HEAD_WIDTH;
-    const int first_group = ${name}_first_group(head), group = ${bounded and "(i - first_group)" or "i"} / LANES;
+    const int first_group = ${name}_first_group(head), group = ${has_query_bounds and "(i - first_group)" or "i"} / LANES;
     const real *dlogit = scratch->dlogits + group * ${name}_group_weights(head->${S}) + i % LANES;
     const int ${S} = head->${S};
     % include("attention/cpu/span.tpl", { first = "i / LANES * LANES" })

@@ -45,7 +45,7 @@ for (int u = 0; u < N; u++) sum[u] += load(group->distance_terms + (j + u) * LAN
 ${name}_distance_logits(head, ${from}, ${to}); % section("distance_logits")
 % section("queries_grad")
 
-% local before = bounded and " + before" or ""
+% local before = has_query_bounds and " + before" or ""
 /* Adds to dq, which lacks the factors inverse * LOGIT_SCALE, the gradients of a group's queries from the terms of
  * distances. Also adds the gradients of the biases and of the weight. */
 INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
@@ -61,7 +61,7 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
     multiply_by_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
     load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
     % slot("biases_back")
-    % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors_per_query, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
+    % call("outer_sums", has_query_bounds and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors_per_query, H), "WIDTH", "rows", has_query_bounds and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
 add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
 % section("last_scratch")

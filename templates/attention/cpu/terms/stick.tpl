@@ -2,10 +2,10 @@
 % local real = precision == "float64" and f64 or f32
 static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */
 % section("forward")
-% local first_from = bounded and "first_group" or ranged and "head->from" or "0"
-% local first_to = bounded and "head->end_query" or ranged and "head->to" or "T"
-% local first_group_offset = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
-% local query_rows = ranged and "to - from" or "T"
+% local first_from = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
+% local first_to = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
+% local first_group_offset = has_query_bounds and " + " .. (computes_ranges and "(first_group - head->from)" or "first_group") or ""
+% local query_rows = computes_ranges and "to - from" or "T"
 % local first_key = own_key and "its own key" or "the key before it"
 /* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off its weight, the share
  * sigmoid(logit) of what is left. */
@@ -44,7 +44,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
  *
  *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
  *   key     [${has_cached_keys and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after keys
- *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
+ *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${computes_labelled_tokens and " for groups with queries whose results are used" or ""}
  *   saved   values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -69,7 +69,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         store(rests, rest);
         rests += LANES;
 % end
-        store_columns(${PREFIX}HEAD_WIDTH, ${ranged and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
+        store_columns(${PREFIX}HEAD_WIDTH, ${computes_ranges and row_count or "T"}, ${row_of_first}, WIDTH, o, out);
     }
 }
 % section("back_to_queries")

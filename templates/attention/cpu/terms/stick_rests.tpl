@@ -3,7 +3,7 @@
 /* Adds the gradients of the queries' own values, which the rests multiply. */
 INLINE void add_${name}_rests(const ${name}_head *head, const real *restrict dout, const real *rests,
         real *restrict dvalue) {
-    const int T = head->T; % if not bounded
+    const int T = head->T; % if not has_query_bounds
     for (int t = ${from_query}; t < ${to_query}; t++)
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) dvalue[t * ${K} + d] += rests[t] * dout[t * WIDTH + d];
 }
