@@ -1293,12 +1293,12 @@ NOINLINE void begin_step(void) {
     team_barrier(t);
 }
 
-/* Self-attention of a shard. A thread goes through the pairs of a query of one head; in the backward pass, later of a
- * key, then an entry of a table. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
- * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
+/* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass, then all pairs
+ * of a key, then an entry of a table. So every sum belongs to one thread and has a fixed order. Weights are not stored:
+ * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
 typedef struct head {
-    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, with the stride QUERY_STRIDE */
     const score_tables *score;
     int h;
     int T;
@@ -1315,7 +1315,7 @@ INLINE head make_head(const step_view *v, const layer_state *s, const score_tabl
     return a;
 }
 
-enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
+enum { KEYS = 4 }; /* number of keys whose logits are computed at the same time */
 
 INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEAD_WIDTH, x, from); }
 INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
@@ -1332,7 +1332,8 @@ typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
+/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
+ * keys. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int i, int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll
@@ -1458,9 +1459,9 @@ INLINE score_tables find_score_gradients(void) {
     return d;
 }
 
-/* Adds, for each difference query - key, the stored gradients of the pairs of `sequences` sequences, from `first` on. A
- * thread owns a difference in a head and goes through its pairs, sequence after sequence; adjacent threads read the
- * same queries at the same time. */
+/* Sums, for each difference query - key, the stored gradients of the pairs of `sequences` sequences, from `first` on. A
+ * thread owns a difference in a head and adds its pairs, sequence after sequence; adjacent threads read the same
+ * queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -1145,12 +1145,12 @@ static_assert(STAGING == 12288, "plan.cuda.staging is the staging memory of kern
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-/* Self-attention of a shard. A thread goes through the pairs of a query of one head; in the backward pass, later of a
- * key. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
+/* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass, then all pairs
+ * of a key. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
 typedef struct head {
-    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, QUERY_STRIDE apart */
+    const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, with the stride QUERY_STRIDE */
     int T;
 } head;
 
@@ -1163,7 +1163,7 @@ INLINE head make_head(const step_view *v, const layer_state *s, int sequence, in
     return a;
 }
 
-enum { KEYS = 4 }; /* keys whose logits are computed interleaved */
+enum { KEYS = 4 }; /* number of keys whose logits are computed at the same time */
 
 INLINE void load_head(real *x, const real *from) { load_channels(HEAD_WIDTH, HEAD_WIDTH, x, from); }
 INLINE void store_head(const real *x, real scale, real *to) { store_channels(HEAD_WIDTH, HEAD_WIDTH, x, scale, to); }
@@ -1180,7 +1180,8 @@ typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
+/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
+ * keys. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll

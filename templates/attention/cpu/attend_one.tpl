@@ -1,19 +1,22 @@
+% -- An open key is one that no term hides from the query. Scores are computed for LANES keys at a time if the terms
+% -- have a function for it (scores_rows), and for the other keys one by one.
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
-% local by_row, excludes_last_keys = (keys_are_open or not terms.hides_keys) and terms.scores_rows, terms.excludes_last_keys
-% local score = not keys_are_open and score_function or keys_are_open and open_score_function
+% local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
+% local excludes_last_keys = terms.excludes_last_keys
+% local function_of_pair = not keys_are_open and score_function or keys_are_open and open_score_function
 % local key_index, heads_together = terms.has_spans and "begin + j" or "j", 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
-% local per_head = terms.maps_logits or terms.differs_by_head
-% local pair_score = score and invoke(score, per_head and "&single_head" or "head", "&group", key_index,
-%     "broadcast(weight[u])")
-% local row_score = by_row and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u", "head->from", key_index,
-%     "logits[u]")
+% local needs_single_head = terms.maps_logits or terms.differs_by_head
+% local pair_score = function_of_pair and invoke(function_of_pair, needs_single_head and "&single_head" or "head", "&group",
+%     key_index, "broadcast(weight[u])")
+% local row_score = scores_keys_in_lanes and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u",
+%     "head->from", key_index, "logits[u]")
 enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* heads that are computed together for one query */
 
 /* Attention of all heads of a single query, for decoding. For each key, the weights of ONE_HEADS heads are adjacent, so
- * that sums over keys need no sums across lanes. Products and sums have the same order as with several queries, and so
- * the same bits. head: made for head 0; query, out [WIDTH]; tiles: the sequence's keys and values (columns.h); weights:
- * workspace of one vector per key. */
+ * that sums over keys need no sums across lanes. Terms are added in the same order as with several queries, so results
+ * have the same bits. head: made for head 0; query, out [WIDTH]; tiles: the sequence's keys and values (columns.h);
+ * weights: workspace of one vector for each key. */
 NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict query,
         const real *restrict tiles, real *restrict out, real *restrict weights) {
     enum { H = ${PREFIX}ONE_HEADS, D = ${PREFIX}HEAD_WIDTH };
@@ -31,31 +34,31 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first_head = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, channel = first_head * D;
-        int scored = 0; /* number of keys whose logits include the score */ % if by_row and excludes_last_keys
+        int scored = 0; /* number of keys whose logits are scores already */ % if scores_keys_in_lanes and excludes_last_keys
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
-% if by_row and excludes_last_keys then
+% if scores_keys_in_lanes and excludes_last_keys then
             if (${key_index} + LANES - head->from <= head->${S}) { /* else the distances of LANES keys would begin before the table */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};
                 scored = j + LANES;
             }
-% elseif by_row then
+% elseif scores_keys_in_lanes then
             UNROLL
             for (int u = 0; u < H; u++)
                 logits[u] = ${row_score};
 % end
             store_heads(H, count - j, logits, weights + j * H);
         }
-% if score and (excludes_last_keys or not by_row) then
+% if function_of_pair and (excludes_last_keys or not scores_keys_in_lanes) then
         const ${name}_queries group = {.first = head->from};
-        for (int j = ${by_row and "scored" or "0"}; j < count; j++) {
+        for (int j = ${scores_keys_in_lanes and "scored" or "0"}; j < count; j++) {
             real *weight = weights + j * H;
             UNROLL
             for (int u = 0; u < H; u++) {
-% if per_head then
+% if needs_single_head then
                 ${name}_head single_head = *head;
                 single_head.h = first_head + u;
 % end

@@ -1,5 +1,6 @@
 % -- Writes to weights [keys][LANES] the scores of a group of LANES queries with keys j to `to` - 1, and updates the
-% -- largest score. through: the function that makes a logit a score, or false; slot gained: a term added to scores.
+% -- largest score of each query. through: the function that computes a score from a logit, or false; the slot gained is
+% -- for a term that is added to scores.
 % local many_scores, one_score = "score[u]", name .. "_logit(&queries, key, j)"
 % if terms.scans_logits then many_scores, one_score = "load(weights + (j + u) * LANES)", "load(weights + j * LANES)" end
 % many_scores = through and invoke(through, "head", "&queries", "j + u", many_scores) or many_scores

@@ -19,13 +19,14 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % slot("tables")
 % paragraph("attention/cpu/step_tables_end.tpl") % if has_step_tables
 % paragraph("attention/cpu/sums.tpl") % if terms.has_sums
-% local always = recomputed and recomputed.always
+% -- whether the backward pass recomputes the weights of sequences of any length
+% local always_recomputes = recomputed and recomputed.always
 % local is_saved = recomputed and "saves" or "train"
 % local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
 % local elements = (terms.visits_outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
-% local undivided = terms.normalised and ", not yet divided by their sum" or ""
-% local negated = terms.drops_weights and "; weights that dropout drops are stored negated" or ""
-% local null_or_sign = recomputed and "; NULL: they are recomputed" or negated
+% local division_words = terms.normalised and ", not yet divided by their sum" or ""
+% local drop_words = terms.drops_weights and "; weights that dropout drops are stored negated" or ""
+% local note = recomputed and "; NULL: they are recomputed" or drop_words
 /* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
@@ -34,7 +35,7 @@ INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${
 INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}KEYS) * LANES; }
 % end
 
-% if always then
+% if always_recomputes then
 enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose weights are recomputed together */
 
 % elseif recomputed then
@@ -47,7 +48,7 @@ INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}SAVED_P
 % end
 /* Values of the ${name}-attention that a layer saves for the backward pass. */
 typedef struct ${name}_saved {
-    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${undivided}${null_or_sign} */
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${division_words}${note} */
     real *weights;
     % slot("saved_members")
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */
@@ -59,8 +60,8 @@ typedef struct ${name}_saved {
 
 static void lay_out_${name}_saved(${name}_saved *saved, char *memory, size_t *used, int sequences, ${length_parameters},
         bool train) {
-    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS; % if not always or terms.normalised or terms.saves_rests
-% if always then
+    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS; % if not always_recomputes or terms.normalised or terms.saves_rests
+% if always_recomputes then
     saved->step = 0;
     saved->weights = train ? NULL : reserve(memory, used, ${name}_group_weights(T) * sizeof(real));
 % else

@@ -1,11 +1,11 @@
 % local scalar = terms.scalar
-% local gathers = scalar.trains or scalar.running
-% local weighted = gathers and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
-% local added = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
-% added = added or scalar.trains and ", and adds gradients of the tables to d and group" or ""
+% local adds_gradients = scalar.trains or scalar.running
+% local weighted_words = adds_gradients and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
+% local addition_words = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
+% addition_words = addition_words or scalar.trains and ", and adds gradients of the tables to d and group" or ""
 % local gathered_sums, sum_words = {}, scalar.row_sums and " sums: the sums over keys." or ""
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
-% local group_words = scalar.gathers and " of tables. From one key to the next, sums indexed by (query - key) or (query + key) move by one lane." or "."
+% local group_words = scalar.gathers and " of tables. Sums for (query - key) or (query + key) are shifted by one lane from one key to the next." or "."
 % sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
 % local and_begin, less_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
@@ -13,12 +13,12 @@
 /* Sums of one group's gradients${group_words} */
 typedef struct ${name}_score_group {
     vector ${t.name}; % for _, t in ipairs(scalar.gathered)
-    vector d${sum.name}; /* of the sums over keys of all keys so far */ % for _, sum in ipairs(gathered_sums)
+    vector d${sum.name}; /* of sum ${sum.name} over keys, from all keys so far */ % for _, sum in ipairs(gathered_sums)
 } ${name}_score_group;
 
 % end
-/* Returns the gradient of the logit${added}. dscore: the gradient of the score. Both gradients lack
- * the factor inverse_sum.${weighted}${sum_words} */
+/* Returns the gradient of the logit${addition_words}. dscore: the gradient of the score. Both gradients lack
+ * the factor inverse_sum.${weighted_words}${sum_words} */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d,
         const ${name}_running *r, const ${name}_running *dr, int h, ${name}_score_group *group, int i, int j, const real *sums, bits seen, vector logit, vector weighted, vector inverse, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })

@@ -1,10 +1,12 @@
-% local has_pair_rows, interleaved = paired and terms.pair_vectors, paired and not terms.pair_vectors
+% -- If PAIRED, gradients are computed from arrays in which two values that are used together are adjacent: either from
+% -- arrays of their own (has_pair_rows), or with dlogits and rows in this layout (interleaves).
+% local has_pair_rows, interleaves = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
-% local pair_factor = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
+% local pair_factor = interleaves and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local queries = terms.has_biases and "query with content bias, query with position bias" or "query"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
-% local and_pairs = interleaved and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
-% local and_both = interleaved and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
+% local and_pairs = interleaves and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
+% local and_both = interleaves and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
     real *weights; /* [groups][keys][LANES] recomputed weights of up to RECOMPUTED_QUERIES queries */ % if recomputed
@@ -33,7 +35,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
 % end
     % slot("lay_out_training")
     size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${group_array}(${S});
-    size_t rows = (size_t)T * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
+    size_t rows = (size_t)T * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH${interleaves and " + LANES" or ""};
     scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
     scratch->rows = reserve(memory, used, rows * sizeof(real));
     if (${PREFIX}PAIRED) { % if has_pair_rows then

@@ -1,3 +1,4 @@
+% -- the index of a query's row in the array of attended values
 % local out_row = decodes and "sequence" or "((size_t)sequence * T + i)"
 /* Computes the attended values of one token of each sequence. */ % if decodes
 /* Computes the layer's attended values${inline("stored_words", "")}. */ % else

@@ -1,8 +1,9 @@
 % local stride = PREFIX .. "QUERY_STRIDE"
-% local strides = (cross and ("rows of queries are %s apart, of keys and values %sKEY_STRIDE"):format(stride, PREFIX)
-%     or ("%sHEAD_WIDTH channels each, %s apart"):format(PREFIX, stride))
+% local stride_words = (cross
+%     and ("rows of queries have the stride %s, of keys and values %sKEY_STRIDE"):format(stride, PREFIX)
+%     or ("%sHEAD_WIDTH channels each, with the stride %s"):format(PREFIX, stride))
 typedef struct ${prefix}head {
-    const real *query, *key, *value; /* rows of token 0; ${strides} */
+    const real *query, *key, *value; /* rows of token 0; ${stride_words} */
     % slot("members")
     int h; % if terms.needs_head_number
     % slot("members_of_weights")

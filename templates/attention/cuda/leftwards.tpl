@@ -1,7 +1,8 @@
-% local shares = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* Self-attention of a shard. A thread has one query of one head and visits its keys leftwards, the nearest key first. In
- * the backward pass the thread visits the keys again, stores the values of its pairs, and visits the keys a third time,
- * rightwards; then a thread has one key. Every sum belongs to one thread and has a fixed order.${shares} */
+% local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
+/* Self-attention of a shard. A thread computes one query of one head: it visits the query's keys leftwards, the nearest
+ * key first. In the backward pass the thread visits the keys again, stores the values of its pairs, and visits the keys
+ * a third time, rightwards; afterwards a thread computes the gradients of one key from these values. Every sum belongs
+ * to one thread and has a fixed order.${lane_words} */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")

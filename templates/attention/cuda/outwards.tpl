@@ -1,8 +1,8 @@
-% local shares = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* Geometric self-attention of a shard. A thread has one query of one head and visits the keys outwards: at every
- * distance the key to the right, then the key to the left. In the backward pass the thread visits the keys again, stores
- * the values of its pairs, and visits the keys a third time, inwards; then a thread has one key. Every sum belongs to one
- * thread and has a fixed order.${shares} */
+% local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
+/* Geometric self-attention of a shard. A thread computes one query of one head: it visits the keys outwards, at every
+ * distance the key to the right, then the key to the left. In the backward pass the thread visits the keys again,
+ * stores the values of its pairs, and visits the keys a third time, inwards; afterwards a thread computes the gradients of one
+ * key from these values. Every sum belongs to one thread and has a fixed order.${lane_words} */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
@@ -33,7 +33,7 @@ INLINE chances ${prefix}compute_chances(const ${prefix}head *a, const ${prefix}p
 
 /* The state of a query's walk outwards over its keys. */
 typedef struct ${prefix}walk {
-    real unmatched; /* the chance that no key so far has matched */
+    real unmatched; /* the probability that no key so far has matched */
     % slot("walk")
     real out[${attends.head_part}];
 } ${prefix}walk;
@@ -67,7 +67,7 @@ NOINLINE void ${prefix}attend(void) {
     __syncthreads();
 }
 
-/* Visits the keys of query i again; stores the weight of each pair, and in misses its chance not to match. */
+/* Visits the keys of query i again; stores the weight of each pair, and in misses its probability not to match. */
 INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;
@@ -88,14 +88,14 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of the chance that no key before the visited ones matches */
+    real dunmatched; /* gradient of the probability that no key before the visited ones matches */
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. S is the chance that no key before j, outwards, matches, P that key j matches, A = S
- * P its weight, S' = S (1 - P) the chance for farther keys. Before the visit, dunmatched is dS'; dP = S (dA - dS').
- * After the visit, dunmatched is dS = P dA + (1 - P) dS', for the nearer keys. pairs has 1 - P of each pair, which this
- * function replaces by the gradient of the pair's logit. */
+/* Visits key j on the walk inwards. S is the probability that no key that was visited outwards before j matches, P the
+ * probability that key j matches, A = S P the weight of key j, and S' = S (1 - P) the value of S for the key after j.
+ * Before the visit, dunmatched is dS'; dP = S (dA - dS'). After the visit, dunmatched is dS = P dA + (1 - P) dS', for
+ * the nearer keys. pairs has 1 - P of each pair, which this function replaces by the gradient of the pair's logit. */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_index(i, j, a->T);

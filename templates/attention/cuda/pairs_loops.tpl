@@ -1,4 +1,4 @@
-enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* keys whose logits are computed interleaved */
+enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* number of keys whose logits are computed at the same time */
 
 % include("attention/cuda/head_vectors.tpl")
 % slot("domain") % if not attends.in_fragments
@@ -21,7 +21,8 @@ typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Adds `count` keys, from j on: their scores are computed interleaved, and the sums run in the order of keys. */
+/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
+ * keys. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;

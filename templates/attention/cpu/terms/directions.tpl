@@ -1,11 +1,11 @@
 % section("members")
-const real *direction; /* [T] rows, ${PREFIX}DIRECTION_WIDTH apart, of two numbers: the terms of keys to the right and to the left */
+const real *direction; /* [T] rows with stride ${PREFIX}DIRECTION_WIDTH: two numbers, the terms of keys to the right and to the left */
 real *ddirection; /* gradients, in the same layout, written */
 head.direction = direction + 2 * h; % section("head")
 head.ddirection = ddirection + 2 * h; % section("head_back")
 % section("clear")
 % if has_unused_columns then
-/* unused columns stay zero */
+/* no head writes to the unused columns, which must be zero */
 memset(ddirection, 0, (size_t)(w->sequences * T) * ${PREFIX}DIRECTION_WIDTH * sizeof(real));
 % elseif computes_labelled_tokens then
 /* unused queries have zero gradients */

@@ -30,11 +30,11 @@ group->offset = broadcast(head->numbers.offset);
 % end
 % section("forward")
 % local total = terms.normalised and "vector total = " or ""
-% local least = (precision == "float64" and f64 or f32)(1e-12)
+% local least_total = (precision == "float64" and f64 or f32)(1e-12)
 /* Every query visits the keys outwards, at each distance the key to the right, then the key to the left. The weight of
  * a key is the probability that the query stops there. */
 
-/* logits [keys][LANES] of a group of queries with keys from..to - 1, plus `added`. */
+/* Writes logits [keys][LANES]: the logits of a group of queries with keys from..to - 1, plus `added`. */
 INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector added,
         real *restrict logits) {
     int j = from;
@@ -47,7 +47,8 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
     for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + added);
 }
 
-/* logits [keys][LANES] of LANES queries, from `first` on, with all keys; a query's logit with itself is not used. */
+/* Writes logits [keys][LANES]: those of LANES queries, from `first` on, with all keys; a query's logit with itself is
+ * not used. */
 INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query,
         const real *restrict key, real *restrict logits) {
     ${name}_queries group;
@@ -65,15 +66,15 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 }
 % if terms.normalised then
 
-static const real ${PREFIX}LEAST_TOTAL = ${least}; /* least divisor of the weights */
+static const real ${PREFIX}LEAST_TOTAL = ${least_total}; /* the least number by which weights are divided */
 
-/* The inverse divisors of a group's weights, from the sums of weights. The divisor is not below LEAST_TOTAL, so a query
- * with a tiny sum has small weights; the weights of a query without other keys are 0. */
+/* The inverses of the numbers by which a group's weights are divided: of the sums of weights, or of LEAST_TOTAL if this
+ * is larger. So a query with a tiny sum has small weights; the weights of a query without other keys are 0. */
 INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 
-/* Attention of one head of one sequence. Rows of queries, keys and values have HEAD_WIDTH channels and are QUERY_STRIDE
- * apart, values lie WIDTH after their keys; rows of out are WIDTH apart. out and saved are written. */
+/* Attention of one head of one sequence. Rows of queries, keys and values have HEAD_WIDTH channels and the stride
+ * QUERY_STRIDE; values lie WIDTH after their keys; rows of out have the stride WIDTH. out and saved are written. */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_saved saved) {
     const int T = head->T;

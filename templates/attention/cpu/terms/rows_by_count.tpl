@@ -1,10 +1,10 @@
 % section("constants")
-% local real = precision == "float64" and f64 or f32
+% local format_real = precision == "float64" and f64 or f32
 enum {
     ${PREFIX}COUNT_ROWS = ${rows.rows}, /* vectors of a layer, one for each count from 0 to COUNT_ROWS - 1 */
     ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* rows of a group's products, with one after the last */
 };
-static const real ${PREFIX}COUNT_FACTOR = ${real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
+static const real ${PREFIX}COUNT_FACTOR = ${format_real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
 % section("members")
 const real *count_table; /* [${PREFIX}COUNT_ROWS][${PREFIX}HEAD_WIDTH] */
 real *products, *gates, *counts; /* workspaces of ${name}_scratch */
@@ -19,8 +19,8 @@ dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum); % section("logit
 ${inner} + look_up_count(head->products, load(head->counts + j * LANES)) % section("score")
 % section("forward")
 % local scaled = rows.factor and " * " .. PREFIX .. "COUNT_FACTOR" or ""
-/* Writes the products [PRODUCTS][LANES] of a group and the vectors of counts. Counts of keys before key `to` are at
- * most `to`, so later vectors are left out. */
+/* Writes the products [PRODUCTS][LANES] of a group's queries and the vectors of counts. Counts of keys before key `to`
+ * are at most `to`, so products with later vectors are left out. */
 INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queries *group, int to) {
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)
@@ -64,7 +64,8 @@ for (int n = 0; n < ${PREFIX}COUNT_ROWS; n++) {
 dproducts += ${PREFIX}PRODUCTS * LANES;
 % section("queries_grad")
 
-/* Adds the gradients of KEYS vectors of counts, from row n on, of a head's queries. Lanes are channels here. */
+/* Adds to the gradients of KEYS vectors of counts, from row n on, the parts that a head's queries contribute. Lanes are
+ * channels here. */
 INLINE void add_${name}_count_rows(const ${name}_head *head, int n, const ${name}_scratch *scratch) {
     const int T = head->T;
     ${name}_part sum[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];

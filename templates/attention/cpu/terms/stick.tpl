@@ -1,14 +1,15 @@
 % section("constants")
-% local real = precision == "float64" and f64 or f32
-static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */
+% local format_real = precision == "float64" and f64 or f32
+static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */
 % section("forward")
+% -- the first query of the first group, and the end of the computed queries
 % local first_from = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
 % local first_to = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
 % local first_group_offset = has_query_bounds and " + " .. (computes_ranges and "(first_group - head->from)" or "first_group") or ""
 % local query_rows = computes_ranges and "to - from" or "T"
 % local first_key = own_key and "its own key" or "the key before it"
-/* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off its weight, the share
- * sigmoid(logit) of what is left. */
+/* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off the share sigmoid(logit) of what
+ * is left of the stick; the length of the piece is the key's weight. What is left after key 0 is the rest. */
 
 /* A mask of a group's queries whose sticks reach key j. */
 INLINE bits ${name}_breaks(const ${name}_head *head, const ${name}_queries *group, int j) {
@@ -42,9 +43,9 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
 
 /* Attention of one head of one sequence.
  *
- *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
- *   key     [${has_cached_keys and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after keys
- *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${computes_labelled_tokens and " for groups with queries whose results are used" or ""}
+ *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, with stride ${PREFIX}QUERY_STRIDE
+ *   key     [${has_cached_keys and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, with stride ${K}, from token 0 on; values lie WIDTH after keys
+ *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, with stride WIDTH, written${computes_labelled_tokens and " for groups with queries whose results are used" or ""}
  *   saved   values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -73,7 +74,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     }
 }
 % section("back_to_queries")
-/* Writes gradients of queries, and the rows that the pass over keys reads. */
+/* Writes gradients of queries, and the rows that attend_${name}_keys reads later. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_saved saved, const ${name}_scratch *scratch,
         real *restrict dquery) {

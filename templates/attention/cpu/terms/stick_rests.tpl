@@ -1,6 +1,6 @@
 % section("queries_grad")
 
-/* Adds the gradients of the queries' own values, which the rests multiply. */
+/* Adds the gradients of the queries' own values: the rest of a query's stick is the weight of its own value. */
 INLINE void add_${name}_rests(const ${name}_head *head, const real *restrict dout, const real *rests,
         real *restrict dvalue) {
     const int T = head->T; % if not has_query_bounds

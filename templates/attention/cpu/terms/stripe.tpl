@@ -1,7 +1,8 @@
 % local line, times = visibility.stride > 1 and visibility.stride .. " * " or "", visibility.stride > 1 and " * " .. visibility.stride or ""
 % section("domain")
 /* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i sees keys
- * around S - 1 - ${line}i; a query without a key there sees all keys (Duan and Shi 2024: a row without an open cell). */
+ * near S - 1 - ${line}i, in a stripe of the matrix of queries and keys; a query without keys there sees all keys
+ * (Duan and Shi 2024: a row without an open cell). */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times};
     vector offset = along + (real)(j - S);

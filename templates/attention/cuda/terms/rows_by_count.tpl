@@ -1,6 +1,6 @@
 % section("constants")
-% local real = precision == "float64" and f64 or f32
-#define ${PREFIX}COUNT_FACTOR ${real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
+% local format_real = precision == "float64" and f64 or f32
+#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
 % section("work")
 enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* vectors of a layer: of the counts 0 to COUNT_ROWS - 1 */
 
@@ -40,15 +40,15 @@ INLINE real ${prefix}count_key(const ${prefix}head *a, const real query[${attend
     return logit + (c->low + (c->count - c->row) * (c->high - c->low));
 }
 
-enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* keys whose logits are computed interleaved */
+enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* number of keys whose logits are computed at the same time */
 
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Adds `count` keys, from j on to the left: their logits are computed interleaved, and the sums run in the order of
- * visits. */
+/* Adds `count` keys, from j on to the left: their logits are computed at the same time, and then added to the sums in
+ * the order of visits. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}counter *c, ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
@@ -123,7 +123,7 @@ ${prefix}end_row(&a, c.row, dlow, dproducts, dquery);
 while (c.row-- > 0) ${attends.if_first_lane}dproducts[(size_t)c.row * T] = 0;
 % section("row_gradients")
 
-/* Adds up the gradients of the rows of the table over the queries of `count` sequences, from `first` on. A thread owns
+/* Sums the gradients of the rows of the table over the queries of `count` sequences, from `first` on. A thread owns
  * four channels of a row. The count of query i is at most i + 1. */
 NOINLINE void ${prefix}attend_rows(int first, int count, ${attends.gradients_type} *g) {
     % include("attention/cuda/opening.tpl")

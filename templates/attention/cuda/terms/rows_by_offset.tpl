@@ -1,4 +1,4 @@
-const real *rows; /* the row of query - key = 0; rows are ${PREFIX}HEAD_WIDTH apart */ % section("members")
+const real *rows; /* the row of query - key = 0; rows have ${PREFIX}HEAD_WIDTH channels */ % section("members")
  + v->${attends.S} - 1 % section("middle")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */

@@ -48,7 +48,7 @@ content_bias_grad(${PREFIX}HEAD_WIDTH, ${attends.key_stride}, block()->sequences
         block()->${attends.block}.${attends.kv}${attends.to_keys}, block()->work.${prefix}key_sums, ${PREFIX}LOGIT_SCALE,
         g->${prefix}content_bias);
 % section("most_distances")
-/* The greatest number of vectors of distances: one for every distance that can occur. */
+/* The largest number of vectors of distances: one for every distance that can occur. */
 INLINE int ${prefix}distance_count(int T, int S) {
     const long long pairs = (long long)T * ${cross and "S" or "(T - 1) + 1"};
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
@@ -83,6 +83,7 @@ INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 
 % local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
 % local row = rows.sets > 1 and "((size_t)l * limit + first)" or "first"
+% -- the number of channels that are computed at a time, and the offset of the first one
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local head_offset_text = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position

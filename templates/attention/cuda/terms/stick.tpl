@@ -18,7 +18,8 @@ ${prefix}store_head(attended, 1, out);
 % section("visit_back")
 
 % local returned, words = own_value and "real" or "void", own_value and "; returns the rest of the stick" or ""
-/* Breaks the stick of query i again: stores the weight of each pair, and in misses its chance not to match${words}. */
+/* Breaks the stick of query i again: stores the weight of each pair, and in misses the share of the stick that the key
+ * leaves${words}. */
 INLINE ${returned} ${prefix}break_stick(const ${prefix}head *a, const real query[${attends.head_part}], int i, real *weights,
         real *misses) {
     real rest = 1;
