@@ -70,7 +70,9 @@ function M.list_terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
-  if terms.scans_logits then -- the pass over a query's keys also computes their scores
+  if terms.sums_terms then -- the sums of queries are computed together with their scores
+    terms.scans_logits = false
+  elseif terms.scans_logits then -- the pass over a query's keys also computes their scores
     terms.pair_vectors, terms.maps_logits = false, false
   end
   terms.by_pair = terms.pair_vectors and not terms.by_offset -- also if the CPU rotates queries instead
@@ -89,19 +91,21 @@ local function get_row_class(family)
   return family.on_device.terms.pair_vectors and (family.relative.toeplitz and "distance" or "row")
 end
 
--- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits.
+-- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits or
+-- sums over keys.
 function M.stores_pairs(family)
   local tables = get_gathered_tables(family).distance
   return (get_row_class(family) == "distance" or tables ~= nil) and not (tables and tables.needs_logit)
+    and not family.terms.sums_terms
 end
 
 -- Whether a warp can compute a family's pairs in fragments (on matrix units): pairs have no vectors, no keys are
--- visited by distance, scores learn no numbers and read no values of tokens, and a query sees consecutive keys.
--- max_head_width: the largest number of channels of a head for which fragments are used.
+-- visited by distance, scores learn no numbers and read no values of tokens or sums over keys, and a query sees
+-- consecutive keys. max_head_width: the largest number of channels of a head for which fragments are used.
 function M.fits_fragments(family, max_head_width)
   local terms = family.terms
   return not (terms.visits_outwards or terms.breaks_stick or terms.pair_vectors or terms.trains_tables
-    or terms.has_scattered_keys or terms.reads_tokens)
+    or terms.has_scattered_keys or terms.reads_tokens or terms.sums_terms)
     and family.head_width <= max_head_width
 end
 

@@ -28,6 +28,7 @@
 --     reads_tables     the score reads numbers from the step's tables, which are computed first
 --     needs_logits     the backward pass needs the logits of pairs
 --     trains_tables    learned tables have gradients
+--     sums_terms       the score reads sums over the keys of a query
 --     changes_gradient   the gradient of a logit differs from the gradient of its score
 --     scores_rows      a function scores a query with a vector of consecutive keys
 --     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, whose vector would begin
@@ -96,7 +97,7 @@ local function make_weight_map(family)
 end
 
 M.PROPERTIES = {
-  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "has_biases", "scans_logits",
+  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "has_biases", "scans_logits", "sums_terms",
   "maps_logits", "reads_tables", "needs_logits", "trains_tables", "changes_gradient", "scores_rows",
   "excludes_last_keys", "has_spans", "hides_keys", "has_open_keys", "open_keys_begin_later", "tests_all",
   "adds_values", "sees_all", "differs_by_head", "has_scattered_keys", "visits_outwards", "breaks_stick", "saves_rests",

@@ -23,6 +23,7 @@
 -- Texts are C and use these variables of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score
 --   r, dr        the running sums of a sequence, their gradients
+--   sums, dsums  the sums over keys of a pair; the gradients of the terms of these sums
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
@@ -245,6 +246,14 @@ function M.scatter(build, nest, class, effect, p)
     { kind = "assign", node = effect.node, per_head = values_per_head, loops = loops, may_be_wide = true,
       target = ("%s[%s]"):format(values, write_list_index(build, class, loops, values_per_head)) },
   }
+end
+
+-- The statements that add to dsums the gradients of the sums over keys of a pair.
+function M.make_sum_gradients(build, score)
+  local entries = nests.derive_sums(build, score, nests.make_gradient_leaf(build, "dscore"))
+  return emit.make_statements(build.state, M.make_environment(build, "score"), lists.map(entries, function(entry)
+    return { kind = "add", node = entry.own, target = ("dsums[%d]"):format(entry.sum.leaf.number) }
+  end)).lane
 end
 
 -- The classes of running sums in the result of derive_pair, by the token of a pair.

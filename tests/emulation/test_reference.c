@@ -23,7 +23,8 @@ extern const lh_spec longhand_spec_parity_lst_probe;
 extern const lh_spec longhand_spec_parity_float64_encoder_decoder, longhand_spec_parity_float64_digits;
 extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cable,
     longhand_spec_parity_float64_grape, longhand_spec_parity_float64_cope, longhand_spec_parity_float64_cope_undivided,
-    longhand_spec_parity_float64_stick_breaking, longhand_spec_parity_float64_stick_rests;
+    longhand_spec_parity_float64_row_sums, longhand_spec_parity_float64_stick_breaking,
+    longhand_spec_parity_float64_stick_rests;
 extern const lh_spec longhand_spec_parity_float64_passes, longhand_spec_parity_float64_passes_by_length,
     longhand_spec_parity_float64_passes_progressive, longhand_spec_parity_float64_passes_every,
     longhand_spec_parity_float64_passes_every_post, longhand_spec_parity_float64_passes_layers;
@@ -70,6 +71,7 @@ static const lh_parity_case WITHOUT_VECTORS[] = {
     {NULL, &longhand_spec_parity_float64_grape},
     {NULL, &longhand_spec_parity_float64_cope},
     {NULL, &longhand_spec_parity_float64_cope_undivided},
+    {NULL, &longhand_spec_parity_float64_row_sums},
     {NULL, &longhand_spec_parity_float64_stick_breaking},
     {NULL, &longhand_spec_parity_float64_stick_rests},
     {NULL, &longhand_spec_parity_float64_passes},

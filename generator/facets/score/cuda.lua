@@ -35,6 +35,11 @@
 --                             as " + count"; or ""
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
 --                           pairs of a query, or of a key; a query stores 0 for numbers that no pair reads
+--   row_sums            false, or sums over the keys of a query: a list of { name, number, offset, term }, where `term`
+--                       is the list of the statements that compute the term of a pair, `number` counts from 0, and
+--                       `offset` is C text that adds the number, or "". Fields of the list: count, the number of sums;
+--                       stride, C text that multiplies by it, or ""; gradients, the statements that add to dsums the
+--                       gradients of a pair's sums; trains, whether there are any
 --   uniform_count       the number of gathered tables of class uniform
 --   stages              lists of loop nests that fill tables, with barriers between the lists
 --   stage_count         the number of these lists
@@ -192,6 +197,21 @@ local function make_gradients(build, tables)
   return list, { uses = uses, scratch_words = memory[1] and ", with " .. table.concat(memory, ", ") or "" }
 end
 
+-- The field row_sums of the output.
+local function describe_row_sums(build, score, row_sums)
+  if not row_sums then
+    return false
+  end
+  local list = lists.map(build.row_sums, function(sum)
+    local number = sum.leaf.number
+    return { name = sum.name, number = number, offset = number > 0 and " + " .. number or "",
+      term = nests.make_pair(build, sum.term) }
+  end)
+  list.count, list.stride = #list, #list > 1 and " * " .. #list or ""
+  list.gradients, list.trains = cuda.make_sum_gradients(build, score), row_sums.trains
+  return list
+end
+
 local function describe_pair(out, build, score)
   out.pair = nests.make_pair(build, score)
   local gathered_tables, logit_grad, differs = cuda.derive_pair(build, score)
@@ -249,6 +269,7 @@ function M.plan(build, lowered, score)
     { __index = build })
   local out = { layer_words = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
+  out.row_sums = describe_row_sums(build, lowered.score, score.row_sums)
   out.running = describe_running(build, lowered.running, out.gathers)
   out.stages, out.filling = make_filling(build, score.tables)
   out.stage_count = #out.stages

@@ -54,7 +54,7 @@ end
 -- The term of attention; nil without sums.
 function M.make_term(score)
   return score.row_sums and { kind = "pair_scalar", template = "row_sums", scalar = score, row_sums = score.row_sums,
-    properties = { scans_logits = true } } or nil
+    properties = { scans_logits = true, sums_terms = true } } or nil
 end
 
 -- Bytes of scratch memory for the sums and logits of a group of queries.

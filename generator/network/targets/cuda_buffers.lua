@@ -121,6 +121,26 @@ local function make_pairs(sides, family, name, type, comment)
   return set_count_at_a_time(member, sides, family, per_key)
 end
 
+-- Adds to a list the members of the workspace for sums over the keys of queries and their gradients.
+local function add_row_sums(sides, family, list)
+  local sums = family.score.row_sums
+  local function add(name, words)
+    local per_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
+    local count, extent = "", ""
+    if sums.count > 1 then
+      count, extent = " * " .. sums.count, ("[%d]"):format(sums.count)
+    end
+    list[#list + 1] = make_member(sides.keys, family.prefix .. name, PLAIN_TYPE, per_key .. count,
+      ("[sequences][%sHEADS][queries][keys]%s %s"):format(family.PREFIX, extent, words))
+  end
+  if sums then
+    add("row_sums", "sums over the keys from a key up to the query")
+  end
+  if sums and sums.trains then
+    add("drow_sums", "gradients of the terms of these sums")
+  end
+end
+
 -- A member with the gradients of products of queries with the rows of a family's table of counts. sides: the result of
 -- get_sides(); sequence_words: words of the comment after "sequences".
 local function make_products(sides, family, sequence_words)
@@ -195,7 +215,7 @@ local function add_workspace_members(sides, family, list)
     add(make_heads(sides.queries, family, "query_sums", GLOBAL_TYPE,
       "[numbers as in geometric_numbers][sequences][HEADS][T] gradients of the numbers by query",
       family.PREFIX .. "QUERY_SUMS"))
-  elseif family.terms.scans_logits then
+  elseif family.on_device.terms.scans_logits then
     add(make_products(sides, family, sequence_words))
   elseif attends.in_fragments then
     add(make_heads(sides.queries, family, "starts", PLAIN_TYPE,
@@ -216,6 +236,7 @@ local function add_workspace_members(sides, family, list)
       ("[%s][HEADS] sums of the gradients of each key's logits"):format(sides.keys.rows)))
   end
   add_running_gradients(sides, family, list)
+  add_row_sums(sides, family, list)
   if attends.uniform_count then
     add(make_heads(sides.queries, family, "head_sums", GLOBAL_TYPE,
       "[tables][sequences][HEADS][T] sums of the gradients of each query's scores", tostring(attends.uniform_count)))

@@ -110,8 +110,6 @@ local function check_network(net)
   for _, op in ipairs(attentions) do
     if not op.scope.input_value then
       records.refuse(op, "attention outside of a block")
-    elseif op.family.score.row_sums then
-      records.refuse(op, "a score that calls sum_to_query")
     end
   end
   local reason = net.is_step_major and "with a recurrence" or not attentions[1] and "without attention"
@@ -146,7 +144,7 @@ end
 -- tables, or elements that only fill rows.
 local function leaves_gaps(block)
   return lists.any(block.ops, records.sums_tables) or lists.any(block.ops, function(op)
-    return op.kind == "attention" and (op.family.terms.visits_outwards or op.family.terms.scans_logits)
+    return op.kind == "attention" and (op.family.terms.visits_outwards or op.family.on_device.terms.scans_logits)
   end)
 end
 

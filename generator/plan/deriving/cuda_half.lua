@@ -241,7 +241,8 @@ local function derive_attends(plan, family, library)
   attends.template = ("attention/cuda/%s.tpl"):format(
     attends.in_fragments and "fragments" or terms.visits_outwards and "outwards" or leftwards and "leftwards"
     or "softmax")
-  attends.forward = ("attention/cuda/%s.tpl"):format(leftwards and "attend_leftwards" or "attend_loops")
+  attends.forward = ("attention/cuda/%s.tpl"):format((leftwards or terms.sums_terms) and "attend_leftwards"
+    or "attend_loops")
   attends.has_begin_step = terms.pair_vectors or score and score.stages[1] ~= nil
   attends.has_table_sums = terms.pair_vectors or terms.trains_tables
   attends.dscore = changes_gradient and "dscore" or "dlogit"

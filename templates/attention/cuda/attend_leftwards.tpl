@@ -8,11 +8,13 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
     const int sequences = block()->sequences, T = v->${attends.T};
     const int l = block()->l;
     % include("attention/cuda/cache_rows.tpl") % if decodes
+    % slot("begin_forward")
+    % slot("tables")
     const int i = block()->current; % if decodes
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS${decodes and "" or " * T"}; task += ${attends.tasks}) {
         const int h = task % ${PREFIX}HEADS, sequence = task / ${PREFIX}HEADS; % if decodes
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS; % else
-        ${attends.depends_on_mode and "" or "const "}${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
+        ${attends.depends_on_mode and "" or "const "}${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
         % slot("unless_training")
         real *out = s->${attends.out} + ${out_row} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
         real query[${attends.head_part}];

@@ -15,7 +15,7 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 % slot("before_forward")
 
 % local key_names = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
-% local pair_logit = prefix .. "pair_logit"
+% local logit = inline("scanned", invoke(prefix .. "pair_logit", "a", "query", "key", "i", "j + u"), key_names)
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
@@ -24,13 +24,13 @@ typedef struct ${prefix}softmax {
 /* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
  * keys. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
-        ${prefix}softmax *m) {
+        real *sums, ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;
 #pragma unroll
     for (int u = 0; u < count; u++) {
         real key[${attends.head_part}];
         ${prefix}load_head(key, a->key + (j + u) * ${attends.key_stride});
-        score[u] = ${inline("score", invoke(pair_logit, "a", "query", "key", "i", "j + u"), key_names)};
+        score[u] = ${inline("score", logit, key_names)};
         highest = score[u] > highest ? score[u] : highest;
     }
 % include("attention/cuda/add_weights.tpl", { key = "j + u" })

@@ -21,23 +21,39 @@ INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${pr
 }
 
 % end
-/* The score of the pair of query i and key j in head h, from its scaled logit. */
-INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, real logit) {
+% for _, sum in ipairs(scalar.cuda.row_sums or {}) do
+/* The term of the pair of query i and key j in a sum over keys, from its scaled logit. */
+INLINE real ${prefix}score_${sum.name}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, real logit) {
+    % include("parts/statements.tpl", { list = sum.term })
+}
+
+% end
+/* The score of the pair of query i and key j in head h, from its scaled logit${scalar.row_sums and " and its sums over keys" or ""}. */
+INLINE real ${prefix}score_pair(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums,
+        real logit) {
     % include("parts/statements.tpl", { list = scalar.cuda.pair })
 }
 % if scalar.cuda.logit_grad then
 
 /* Returns the gradient of a pair's logit, from dscore, the gradient of its score. */
-INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, real logit,
+INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums, const real *dsums, real logit,
         real dscore) {
     % include("parts/statements.tpl", { list = scalar.cuda.logit_grad })
+}
+% end
+% if scalar.row_sums and scalar.row_sums.trains then
+
+/* Adds to dsums the gradients of a pair's sums over keys, from dscore, the gradient of its score. */
+INLINE void ${prefix}score_grad_sums(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums,
+        real logit, real dscore, real *dsums) {
+    % include("parts/statements.tpl", { list = scalar.cuda.row_sums.gradients })
 }
 % end
 % for _, list in ipairs(scalar.cuda.lists) do
 
 /* Adds to out the gradients of ${list.names}, from dscore, the gradient of a pair's score. */
 INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j,
-        real logit, real dscore, real *out) {
+        const real *sums, const real *dsums, real logit, real dscore, real *out) {
     % include("parts/statements.tpl", { list = list.statements })
 }
 % end

@@ -9,14 +9,14 @@ a.running = s->${prefix}running + ${offset} * v->${attends.T}; % section("set_me
 ${prefix}make_running${decodes and "_one" or ""}(); % section("begin_forward")
 real query_sums[${gathers.query_token.count}] = {0}; % section("start_query") % if gathers.query_token
 % section("gather_by_query") % if gathers.query_token
-${prefix}score_grad_query_token(a.score, a.running, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, query_sums);
+${prefix}score_grad_query_token(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, ${attends.dscore}, query_sums);
 % section("finish_query") % if running.stores_of_query[1]
 const int T = v->${attends.T};
 real *dr = w->${prefix}drunning + ${offset} * T;
 ${attends.if_first_lane}${store.target} ${store.operator} ${store.value}; % for _, store in ipairs(running.stores_of_query)
 real key_sums[${gathers.key_token.count}] = {0}; % section("start_key") % if gathers.key_token
 % section("add_to_key") % if gathers.key_token
-${prefix}score_grad_key_token(a.score, a.running, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, key_sums);
+${prefix}score_grad_key_token(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, ${attends.dscore}, key_sums);
 % section("end_key_gradient") % if gathers.key_token
 const int T = v->${attends.T};
 real *dr = w->${prefix}drunning + ${offset} * T;

@@ -2,7 +2,7 @@
 % section("begin_sums")
 const ${prefix}${scalar.cuda.gradient_set.type} gradients = ${prefix}find_score_gradients(), *d = &gradients;
 real out[${gathered.count}] = {0}; % section("clear")
-${prefix}score_grad_${class}(a.score, a.running, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, out); % section("add_pair")
+${prefix}score_grad_${class}(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, ${attends.dscore}, out); % section("add_pair")
 % section("store")
 if (!${prefix}leads_head()) continue; % if attends.head_lanes > 1
 % for _, g in ipairs(gathered) do
@@ -17,7 +17,7 @@ out[${g.index}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scal
 out[${g.index}] = ${inline("continues", has_earlier_sums)} ? ${g.target} : 0; % else
 % end
 % section("add_stored")
-if (sees_key) ${prefix}score_grad_${class}(&tables, running, T, S, h, i, j, 0,
+if (sees_key) ${prefix}score_grad_${class}(&tables, running, T, S, h, i, j, NULL, NULL, 0,
         w->${prefix}${attends.pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
                 out);
 ${g.target} = out[${g.index}]; % section("store_numbers") % for _, g in ipairs(gathered)

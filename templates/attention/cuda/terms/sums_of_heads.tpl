@@ -1,6 +1,6 @@
 real gathered[${scalar.cuda.uniform_count}] = {0}; % section("start_query")
 % section("gather_by_query")
-${prefix}score_grad_uniform(a.score, a.running, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, gathered);
+${prefix}score_grad_uniform(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, ${attends.dscore}, gathered);
 % section("finish_query")
 ${attends.if_first_lane}for (int k = 0; k < ${scalar.cuda.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
 % section("after_sum_passes")
