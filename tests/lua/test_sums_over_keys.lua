@@ -93,6 +93,12 @@ function TestSumsOverKeys.test_words_of_the_plan()
   lu.assertStrContains(choices["score in the pair loop"], "x.score - row_sum * scalar")
 end
 
+function TestSumsOverKeys.test_wide_models_have_no_device_code()
+  local spec = project:plan(support.write("row_sums.lua", (SPEC:gsub("width = 16", "width = 256")):format(COUNT,
+    "decoder")))
+  lu.assertEquals(spec.plan.no_device_code.what, "a network of this width with a score that calls sum_to_query")
+end
+
 function TestSumsOverKeys.test_queries_see_all_earlier_keys_and_no_later_ones()
   make_plan("mask = { kind = 'causal' }, " .. COUNT, "encoder")
   make_plan("decoder = { " .. COUNT .. " }", "encoder_decoder")

@@ -100,7 +100,7 @@ local function list_group_operations(net)
 end
 
 -- Refuses a network for which there is no device code.
-local function check_network(net)
+local function check_network(net, choices)
   local attentions = ops.find_all(net, "attention")
   for _, op in ipairs(list_group_operations(net)) do
     if op.kind ~= "block" and op.kind ~= "add" and op.kind ~= "norm" or op.dropout then
@@ -110,6 +110,8 @@ local function check_network(net)
   for _, op in ipairs(attentions) do
     if not op.scope.input_value then
       records.refuse(op, "attention outside of a block")
+    elseif choices.wide and op.family.score.row_sums then
+      records.refuse(op, "a network of this width with a score that calls sum_to_query")
     end
   end
   local reason = net.is_step_major and "with a recurrence" or not attentions[1] and "without attention"
@@ -291,7 +293,7 @@ end
 --   chains         whether products are cut by warp, so that pairs of products may be chains
 --   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
-  check_network(net)
+  check_network(net, choices)
   local device, net_lists = make_state(net, lists_by_scope, choices), lists_by_scope[net]
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)

@@ -21,8 +21,8 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
         ${prefix}softmax m = {(real)-1e30, 0, {}};
         ${prefix}load_head(query, s->${attends.q} + sequence * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel}); % if decodes and cross
         ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE); % else
-        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}add_keys(${PREFIX}KEYS, &a, query, i, j, &m); % if not terms.has_scattered_keys
-        for (; j < end; ${inline("next_key", "j++", query_names)}) ${prefix}add_keys(1, &a, query, i, j, &m);
+        for (; j + ${PREFIX}KEYS <= end; j += ${PREFIX}KEYS) ${prefix}add_keys(${PREFIX}KEYS, &a, query, i, j, NULL, &m); % if not terms.has_scattered_keys
+        for (; j < end; ${inline("next_key", "j++", query_names)}) ${prefix}add_keys(1, &a, query, i, j, NULL, &m);
         ${prefix}store_head(m.out, 1 / m.sum,
                 s->${attends.out} + ${decodes and "sequence" or "((size_t)sequence * T + i)"} * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
         ${attends.if_first_lane}s->${prefix}largest[task] = m.largest; % if not decodes
