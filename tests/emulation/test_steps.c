@@ -11,7 +11,7 @@
 
 extern const lh_spec lh_model;
 
-enum { SEED = 6, STEPS = 3, BATCH = 7, SHARDS = 3, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
+enum { SEED = 6, STEPS = 3, BATCH = 11, SHARDS = 6, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int index = (int)rng->counter[2];
