@@ -255,6 +255,31 @@ local function list_model_facts(context, owner, state)
     is_float64 = context.resolved.precision == "float64" }
 end
 
+-- Values in place of missing or invalid fields on which a formula depends: small ones and large ones.
+local SUBSTITUTES = {
+  { heads = 1, width = 16, layers = 1, positions = { kind = "randomized", max_position = 64, reading = "difference" } },
+  { heads = 64, width = 1024, layers = 64, positions = { kind = "index" } },
+}
+
+-- Reports the errors of a score that do not depend on missing or invalid fields: those with each of SUBSTITUTES.
+local function report_independent_errors(context, texts, owner)
+  local records = lists.map(SUBSTITUTES, function(substitute)
+    local model = lists.merge(context.resolved.model, { heads = substitute.heads, width = substitute.width })
+    local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {},
+      resolved = lists.merge(context.resolved, { model = model }) }, { __index = context })
+    M.resolve(trial, texts, lists.merge(owner, { layers = substitute.layers,
+      encoding = lists.merge(owner.encoding, { positions = substitute.positions }) }))
+    return trial.diagnostics.records
+  end)
+  for _, record in ipairs(records[1]) do
+    if lists.any(records[2], function(other_record)
+      return other_record.what == record.what and other_record.expected == record.expected
+    end) then
+      context.diagnostics:add(record)
+    end
+  end
+end
+
 -- Traces the score of a spec: the formula, or nil without a score or after an error.
 function M.resolve(context, texts, owner)
   local resolved = context.resolved
@@ -273,7 +298,7 @@ function M.resolve(context, texts, owner)
   local positions = owner.encoding.positions or {}
   if not score or not resolved.model.heads or not resolved.model.width or not owner.layers or not positions.kind
     or positions.kind == "randomized" and not positions.max_position then
-    return nil -- some fields on which the formula depends are missing or invalid
+    return score and report_independent_errors(context, texts, owner) or nil
   end
   local list = list_entries(owner, report)
   local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
