@@ -61,6 +61,8 @@ function TestTypicalInputs.test_finite_formulas_are_accepted()
     { "x.score + log(x.a - x.distance)", "a = { init = 1 }", 'mask = { kind = "causal" }' },
     { "x.score + select(less(x.a, 0), 0, sqrt(x.a))", "a = { init = -1 }" }, -- the result is 0
     { "x.score - log(x.a + sum_to_query(sigmoid(x.score)))", "a = { init = 1 }", 'mask = { kind = "causal" }' },
+    { "x.score + sum(1024, function(m) return sum(1024, function(n) return log(x.a * m * n - 1) end) end)",
+      "a = { init = -1 }" }, -- too large to be computed
     { "x.score + 1 / (1 + exp(x.a * abs(x.distance)))", "a = { values = 100 }" }, -- 1 / infinity is 0
   }
   for _, case in ipairs(cases) do

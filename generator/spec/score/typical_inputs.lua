@@ -23,7 +23,7 @@ local M = {}
 
 -- Operations whose result can be infinite or NaN for arguments of usual size.
 local IS_RISKY = lists.to_set({ "div", "exp", "log", "log1p", "pow", "sqrt" })
-local MAX_STEPS = 200000 -- nodes of the formula, times points at which it is computed
+local MAX_STEPS = 200000 -- computed nodes, over all points; terms of sums count one by one
 local FEW_DIGITS = "%.3g"
 
 -- The pairs { query, key } that are computed: near and far keys of the first, a middle and the last query.
@@ -118,13 +118,27 @@ local function describe(root, values, input)
     hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and LIMITED_HINT or nil }
 end
 
--- The properties of a formula: its number of nodes, and whether it has a risky operation, numbers that are random at
+-- The number of nodes that one evaluation computes, as a float, which may be infinite. results: root -> the result of
+-- an earlier call.
+local function count_steps(root, results)
+  if not results[root] then
+    local steps = 0.0
+    walk(root, function(node)
+      local is_sum = node.op == "sum"
+      steps = steps + 1 + (is_sum and node.index.count * count_steps(node[1], results) or 0)
+      return is_sum
+    end)
+    results[root] = steps
+  end
+  return results[root]
+end
+
+-- The properties of a formula: its number of steps, and whether it has a risky operation, numbers that are random at
 -- first, and numbers that differ between heads and between layers.
 local function inspect(root)
-  local facts = { node_count = 0 }
+  local facts = { steps = count_steps(root, {}) }
   walk(root, function(node)
     local p = node.parameter
-    facts.node_count = facts.node_count + 1
     facts.is_risky = facts.is_risky or IS_RISKY[node.op]
     facts.is_random = facts.is_random or p and type(p.init) == "table" or node.op == "value"
     facts.differs_by_head = facts.differs_by_head or p and has_head(p) or node.name == "head"
@@ -143,15 +157,16 @@ function M.find_problem(formula, options)
     for head = 0, facts.differs_by_head and options.heads - 1 or 0 do
       for layer = 0, facts.differs_by_layer and options.layers - 1 or 0 do
         for _, signs in ipairs(facts.is_random and SIGNS or LOGIT_SIGNS) do
-          steps = steps + facts.node_count
+          steps = steps + facts.steps
+          if steps > MAX_STEPS then
+            return nil
+          end
           local point = { query = pair[1], key = pair[2], head = head, layer = layer, logit = signs[1],
             sign = signs[2] }
           local input = make_input(point, options)
           local value, values = evaluate(formula.root, input)
           if not is_finite(value) then
             return describe(formula.root, values, input)
-          elseif steps > MAX_STEPS then
-            return nil
           end
         end
       end
