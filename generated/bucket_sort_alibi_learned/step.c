@@ -156,7 +156,8 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
+    /* all: all tokens; read: labelled tokens, the only ones with results that are read after the last attention */
+    row_set all, read;
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] output of the last layer */

@@ -345,8 +345,9 @@ INLINE int lane_column(void) {
     return (int)(lane / 4 % 2 * 2 + lane % 2) * 4;
 }
 
-/* A lane's results are 4 x 2 pairs of adjacent elements: the offset of row i of pairs, and of column j, from the lane's
- * first row and column, and the index of the pair's first sum. */
+/* A lane's results are 4 x 2 pairs of adjacent elements. pair_row returns the offset of row i of pairs from the lane's
+ * first row, pair_column the offset of column j of pairs from the lane's first column, and pair_sum the index of the
+ * first sum of pair (i, j). */
 INLINE int pair_row(const int i) { return i; }
 INLINE int pair_column(const int j) { return 2 * j; }
 INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }

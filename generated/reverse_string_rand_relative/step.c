@@ -108,8 +108,8 @@ enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row on. Zeros follow
- * the last row. */
+ * vectors, which spreads channels over the sets of a cache, and leaves space for LANES elements from every row on, the
+ * rows of a vector of queries. Zeros follow the last row. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
@@ -251,7 +251,8 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
+    /* all: all tokens; read: labelled tokens, the only ones with results that are read after the last attention */
+    row_set all, read;
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] output of the last layer */

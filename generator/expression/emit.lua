@@ -20,7 +20,7 @@
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
 --   base            text of a number that is added to the index, such as "h * 16"; or nil
---   may_be_wide     whether the line may have WIDE - #target more characters
+--   may_be_wide     whether the expression may be longer than LONGEST_LINE, by WIDE - #target characters
 --   is_index        whether the node is an index
 -- The statement of an effect has the same fields, and three texts: value (the text of the node), index (the text of
 -- index_node) and full_index (base + index). Other statements:
@@ -43,10 +43,10 @@ local walk = require("expression.walk")
 local M = {}
 
 local MAX_PART_SIZE = 128    -- operations and leaves in a line; each takes at least a character
-local MAX_NEGATIVE_SIZE = 32 -- operations and leaves of a part with a minus sign that is repeated at each use
+local MAX_NEGATIVE_SIZE = 32 -- operations and leaves of a negated part that is repeated at each use, without a name
 local LONGEST_LINE = 94 -- characters of an indented expression, without the other text of its statement
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
-local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- maximum columns; under keys four more
+local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- maximum columns by level; under keys 4 more
 local TERM_PRECEDENCE = 12 -- the least precedence (syntax.lua) of text after a plus sign
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 

@@ -27,7 +27,8 @@ local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
 -- C text of the index of the current entry in a table of the class table_class; nil for tables of the classes pair and
--- uniform. nest_class: the class over whose entries the loop nest runs, equal to table_class, or a loop over pairs.
+-- uniform. nest_class: the class over whose entries the loop nest runs: table_class, or any other value
+-- in a loop nest over pairs.
 function M.write_entry_index(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end

@@ -214,13 +214,14 @@ end
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
 --   sums       the argument `sums`
---   heads      text: the number of rows of all sums and terms
+--   heads      text: the number of rows of all sums and terms, which have a row for each head
 --   summed     text: the number of rows of running sums, which come first; false if there are none
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
 --              skipped }
 --   maps       the values that a map of the block's input computes; `column` is text of their column for head h
 --   products   the values that are products of a row and a learned vector; `start` is the offset of the row's channels,
---              `vector` the name of the vector, `skipped` the offset of its elements in the array of all vectors
+--              `vector` the name of the vector, `skipped` C text of the offset of its elements in the array of all
+--              vectors
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
 function M.make_running(build, sums)
   if not sums[1] then

@@ -34,11 +34,12 @@ function M.name_index(index)
   return "m" .. (index.depth > 0 and index.depth + 1 or "")
 end
 
--- Makes a method that prints a node as a vector: the text of a scalar is the argument of the C function `word`.
-local function make_conversion(word)
+-- Makes a method that prints a node as a vector: a scalar is passed to the C function `conversion`, which makes a
+-- vector of it.
+local function make_conversion(conversion)
   return function(self, node, level)
     local text = self:print(node, 0, level)
-    return self:is_vector(node) and text or ("%s(%s)"):format(word, text)
+    return self:is_vector(node) and text or ("%s(%s)"):format(conversion, text)
   end
 end
 

@@ -57,8 +57,8 @@ end
 local print_node
 
 -- Functions, by operation, that return the text of a node. A symbol with the field `shown` has this text in a spec. A
--- table with the field `running` has a number for each token; its class is "query" or "key", the token of a pair whose
--- number is read.
+-- table with the field `running` has a number for each token; its class tells whether a pair reads the number of its
+-- "query" or of its "key".
 local printers = {
   number = function(node) return M.format_number(node.value) end,
   truth = function(node) return tostring(node.value) end,

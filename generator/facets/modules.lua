@@ -14,8 +14,7 @@
 --   decoder_kinds            the set of the kinds that apply only to the decoder if a spec of an encoder-decoder sets
 --                            them for all attentions
 --   excludes_cross           true: if a spec sets the facet for all attentions, it does not apply to cross-attention
---   without_kinds            true: the facet has no kinds; kind = "none", the only value of `kind` that specs may give
---                            it, leaves the facet out of a family
+--   without_kinds            true: the only kind of the facet is "none", which leaves the facet out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
 --   explain_length(resolved, sides)   words that say how the facet depends on the number of tokens in a sequence that
@@ -70,8 +69,8 @@
 --                            the bits of a run depend on this order
 --   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. Fields of view: resolved (the
 --                            spec with the values that hold for one family), causal (whether queries see no later
---                            keys), formula (the parsed score, or nil), report (functions whose paths are those of the
---                            spec)
+--                            keys), formula (the parsed score, or nil), report (functions that take
+--                            paths of fields as the spec writes them)
 -- A rule between two facets is in the module of the facet that refuses the other facet.
 
 local lists = require("base.lists")

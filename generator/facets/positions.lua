@@ -43,8 +43,9 @@
 -- Draws of distances have sites of their own. With "drawn" and "clamped", `distance` has further fields:
 --   range, max_position, draws, site_offset, layer_index, per_layer, sharing   the fields of these names in the list
 --                  above, for draws of distances
---   independent    whether the left side has its own draws: the distance for the offset o = (key - query), which is
---                  between -(T - 1) and T - 1, is element (max_position + o) of the draw
+--   independent    whether distances to the left have samples of their own. One draw then has both sides: the distance
+--                  for the offset o = (key - query), which is between -(T - 1) and T - 1, is its element
+--                  (max_position + o)
 
 local lists = require("base.lists")
 local placement = require("facets.placement")

@@ -176,7 +176,7 @@ function M.plan(encoding, family, context)
 end
 
 local WORDS = {
-  cope = "keys have a vector at the number of keys that the query's gates count up to it, at most %d",
+  cope = "the vector of a key depends on the sum of the query's gates from the key to the query, at most %d",
   transformer_xl = "logits have vectors of the signed distance, with content and position bias",
   shaw = "keys have a learned vector of the distance, the same beyond %d",
   left = "keys up to the query have a learned vector of the distance, the same beyond %d",

@@ -69,7 +69,7 @@ function M.check(view, report)
   local encoding = view.resolved.encoding
   local positions, additive = encoding.positions, encoding.additive
   if view.family and not report.is_inherited(KIND) then
-    report.add({ KIND }, { expected = "this kind in encoding.positions alone",
+    report.add({ KIND }, { expected = "this kind only in encoding.positions, not in the encoding of a family",
       what = ('"%s" is for vectors that are added to tokens, not for one kind of attention'):format(positions.kind) })
     return
   end

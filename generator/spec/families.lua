@@ -2,9 +2,10 @@
 -- encoding of each family.
 --
 -- In the resolved spec, facets directly in `encoding`, the shared facets, apply to all families of a model;
--- encoding.<family> has only the facets that differ from them, each as a whole. If a facet is off for one family alone,
--- its value in encoding.<family> is off_value of the facet's module (facets/modules.lua). The encoding added to the
--- embedding belongs to no attention. In a spec, shared facets apply to fewer families: see inherit.lua.
+-- encoding.<family> has only the facets that differ from them, and such a facet has all its fields there. If a facet is
+-- off for one family alone, its value in encoding.<family> is off_value of the facet's module (facets/modules.lua). The
+-- encoding added to the embedding belongs to no attention. In a spec, shared facets apply to fewer families: see
+-- inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -91,8 +92,9 @@ function M.list_layers(encoding)
   return list
 end
 
--- The encodings of the last repetition of the list of encodings, if the model's layers end before the end of the list:
--- a list like the result of M.list_layers, in which `first` is the index of a layer of the model, from 0.
+-- The encodings of the last layers, if the number of layers is no multiple of the length of the list of encodings: the
+-- entries of the last, incomplete repetition of the list, in the form of M.list_layers, except that `first` is the
+-- index of a layer of the model, from 0.
 function M.list_last_layers(encoding, layers)
   local list = M.list_layers(encoding)
   local last_layers = list[1] and layers % list[1].period or 0
@@ -165,10 +167,10 @@ local function find_differing_facets(encoding, family_encoding)
 end
 
 -- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
--- facets. shared_encodings: for each family without such a table, an encoding with the shared score in the form that it
--- has for this family, and with the family's positions if the family reads positions in another way. stated_families:
--- the nodes of families in the spec, by name. The shared score becomes the score of the first family that has a score
--- and no table in the spec.
+-- facets. shared_encodings: family -> encoding, for families without a table encoding.<family>; an encoding has the
+-- shared score as it was resolved for the family, and positions only if the family reads positions differently.
+-- stated_families: the nodes of families in the spec, by name. The shared score becomes the score of the first family
+-- that has a score and no table in the spec.
 function M.settle(encoding, names, shared_encodings, stated_families)
   local score_owner = lists.any(names, function(name)
     local family_encoding = shared_encodings[name] or not stated_families[name] and encoding[name]

@@ -165,8 +165,8 @@ INLINE void pack_factors(int rows, const int K, int depth, const real *restrict 
         }
 }
 
-/* Adds packed^T dy[rows][N] to `columns` vectors of the rows of dw[depth][N]; packed comes from pack_factors. These
- * columns of dy are copied first. */
+/* Adds packed^T dy to the first `columns` vectors of each row of dw[depth][N]; packed comes from pack_factors. The same
+ * vectors of the rows of dy[rows][N] are copied first. */
 INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
                             const real *restrict dy, real *restrict dw) {
     real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));

@@ -122,8 +122,8 @@ local STUDY_ANALYSES = {
         .. "criterion", convert = read_percent },
       { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count "
         .. "as equivalent; without --margin none do", convert = read_points },
-      { "--resamples N", "number of resamples of the bootstrap, and of a permutation test with too many splits to "
-        .. "list", default = "10000", convert = read_positive },
+      { "--resamples N", "number of resamples of the bootstrap, and of a permutation test that cannot list all "
+        .. "permutations", default = "10000", convert = read_positive },
       make_seed_row("resamples"),
     } },
   { "power", "count the seeds that a difference between two cells needs", split = "test", splits = SPLITS, {
@@ -157,8 +157,8 @@ local STUDY_ANALYSES = {
       convert = converters.make_list_reader("ids of puzzles from 0 on, such as 99,100,101", read_count) },
     { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3",
       convert = read_positive },
-    { "--resamples N", "number of resamples of bases, and of splits of the participants into halves", default = "2000",
-      convert = read_positive },
+    { "--resamples N", "number of resamples of puzzles (copies of one puzzle count as one), and of splits of the "
+      .. "participants into halves", default = "2000", convert = read_positive },
     make_seed_row("resamples"),
   } },
   { "noise", "measure accuracy under noise on the embeddings", {
@@ -194,7 +194,7 @@ function M.add(parser)
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, lists.append({
       { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
-      { "--split", "the split whose results are analyzed; test: the score of reports",
+      { "--split", "the split whose results are analyzed; the results of test are the scores in reports",
         choices = analysis.splits or SETS, default = analysis.split or "validation" },
       { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
     }, own_options))

@@ -1,5 +1,5 @@
-/* See replica_set.h. On the CPU, each of several replicas is an engine of one thread: the engine's team runs inside a
- * worker of the benchmark's team and consists of this worker alone. */
+/* See replica_set.h. On the CPU, each of several replicas is an engine of one thread, the worker of the benchmark's
+ * team that steps this replica. */
 #include "bench/replica_set.h"
 
 #include <stdlib.h>
@@ -17,7 +17,8 @@ static lh_engine_config make_config(const lh_bench_request *request, int index) 
                               .fixed_length = request->length};
 }
 
-/* Opens the engines of all replicas. configs, engines: scratch of set->count elements; NULL: no memory. */
+/* Opens the engines of all replicas. configs, engines: scratch of set->count elements, NULL if its
+ * allocation failed. */
 static lh_status open_replicas(lh_replica_set *set, lh_engine_config *configs, lh_engine **engines, lh_error *error) {
     const lh_bench_request *request = set->request;
     lh_lengths lengths = {.first = request->length, .last = request->length};

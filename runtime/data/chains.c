@@ -136,7 +136,8 @@ struct lh_chains {
     bool is_product;
     int multipliers, carries; /* numbers of possible multipliers and carries: `base` in a product; in a sum 1 and 2 */
     choices *choices;         /* [multipliers][carries][2]: for a place below the highest one, for the highest one */
-    weight *ways; /* [multipliers][places left][carries][length][the chain was reached] numbers of continuations */
+    /* [multipliers][places left][carries][length][has some chain reached the length set?] numbers of continuations */
+    weight *ways;
 };
 
 static const choices *get_choices(const lh_chains *c, int multiplier, int carry, bool is_top) {

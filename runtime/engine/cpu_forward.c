@@ -1,7 +1,8 @@
 /* Evaluation, answers and logits on the CPU: threads take the parts of a condition or query in order.
  *
- * Sums are taken over blocks of lh_cpu_program.block_sequences sequences, in order, independent of the number of
- * sequences per call: a part is whole blocks in one call, or one block in several calls that add to the same sums.
+ * Each block of lh_cpu_program.block_sequences sequences has its own sums, which are taken in order. A thread takes a
+ * part at a time: whole blocks in one call, or one block in several calls that add to the same sums. So the sums do not
+ * depend on the number of sequences per call.
  */
 #include <math.h>
 #include <string.h>
@@ -91,8 +92,8 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
     return LH_OK;
 }
 
-/* Evaluates `sequences` sequences of a part on thread `thread`. start, first: index of the first sequence in the part,
- * and in the job. */
+/* Evaluates `sequences` sequences of a part on thread `thread`. first: index of the first of these sequences in the
+ * job; start: its index in the part. */
 static lh_status evaluate_call(evaluation *job, int thread, int first, int start, int sequences, lh_sums *sums,
                                lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;

@@ -26,7 +26,7 @@ INLINE void count_answer(const real *logits, int label, int is_counted, answer *
     a->correct += is_counted && find_class(CLASSES, logits) == label;
 }
 
-/* Adds the counts of a sequence to sums. */
+/* Adds the counts of a sequence to sums; sums->positions counts the labels in the loss. */
 % if task.has_counted_labels then
 static void add_sequence(const answer *a, lh_sums *sums) {
     sums->positions += a->counted;

@@ -41,13 +41,13 @@ typedef struct workspace {
     ${line} % for _, line in ipairs(device.lines.training)
 % for _, block in ipairs(device.states) do
 % if not block.is_group and block.loops > 1 and cuda.products == "generated" then
-    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters, of one use before the last */
+    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters from a single use, for every use but the last */
 % end
     char *${block.plural};
 % end
-    reals more_sums; /* gradients of tables, of one use of a layer before the last */ % if device.adds_table_sums and cuda.products == "generated"
+    reals more_sums; /* gradients of tables from a single use of a layer, for every use but the last */ % if device.adds_table_sums and cuda.products == "generated"
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
-    reals ${m.name}_more; /* [${m.size}] gradient of one ${group.name} before the last */ % for _, m in ipairs(group.shared_gradients)
+    reals ${m.name}_more; /* [${m.size}] gradient of a single ${group.name}, for every one but the last */ % for _, m in ipairs(group.shared_gradients)
 % end
 } workspace;
 
@@ -141,7 +141,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 typedef struct ${struct.gradients_type} {
     ${line} % for _, line in ipairs(struct.shard_sums.lines)
 % for _, group in ipairs(struct.block and {} or device.groups) do
-    real ${m.name}_more[${m.size}]; /* of one ${group.name} before the last */ % for _, m in ipairs(group.shared_gradients)
+    real ${m.name}_more[${m.size}]; /* of a single ${group.name}, for every one but the last */ % for _, m in ipairs(group.shared_gradients)
 % end
 } ${struct.gradients_type};
 
@@ -159,7 +159,7 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 % end
 % if cuda.by_team then
 
-enum { OPERANDS_PAD = 128 /* reals behind the last operand, which tiles at its edge read */ };
+enum { OPERANDS_PAD = 128 /* further reals after the last operand, since tiles at its edge read beyond it */ };
 
 /* Operands of products that a shard stores for the gradients of the products' weights. */
 typedef struct operands {

@@ -1,20 +1,20 @@
 -- Random descriptions of networks, for tests of all that is derived from a description.
 --
 -- Input: a number, with which M.make_random makes the same network on every machine, and options:
---   streams           { the stream of the output, the stream whose values the output's blocks read }; nil: one stream
+--   streams           { the output's stream, the other stream }, such as { "target", "source" }; nil: one stream
 --   families          names of available attentions; "cross" is used if there are two streams
 --   memory_families   families of the other stream's own blocks; nil: the other stream is only embedded
 --   widths            possible widths of the model
 --   tied              false: the output has its own weight
 --   places            vectors of positions are added in blocks, not to the vectors of tokens
 --   is_generated      the network meets the rules of generated code: at least one attention, all attentions in blocks
---   model             the section `model` of the spec: a linear embedding is not tied
+--   model             the section `model` of the spec; if its embedding is linear, the output is not tied
 --   no_dropout        names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
 --
--- Names repeat across scopes on purpose: blocks and the surrounding network share buffers by name. The words of this
--- file in names are replaced by words that are sampled for every network.
+-- Names repeat across scopes on purpose: blocks and the surrounding network share buffers by name. Names
+-- such as "norm" in this file are only placeholders: every network gets other, sampled words in their place.
 
 local base_names = require("base.names")
 local new_random = require("random")
@@ -194,14 +194,14 @@ end
 -- A norm and, at random, a sum and an activation of another width, between two products.
 function branches.detour(w, y)
   local width = w.random:pick(HIDDEN)
-  local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("there", width), y, width,
+  local widened = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("there", width), y, width,
     w:pick_boolean())
-  local norm = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), wing, w.random:pick(KINDS))
+  local norm = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), widened, w.random:pick(KINDS))
   local rate = w:pick_rate()
-  local sum = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, norm, rate) or norm
-  local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:make_name("hot"), sum,
+  local sum = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, widened, norm, rate) or norm
+  local activated = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:make_name("hot"), sum,
     w.random:pick(ACTIVATIONS)) or sum
-  return w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("back", w.width), hot, w.width)
+  return w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("back", w.width), activated, w.width)
 end
 
 local COMMON_BRANCHES = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }

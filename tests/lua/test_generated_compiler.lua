@@ -26,8 +26,8 @@ local function require_level()
   return machine:find("^x86_64") and "-march=x86-64-v4" or ""
 end
 
--- Returns the compiler's flags for a level and a header, precompiled once, with the system's headers that a step
--- includes: the headers of intrinsics take longer to read than most of the rest.
+-- Precompiles a header with the system's headers that a step includes, since the headers of intrinsics take longer to
+-- read than most of the rest. Returns the compiler's flags for the level and for this header.
 local function precompile_headers(level)
   local header = support.write("system.h", "#include <math.h>\n#include <string.h>\n"
     .. (level ~= "" and "#include <immintrin.h>\n" or ""))
@@ -37,8 +37,8 @@ local function precompile_headers(level)
   return ("%s %s -include %s"):format(level, FLAGS, header)
 end
 
--- Writes the case's files, and probe.c, the text of step.c with additions, in which gcc reports unused macros: it
--- reports none of included files. Returns the folder.
+-- Writes the case's files, and probe.c: the text of step.c with additions. gcc reports unused macros of the main file
+-- only, so probe.c contains the text of step.c and does not include it. Returns the folder.
 local function write_folder(case, name, more_text)
   local path
   for _, file in ipairs(case.files) do

@@ -207,18 +207,18 @@ end
 
 -- The address of each array takes 8 bytes of shared memory.
 function TestNames.test_addresses_of_many_arrays_are_counted_in_shared_memory()
-  local few_heads, many_heads
-  few_heads = render(describe_attention("layer", function(b, s)
+  local few_arrays, many_arrays
+  few_arrays = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", s)
   end))
-  many_heads = render(describe_attention("layer", function(b, s)
+  many_arrays = render(describe_attention("layer", function(b, s)
     for i = 1, 30 do
       s = b:norm("norm" .. i, b:add(s, b:product("map" .. i, s, 16)))
     end
     return s
   end))
-  lu.assertEquals(few_heads.cuda.block_state, 1024)
-  lu.assertTrue(many_heads.cuda.block_state >= 512 + 8 * #many_heads.device.blocks[1].members)
+  lu.assertEquals(few_arrays.cuda.block_state, 1024)
+  lu.assertTrue(many_arrays.cuda.block_state >= 512 + 8 * #many_arrays.device.blocks[1].members)
 end
 
 -- Factors of one and differences of zero are not printed.

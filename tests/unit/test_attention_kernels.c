@@ -149,30 +149,30 @@ static double compute_sinusoid(int C, int position, int c) {
     return c < C / 2 ? sin(compute_angle(C, position, c)) : cos(compute_angle(C, position, c));
 }
 
-enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
+enum { MAX_KEYS = 2 * ROTATED_KEYS + 3, KEY_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
-/* Checks the products of queries with the rows of differences, and the gradients of the products, pair by pair. */
-INLINE void check_rotated(const int D, const int C, int places) {
-    int query_position[LANES], key_position[MOST_PLACES];
+/* Checks the products of queries with the rows of the distances key - query, and their gradients, pair by pair. */
+INLINE void check_rotated(const int D, const int C, int keys) {
+    int query_position[LANES], key_position[MAX_KEYS];
     real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);
     real *queries = make_random_reals(3, D * LANES, D * LANES),
-         *factors = make_random_reals(4, places * LANES, places * LANES);
-    real *rows = make_reals(PLACE_ROWS * C), *sinusoids = make_reals(C * LANES), *rotated = make_reals(C * LANES);
-    real *products = make_reals(PLACE_ROWS * LANES), *back = make_reals(LANES * D + LANES);
+         *factors = make_random_reals(4, keys * LANES, keys * LANES);
+    real *rows = make_reals(KEY_ROWS * C), *sinusoids = make_reals(C * LANES), *rotated = make_reals(C * LANES);
+    real *products = make_reals(KEY_ROWS * LANES), *back = make_reals(LANES * D + LANES);
     for (int i = 0; i < LANES; i++) query_position[i] = 3 * i + i % 2;
-    for (int j = 0; j < places; j++) key_position[j] = 5 * j + j % 3;
+    for (int j = 0; j < keys; j++) key_position[j] = 5 * j + j % 3;
     for (int c = 0; c < C; c++) {
         for (int i = 0; i < LANES; i++) sinusoids[c * LANES + i] = (real)compute_sinusoid(C, query_position[i], c);
-        for (int j = 0; j < PLACE_ROWS; j++)
-            rows[j * C + c] = j < places ? (real)compute_sinusoid(C, key_position[j], c) : 0;
+        for (int j = 0; j < KEY_ROWS; j++)
+            rows[j * C + c] = j < keys ? (real)compute_sinusoid(C, key_position[j], c) : 0;
     }
     vector query[64];
     for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
     pack_heads(D, C, weight, weights);
     const real *head_weights = weights + ANY_HEAD * C * D;
     rotate_queries(D, C, query, head_weights, sinusoids, LANES, rotated);
-    dot_rotated(C, places, rotated, rows, products);
-    rotated_grad(C, LANES, places, factors, rows, rotated);
+    dot_rotated(C, keys, rotated, rows, products);
+    rotated_grad(C, LANES, keys, factors, rows, rotated);
     for (int i = 0; i < LANES; i++) {
         real row[WIDEST_HEAD];
         for (int c = 0; c < C; c++) row[c] = sinusoids[c * LANES + i];
@@ -181,7 +181,7 @@ INLINE void check_rotated(const int D, const int C, int places) {
     multiply_by_weight(D, C, LANES, rotated, head_weights, back);
     for (int i = 0; i < LANES; i++) {
         double actual[64], dquery[64] = {0};
-        for (int j = 0; j < places; j++) {
+        for (int j = 0; j < keys; j++) {
             double product = 0, actual_product = products[j * LANES + i];
             for (int c = 0; c < C; c++)
                 for (int d = 0; d < D; d++) {
@@ -193,18 +193,18 @@ INLINE void check_rotated(const int D, const int C, int places) {
             lh_assert_close(&actual_product, &product, 1, 0, 8 * D * sum_tolerance(C));
         }
         for (int d = 0; d < D; d++) actual[d] = back[i * D + d];
-        lh_assert_close(actual, dquery, D, 0, 8 * places * sum_tolerance(C));
+        lh_assert_close(actual, dquery, D, 0, 8 * keys * sum_tolerance(C));
     }
     free_all(weight, weights, queries, factors, rows, sinusoids, rotated, products, back);
 }
 
 static void test_rotated_queries_have_products_of_differences(void **state) {
-    for (int places = 2 * ROTATED_KEYS; places <= MOST_PLACES; places += 3) { /* 16: eight keys at a time; 19: seven */
-        check_rotated(2, 16, places);
-        check_rotated(4, 16, places);
-        check_rotated(8, 64, places);
-        check_rotated(12, 48, places);
-        check_rotated(20, 80, places);
+    for (int keys = 2 * ROTATED_KEYS; keys <= MAX_KEYS; keys += 3) { /* 16: eight keys at a time; 19: seven */
+        check_rotated(2, 16, keys);
+        check_rotated(4, 16, keys);
+        check_rotated(8, 64, keys);
+        check_rotated(12, 48, keys);
+        check_rotated(20, 80, keys);
     }
 }
 

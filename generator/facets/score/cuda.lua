@@ -34,7 +34,8 @@
 --       offset_text           C text to append to the array's name, for the address of this product's gradients, such
 --                             as " + count"; or ""
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
---                           pairs of a query, or of a key; a query stores 0 for numbers that no pair reads
+--                           pairs of a query, or of a key. The gradient of a number that no pair reads is 0:
+--                           a statement of stores_of_query stores it
 --   row_sums            false, or sums over the keys of a query: a list of { name, number, offset, term }, where `term`
 --                       is the list of the statements that compute the term of a pair, `number` counts from 0, and
 --                       `offset` is C text that adds the number, or "". Fields of the list: count, the number of sums;
@@ -45,7 +46,8 @@
 --   stage_count         the number of these lists
 --   gradient_nests      loop nests that propagate gradients to parameters
 --   work                temporary arrays of gradient_nests: the members of the struct score_work
---   uniform_work        the arrays of score_work that start with zeros, sums for tables of class uniform
+--   uniform_work        the arrays of score_work that are cleared first, since sums are added to them: gradients for
+--                       tables of class uniform
 --   filling             record of the function that fills tables: { uses }, the set of the names that the function
 --                       reads and so has to declare
 --   ending              record of the function that ends a step: { uses, scratch_words }, where scratch_words are the

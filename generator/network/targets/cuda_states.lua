@@ -14,7 +14,8 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The variables of the streams whose rows are in one of the members, which may also be operands of products.
+-- The streams (as records of their variables in C) whose rows are in one of the members; members may also be operands
+-- of products.
 function M.find_streams(device, members)
   local has_member = lists.to_set(lists.map(members, function(member) return member.variables end))
   return lists.filter(device.streams, function(variables) return has_member[variables] end)
@@ -34,8 +35,7 @@ end
 --   first_back    the index of the first repetition with a gradient
 --   in_group      whether the parent is a group
 --   follows_condition   a condition in C: whether the current repetition reads the output of the one before it; false
---                       if
---                 the parent repeats the block once
+--                       if the parent repeats the block once
 --   input         the address of the input of the first repetition
 --   on_host       the fields first, past, first_back and input for the host's list of launches; and `states`, the name
 --                 of the array of states there
@@ -85,7 +85,8 @@ local function list_inner(group)
 end
 
 -- C text of the index of the group's repetition to which a phase of a launch belongs: computed from the repetition of
--- the group or of the inner block that has the phase; for a phase outside of the group, its last repetition.
+-- the group or of the inner block that has the phase; for a phase outside of the group, the last repetition of the
+-- group.
 local function write_number(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -96,7 +97,8 @@ local function write_number(device, group, record)
   return text .. record.last
 end
 
--- The phase after a repetition that computes its loss, and the phase before its backward pass that adds the gradient.
+-- The names of two phases: after a repetition, `forward` computes the loss of its result; before the backward pass of
+-- the repetition, `backward` adds the gradient of this loss.
 local function name_loss_phases(device, group)
   local name = ("PHASE_%s_LOSS"):format(group.name:upper())
   return device.choices.wide and group.has_losses and { forward = name, backward = name .. "_BACK" }

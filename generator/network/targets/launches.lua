@@ -33,7 +33,7 @@ function List:add(kind, entry)
   table.insert(launch.phase.entries, { kind = kind, item = entry.item, is_backward = entry.is_backward })
 end
 
--- Functions, by the kind of an entry that a library's product computes, that append the launches of the entry.
+-- Kind of an entry that a product of the library computes -> the function that appends the entry's launches.
 local adders = {}
 
 function adders.product(list, entry, adds_bias)
@@ -56,7 +56,8 @@ function adders.input_grad(list, entry)
 end
 
 -- The end of the name of a phase with these entries. A phase with forward operations is named after the norm or the
--- result of its last forward operation, another phase after the value whose gradient its first entry computes or reads.
+-- result of its last forward operation. A phase without forward operations is named after the value whose gradient its
+-- first entry computes or reads.
 local function choose_phase_name(entries)
   local last_forward
   for _, entry in ipairs(entries) do

@@ -44,7 +44,7 @@ end
 -- Adds the stages of a curriculum; returns their number.
 local function add_curriculum(stages, arrays)
   if stages then
-    add_array(arrays, "Lengths of the first steps: a step, and the largest length before it.", "lh_curriculum_stage",
+    add_array(arrays, "The curriculum: { a step, the largest length of the steps before it }.", "lh_curriculum_stage",
       "curriculum", lists.map(stages, function(stage) return ("{%d, %d},"):format(stage.until_step, stage.max) end))
   end
   return #(stages or {})
@@ -74,7 +74,7 @@ local function add_options(facts, options, arrays)
 end
 
 -- Returns the name of the array with the names of an alphabet's symbols. The array is added, unless the alphabet is a
--- long one of numbers, whose names are an array of the runtime.
+-- long list of numbers: the runtime has the array of their names.
 local function add_symbols(symbols, comment, name, arrays)
   if alphabets.are_many_numbers(symbols) then
     return "lh_number_names"
@@ -131,6 +131,7 @@ local function describe_task(facts, resolved, arrays)
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
     blank_count = #(facts.blank or {}),
+    -- the input token at which an encoder's answer is read, and the name of its symbol
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false

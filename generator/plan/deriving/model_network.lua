@@ -79,7 +79,8 @@ local function index_by_name(families)
   return lists.index_by(families, function(family) return family.name end)
 end
 
--- Widths that need a constant, in the order of the description; family_dimensions.tpl defines constants of facets.
+-- Widths that need a constant, in the order of the description, without the widths that facets request
+-- (is_requested): family_dimensions.tpl defines the constants of these.
 local function list_widths(net)
   return lists.map(net.widths, function(width)
     local needs_constant = width.text ~= "WIDTH" and not width.is_requested
@@ -191,14 +192,14 @@ local function check_attentions(net, file)
 end
 
 -- Checks that an attention with a score is in a block of model.layers repetitions, since scores count layers; and that
--- a block without attention that places vectors has no more layers than the first attention, whose draws it uses.
+-- a block that places vectors and has no attention has no more layers than the first attention, whose draws it uses.
 local function check_layers(plan, net, file)
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       refuse(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
-        ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
-          .. "one block, and further operations of the last stage follow it (net:feedforward, net:norm); or an "
-          .. "encoding without a score, such as rope or relative"):format(plan.layers))
+        ("in a block of model.layers = %d repetitions, since scores count layers (write all stages of a "
+          .. "stack as one block, and put further operations of the last stage after the block, with net:feedforward "
+          .. "and net:norm); or an encoding without a score, such as rope or relative"):format(plan.layers))
     end
   end
   local family = plan.first_family

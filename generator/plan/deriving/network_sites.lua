@@ -6,7 +6,7 @@
 --   name          the name in traces
 --   channels      the width of an activation; 0 for an attention
 --   heads         the number of heads of an attention; 0 for an activation
---   query, key    the numbers of the streams of its queries and keys; for an activation, twice the number of its stream
+--   query, key    the numbers of the streams of its queries and keys; for an activation, the number of its stream twice
 -- The second result is pass_sites. If the example determines the number of passes, the list ends with the sites of one
 -- pass, the first, and pass_sites is their number; otherwise it is false.
 

@@ -75,7 +75,8 @@ local function add_decoding(plan, add)
     add("gpu decoding", "cached keys", "a launch decodes groups of up to 32 sequences of all models, a token of each "
       .. "at a time, with keys and values of earlier tokens in global memory")
   else
-    add("gpu decoding", "whole passes", plan.cuda.products == "library" and "products of a wide model are launches"
+    add("gpu decoding", "whole passes", plan.cuda.products == "library"
+      and "each product of a wide model is a launch of its own"
       or plan.noise and "noise is sampled for whole sequences" or "evaluation has dropout, or a token needs later ones")
   end
 end

@@ -29,7 +29,7 @@ end
 -- Fields whose tables --set replaces instead of merging: an evaluation has only the axes that a --set states.
 local REPLACED_TABLES = { ["eval.by"] = true, ["eval.during.by"] = true }
 
--- A tree in which words in place of sections are replaced by tables.
+-- A tree in which each section that is given as a word, such as encoding = "rope", has become a table.
 local function expand_sections(root)
   return tree.map(root, sections.expand)
 end

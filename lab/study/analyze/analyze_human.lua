@@ -224,8 +224,8 @@ local function draw_puzzles(result, group)
     local rated_puzzles = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
     return { x = lists.map(rated_puzzles, function(puzzle) return result.human[puzzle] end),
       y = lists.map(rated_puzzles, function(puzzle) return group.accuracy[puzzle] end) }
-  end), ("%s, ranks %s"):format(group.name, format_number("%.2f", group.similarity.spearman.value)), { x = SHARES,
-    y = SHARES })
+  end), ("%s, rank correlation %s"):format(group.name, format_number("%.2f", group.similarity.spearman.value)),
+    { x = SHARES, y = SHARES })
 end
 
 local function draw_vectors(item)

@@ -92,8 +92,8 @@ local function trace_runs(group, opened, step, options, models)
 end
 
 -- Writes a file with the maps of one layer of uniform attention under a mask. model: maps with the shape and the type
--- of elements; left, right: results of describe_mask. Returns maps { path, offsets }, in which all layers are this
--- layer.
+-- of elements; left, right: results of describe_mask. Returns maps { path, offsets }. Every offset is 0, so all
+-- layers share the one layer in the file.
 local function write_uniform(model, left, right, path)
   local format, rows = ELEMENT_TYPES[model.element_type].format, {}
   for query = 0, model.queries - 1 do
@@ -109,8 +109,8 @@ local function write_uniform(model, left, right, path)
   return { path = path, offsets = lists.map(model.offsets, function() return 0 end) }
 end
 
--- Adds a model of uniform attention for each mask of the groups. Returns these models by mask, the floors: the lowest
--- similarities that are expected.
+-- Adds a model of uniform attention for each mask of the groups. Returns mask -> its uniform model. Similarity to
+-- this model is the floor: the lowest similarity that is expected.
 local function add_floors(groups, models, folder)
   local floors = {}
   for _, group in ipairs(groups) do
@@ -199,8 +199,8 @@ end
 
 local function tabulate_matrix(groups, step, measure, title)
   return sheets.tabulate_pairs({ name = measure .. "-" .. step.step, title = ("%s of attention, %s"):format(title,
-    sheets.STEPS[step.step]), caption = step.shape .. " each, all layers; mean over all pairs of seeds, on the "
-    .. "diagonal of different seeds; *: masked attention" }, groups, name_group, function(a, b)
+    sheets.STEPS[step.step]), caption = step.shape .. " each, all layers; mean over all pairs of seeds "
+    .. "(on the diagonal: pairs of different seeds); *: masked attention" }, groups, name_group, function(a, b)
       return format_number("%.3f", mean(find_similarities(step, a, b, ALL_LAYERS)[measure]))
     end)
 end

@@ -246,8 +246,8 @@ local function tabulate_similarity(result, list, step)
     return format_number("%.4f", statistics.mean(pair.values))
   end
   return sheets.tabulate_pairs({ name = "similarity-" .. step, title = "Cosine between tables, " .. sheets.STEPS[step],
-    caption = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different "
-    .. "seeds" },
+    caption = "of flattened tables, mean over blocks, then over all pairs of seeds (on the diagonal: pairs of "
+    .. "different seeds)" },
     result.groups, function(group) return group.name end, format_mean)
 end
 

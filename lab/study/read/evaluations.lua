@@ -4,12 +4,13 @@
 --   split, step, decoding, data: fields of the lines (evaluation_lines.lua); the last two are nil if lines lack them
 --   examples, draws: the numbers of examples, and of draws (samples of random positions), of the first line
 --   is_mixed: true if other lines have other numbers of examples or draws
---   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and levels
+--   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and
+--   settings of the evaluation (axes.IS_SETTING, such as a level of noise)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
---   <measure>: a list for accuracy, exact_match and loss, and for each other measure of LISTED that some line has: the
---     values in the order of lengths, "" for lines without the measure; exact_match and loss are texts. If lines have
---     other axes, only the measures in AVERAGED have lists: each value is the mean over the lines with that number on
---     the first axis, or the value of the condition that has no other axis
+--   <measure>: the list of the measure's values in the order of lengths, "" for lines without the measure; exact_match
+--     and loss are texts. accuracy, exact_match and loss always have a list, other measures of LISTED if some line has
+--     them. If lines have other axes, only the measures in AVERAGED have lists: each value is the mean over the lines
+--     with that number on the first axis, or the value of the condition that has no other axis
 --   counts: the number of evaluated examples of each length
 --   totals: the number of existing examples of each length, nil if all were evaluated
 --   uncounted: for each length whether no label counted; nil if labels counted at all lengths
@@ -35,7 +36,7 @@ local AVERAGED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss",
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "has_places", "is_weighted" }
 
--- Whether a condition has no axes but the first axis of the run and levels.
+-- Whether a condition has no axes but the first axis of the run and settings of the evaluation.
 local function is_along(axis_values, axis)
   return not lists.any(canonical.sort_keys(axis_values), function(name)
     return name ~= axis and not axes.IS_SETTING[name]

@@ -2,9 +2,10 @@
 --
 -- Input: names of encodings or of an axis' values. Output: styles by name: { colour, dark, dash, point }, two colours
 -- "#rrggbb" for light and for dark background, with gnuplot's numbers of dashes and points. A randomized form has
--- another colour than its plain form and a dashed line; names without a style of their own take the remaining colours
--- in their order, and then the same colours with other dashes. Points are filled or consist of strokes, since a hollow
--- point would show the curve inside it everywhere except at the curve's ends, which could be misread. The eight colours
+-- a dashed line, and another colour than its plain form; names without a style of their own take the remaining colours
+-- in their order, and then the same colours with other dashes. Points are filled or consist of strokes, not hollow:
+-- inside a hollow point one would see the curve, but only half of it at the curve's ends, which looks like another kind
+-- of point. The eight colours
 -- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3
 -- to 1 with the page and with its shaded parts; a test measures both.
 
@@ -59,11 +60,11 @@ end
 -- other names get the remaining styles.
 function M.choose_styles(names)
   local styles, used_styles, count = {}, {}, 0
-  -- Assigns a style to a name, if no other name has this style or the colour `free_colour` (nil: any colour is
-  -- allowed). Returns whether the name has got the style.
-  local function assign(name, style, free_colour)
+  -- Assigns a style to a name, unless another name has this style or the colour `forbidden_if_used` (nil: any colour
+  -- is allowed). Returns whether the name has got the style.
+  local function assign(name, style, forbidden_if_used)
     local style_key = style and style.colour .. style.dash .. style.point
-    local is_free = style and not used_styles[style_key] and not used_styles[free_colour or ""]
+    local is_free = style and not used_styles[style_key] and not used_styles[forbidden_if_used or ""]
     if is_free then
       styles[name], used_styles[style_key], used_styles[style.colour] = style, true, true
     end

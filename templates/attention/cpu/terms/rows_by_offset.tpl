@@ -116,8 +116,8 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.wi
 INLINE int ${name}_distance_count(${length_parameters}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
 /* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row on. Zeros follow
- * the last row. */
+ * vectors, which spreads channels over the sets of a cache, and leaves space for LANES elements from every row on, the
+ * rows of a vector of queries. Zeros follow the last row. */
 INLINE int ${name}_row_stride(${length_parameters}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
