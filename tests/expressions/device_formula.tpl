@@ -50,7 +50,7 @@ INLINE void gather(const evaluation<parameters> &a, int l, const score_tables *s
             if (j < 0 || j >= T) continue;
 % end
             const int at = ((l * HEADS + h) * T + j) * T + i;
-            % call("score_grad_" .. list.class, "s", "NULL", "T", "T", "h", "i", "j", "a.logits[at]", "a.weights[at]", "out")
+            % call("score_grad_" .. list.class, "s", "NULL", "T", "T", "h", "i", "j", "NULL", "NULL", "a.logits[at]", "a.weights[at]", "out")
         }
 % for k, t in ipairs(list) do
 % local out = ("out[%d]"):format(k - 1)
@@ -78,9 +78,9 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
     for (int e = first; e < LAYERS * HEADS * T * T; e += THREADS) {
         const int i = e % T, j = e / T % T, h = e / (T * T) % HEADS, l = e / (T * T * HEADS);
         const score_tables *s = &tables[${score.per_layer and "l" or "0"}];
-        a.scores[e] = ${invoke("score_pair", "s", "NULL", "T", "T", "h", "i", "j", "a.logits[e]")};
+        a.scores[e] = ${invoke("score_pair", "s", "NULL", "T", "T", "h", "i", "j", "NULL", "a.logits[e]")};
 % if c.logit_grad then
-        a.slopes[e] = ${invoke("score_logit_grad", "s", "NULL", "T", "T", "h", "i", "j", "a.logits[e]", "a.weights[e]")};
+        a.slopes[e] = ${invoke("score_logit_grad", "s", "NULL", "T", "T", "h", "i", "j", "NULL", "NULL", "a.logits[e]", "a.weights[e]")};
 % else
         a.slopes[e] = a.weights[e];
 % end
