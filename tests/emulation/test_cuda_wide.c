@@ -125,7 +125,8 @@ static void run_fleet(const lh_spec *spec, int count, int max_steps, outcome *ou
     const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1}; /* lengths 1 to MAX_LENGTH */
     memset(outcomes, 0, (size_t)count * sizeof *outcomes);
     lh_assert_ok(open_fleet(spec, count, engines, &error), &error);
-    get_fleet(engines[0])->ring.capacity = 2 * max_steps; /* the least capacity for batches */
+    int *capacity = &get_fleet(engines[0])->ring.capacity, opened_capacity = *capacity;
+    *capacity = 2 * max_steps; /* the least capacity for batches */
     step_all(engines, count, max_steps, outcomes);
     for (int i = 0; i < count; i++) {
         lh_engine *engine = engines[i];
@@ -136,6 +137,7 @@ static void run_fleet(const lh_spec *spec, int count, int max_steps, outcome *ou
         lh_assert_ok(lh_state_open(&outcomes[i].state, engine, true, &error), &error);
         lh_assert_ok(engine->ops->read_state(engine, &outcomes[i].state, &error), &error);
     }
+    *capacity = opened_capacity; /* all prepared steps are closed */
     lh_toy_close_all(engines, count);
 }
 

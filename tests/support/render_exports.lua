@@ -42,7 +42,8 @@ local function describe_operation(net, op, number, block_numbers)
     scale = op.scale or 1, path = op.path, tensors = op.p and op.p.tensors, bias = op.p and op.p.bias or false,
     name = op.p and op.p.name, table = op.p and op.p.tensor, linear = op.p and op.p.path,
     blanks = op.kind == "embed" and net.tokens.count - op.p.rows.count or 0,
-    tied = op.class_table and op.class_table.tensor, stream = op.stream and op.stream.index, additive = op.encoding and op.encoding.kind or "none" }
+    tied = op.class_table and op.class_table.tensor,
+    stream = op.stream and op.stream.index, additive = op.encoding and op.encoding.kind or "none" }
   for _, role in ipairs({ "x", "residual", "branch" }) do
     entry[role] = op[role] and number(op[role])
   end
