@@ -3,7 +3,7 @@
  * all keys up to its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first; /* keys: a factor of the number of keys, no key itself */
-    real value; /* added to the score of the pair */
+    real value;            /* added to the score of the pair */
 } opened_line;
 
 /* The key, of S keys, that a line opens to query i; -1: none. causal: no query sees later keys. */
