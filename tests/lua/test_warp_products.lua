@@ -233,9 +233,25 @@ function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_add
   lu.assertStrContains(choice.why, ("%.1f MB"):format(short.cuda.operand_bytes / 1e6))
   lu.assertEquals(find_choice(long, "gpu gradients of weights").value, "by shard")
   lu.assertNil(find_choice(make_plan("none", "tiles"), "gpu gradients of weights"))
+  lu.assertStrContains(find_choice(long, "gpu gradients of weights").why, "which is too much")
   for name, is_for_shards in pairs({ product_gradient = true, add_up_tile = false }) do
     lu.assertEquals(render_device(short):find(name, 1, true) ~= nil, not is_for_shards, name)
     lu.assertEquals(render_device(long):find(name, 1, true) ~= nil, is_for_shards, name)
+  end
+end
+
+-- The operands would fit, but parts of a step have different lengths, or steps different numbers of passes.
+function TestWarpProducts.test_the_plan_names_the_reason_for_gradients_by_shard()
+  local reasons = {
+    ["train = { lengths = { 1, 9, per = 'sequence' } }"] = "shards have sequences of different lengths",
+    ["train = { lengths = { 1, 9 } }, model = { loops = { times = 5, progressive = true } }"] =
+      "steps have different numbers of passes",
+  }
+  for settings, reason in pairs(reasons) do
+    local plan = plans.plan_task("kind = 'bucket_sort'",
+      ([[, precision = "tf32", device_products = "warps", %s]]):format(settings))
+    local choice = find_choice(plan, "gpu gradients of weights")
+    lu.assertEquals({ choice.value, choice.why }, { "by shard", reason })
   end
 end
 

@@ -43,6 +43,21 @@ local function add_shared_memory(plan, add)
       table.concat(families, "; ")))
 end
 
+-- The reason why gradients of weights are summed over the batch, or by shard.
+local function explain_gradients(plan)
+  local megabytes = plan.cuda.operand_bytes / 1e6
+  if plan.cuda.by_team then
+    return ("all blocks sum over the tokens of all shards; shards store %.1f MB for each model that trains at a time")
+      :format(megabytes)
+  elseif plan.train.mixes_lengths then
+    return "shards have sequences of different lengths"
+  elseif plan.device.samples_passes then
+    return "steps have different numbers of passes"
+  end
+  return ("sums over the batch would store %.1f MB for each model that trains at a time, which is too much"):format(
+    megabytes)
+end
+
 -- Adds the choices for device code without a library, in which a thread block computes a whole pass of a shard.
 -- add(name, value, reason): adds a choice to the list.
 local function add_block_choices(plan, add)
@@ -62,10 +77,7 @@ local function add_block_choices(plan, add)
   local kernel = plan.cuts_by_warp and "warps" or "tiles"
   add("gpu product kernel", kernel, KERNELS[kernel])
   if plan.cuts_by_warp then
-    add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
-      and "all blocks sum over the tokens of all shards; shards store %.1f MB for each model that trains at a time"
-      or "sums over the batch would store %.1f MB for each model that trains at a time, which is too much"):format(
-        cuda.operand_bytes / 1e6))
+    add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", explain_gradients(plan))
   end
 end
 
