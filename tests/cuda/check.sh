@@ -49,7 +49,6 @@ if [ "$mode" = --all ]; then
     rm -rf "$texts" && mkdir -p "$texts" || exit 4
     for spec in tests/specs/*.lua; do # some of these have no device code
         case $spec in
-            */parity_mixed*) ;;
             *_rnn.lua | *_lstm.lua | *_layers*.lua) ;;
             *) generate "$(basename "$spec" .lua)" "$spec" ;;
         esac
