@@ -153,7 +153,7 @@ function TestVerb.test_written_comparison_with_people()
   lu.assertStrContains(support.read(root .. "/human/vectors.csv"), "people,3,1,0.6,\n")
   lu.assertStrContains(support.read(root .. "/human/vectors.csv"), "like_cell,1,2,0.85,0.070710")
   lu.assertStrContains(support.read(root .. "/human/puzzles.csv"), "unlike_cell,4,2,3,0.5,0.9\n")
-  lu.assertStrContains(support.read(root .. "/human/human.gnuplot"), "like_cell, ranks 1.00")
+  lu.assertStrContains(support.read(root .. "/human/human.gnuplot"), "like_cell, rank correlation 1.00")
   lu.assertStrContains(output, "6 puzzles of 2 bases")
 end
 
