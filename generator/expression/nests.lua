@@ -217,11 +217,11 @@ end
 --   heads      text: the number of rows of all sums and terms, which have a row for each head
 --   summed     text: the number of rows of running sums, which come first; false if there are none
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
---              skipped }
+--              vector_offset }
 --   maps       the values that a map of the block's input computes; `column` is text of their column for head h
 --   products   the values that are products of a row and a learned vector; `start` is the offset of the row's channels,
---              `vector` the name of the vector, `skipped` C text of the offset of its elements in the array of all
---              vectors
+--              `vector` the name of the vector, `vector_offset` C text of the offset of its elements in the array of
+--              all vectors
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
 function M.make_running(build, sums)
   if not sums[1] then
@@ -269,7 +269,7 @@ function M.make_running(build, sums)
     local p = values[name]
     local value = { name = environment.value(p), parameter = p, column = not p.from and write_row(#out.maps) or nil,
       start = p.from == "key" and " + WIDTH" or "",
-      skipped = ({ [0] = "", " + WIDTH" })[#out.products] or (" + %d * WIDTH"):format(#out.products),
+      vector_offset = ({ [0] = "", " + WIDTH" })[#out.products] or (" + %d * WIDTH"):format(#out.products),
       vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
     table.insert(p.from and out.products or out.maps, value)
     return value

@@ -199,7 +199,7 @@ INLINE void check_rotated(const int D, const int C, int keys) {
 }
 
 static void test_rotated_queries_have_products_of_differences(void **state) {
-    for (int keys = 2 * ROTATED_KEYS; keys <= MAX_KEYS; keys += 3) { /* 16: eight keys at a time; 19: seven */
+    for (int keys = 2 * ROTATED_KEYS; keys <= MAX_KEYS; keys += 3) { /* 16 keys: 2 groups of 8; 19: 3 groups of 7 */
         check_rotated(2, 16, keys);
         check_rotated(4, 16, keys);
         check_rotated(8, 64, keys);

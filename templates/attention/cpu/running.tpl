@@ -88,7 +88,7 @@ static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_ru
                 dvalues[(j + k) * ${row_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(maps)
 % for _, value in ipairs(products) do
                 add_product_grad(${PREFIX}HEAD_WIDTH, d${value.name}[k], rows + (j + k) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, ${value.vector} + h * ${PREFIX}HEAD_WIDTH, drows + (j + k) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH,
-                        dvectors${value.skipped} + h * ${PREFIX}HEAD_WIDTH);
+                        dvectors${value.vector_offset} + h * ${PREFIX}HEAD_WIDTH);
 % end
             }
         }
