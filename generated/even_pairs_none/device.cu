@@ -34,13 +34,14 @@ enum {
     LH_CUDA_STREAMS = 2   /* LH_MAX_STREAMS */
 };
 
-/* The state of one model and the memory that its team shares. Vectors have `storage` = parameter_storage elements. */
+/* The state of one model and the memory that its team shares. Vectors have `storage` = parameter_storage elements. With
+ * mixed lengths, a step may have more shards than lh_cuda_train.shards (lh_cuda_program.parts). */
 typedef struct lh_cuda_replica {
     void *parameters, *moment1, *moment2; /* [storage] real, updated in place; NULL: the optimiser has no such state */
     void *gradient;                       /* [storage] real: the folded gradient of the last step */
     char *partials; /* [shards] partial_stride bytes each: gradient, sums for gradients of tables, operands of products;
                      * zero at first. In training, rounded weights of products may replace gradients in shard 0. */
-    char *shared;   /* tables of the current step, and the folded gradients of tables */
+    char *shared;   /* tables of the current step, and the folded gradients of tables; mixed lengths: part after part */
     double *piece_sums; /* [3][storage / LH_CUDA_PIECE] sums of squares of gradient, parameters and change by piece */
     struct lh_cuda_sums *shard_sums; /* [shards] */
     unsigned int *arrivals;          /* counter of the team's barriers; zero before a launch */
@@ -62,7 +63,7 @@ typedef struct lh_cuda_step {
     unsigned int draw, first; /* draw: index of an evaluation's draw; first: the step's sequence 0 in the batch */
     double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
     double correct2; /* 1 / (1 - beta2^t) */
-    double loss_scale;           /* 1 / label positions of the batch */
+    double loss_scale;           /* training: factor of a label's gradient, or of a sequence's mean over its labels */
     const unsigned short *place; /* [sequences][label_count] as in lh_cpu_block; NULL: the last tokens */
 } lh_cuda_step;
 
@@ -81,12 +82,12 @@ typedef struct lh_cuda_result {
 /* Arguments of longhand_train_<id>: replicas * team blocks, all resident. A replica stops at a non-finite step. */
 typedef struct lh_cuda_train {
     const lh_cuda_replica *replicas; /* [replicas] */
-    const lh_cuda_step *steps;       /* [replicas][count] */
+    const lh_cuda_step *steps;       /* [replicas][count]; mixed lengths: see lh_cuda_program.parts */
     lh_cuda_result *results;         /* [replicas][count]; state NOT_RUN before the launch */
     const void *tables;              /* made by lh_cuda_program.make_tables */
     char *workspace;                 /* [blocks] activations of one shard each, workspace_stride bytes apart */
     long long workspace_stride, partial_stride;
-    int count, team, shards; /* steps of the launch, blocks of a replica, shards of a step */
+    int count, team, shards; /* steps of the launch, blocks of a replica, shards of a step of one length */
 } lh_cuda_train;
 
 /* Sums of one evaluated sequence over its label positions. */

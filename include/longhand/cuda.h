@@ -90,8 +90,9 @@ typedef struct lh_cuda_program {
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
-    /* shared_bytes: size of lh_cuda_replica.shared, or of one model's part of lh_cuda_evaluate.shared. shared_bytes and
-     * evaluation_group depend only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
+    /* shared_bytes: size of lh_cuda_replica.shared, or of one model's share of lh_cuda_evaluate.shared; if lengths are
+     * mixed, lh_cuda_replica.shared has this size for each part of a step. shared_bytes and evaluation_group depend only
+     * on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *max_shape);
     size_t (*partial_bytes)(const lh_shape *shard);                 /* size of one shard's lh_cuda_replica.partials */
     int (*evaluation_group)(const lh_shape *shape);                 /* maximum number of sequences of a forward pass */
