@@ -165,8 +165,10 @@ end
 
 -- The bytes of a thread block's state: an address for each array of the network, and a part that every model has.
 local function measure_block_state(plan, device)
+  local loop_words = (device.has_passes and 1 or 0) + (device.adds_table_sums and 1 or 0)
+    + lists.sum(device.groups, function(group) return #group.shared_gradients end)
   local sum_words = device.operands.list[1] and SUM_STATE + 2 * #device.operands.list or 0
-  local words = sum_words + #device.always + #device.training + #device.bits
+  local words = sum_words + loop_words + #device.always + #device.training + #device.bits
     + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.states, function(state) return #state.members + 2 end) -- the layers, and state of loops
     + (plan.token_positions and TOKEN_STATE or 0) + (plan.train.mixes_lengths and PART_STATE or 0)
