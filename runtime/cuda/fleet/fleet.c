@@ -20,6 +20,8 @@ static int max_int(int a, int b) { return a > b ? a : b; }
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
+static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+
 static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
     bool is_serial = fleet->variant == &fleet->program->chip || fleet->library != NULL;
     return lh_cuda_choose_grid(is_serial, replicas, fleet->variant->shards, fleet->device->train_blocks);
@@ -34,8 +36,8 @@ static int find_max_shards(const lh_cuda_fleet *fleet) {
     return max_shards < batch ? max_shards : batch;
 }
 
-/* Computes the largest sizes over all training lengths, or their sum for tables of mixed lengths, and makes position
- * tables for these lengths. */
+/* Computes the largest sizes over all training lengths, and makes position tables for these lengths. A step of mixed
+ * lengths has tables for each of its parts, which have different lengths. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_arena *arena = &fleet->arena;
@@ -43,6 +45,7 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     lh_status status = lh_check_training_lengths(spec, &lengths, error);
     if (status != LH_OK) return status;
     int max_length[LH_MAX_STREAMS] = {0};
+    size_t max_shared_bytes = 0, all_shared_bytes = 0;
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape shard_shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         if (fleet->library == NULL) shard_shape.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
@@ -50,11 +53,13 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         arena->partial_stride =
             max_size(arena->partial_stride, lh_cuda_align(fleet->program->partial_bytes(&shard_shape)));
         size_t shared_bytes = lh_cuda_align(fleet->program->shared_bytes(&shard_shape));
-        arena->shared_stride = spec->train.mixes_lengths ? arena->shared_stride + shared_bytes
-                                                         : max_size(arena->shared_stride, shared_bytes);
+        max_shared_bytes = max_size(max_shared_bytes, shared_bytes);
+        all_shared_bytes += shared_bytes;
         arena->workspace_stride = max_size(arena->workspace_stride,
                                            lh_cuda_align(fleet->program->workspace_bytes(&shard_shape, LH_MODE_TRAIN)));
     }
+    size_t most_shared_bytes = (size_t)lh_cuda_count_parts(fleet) * max_shared_bytes;
+    arena->shared_stride = min_size(all_shared_bytes, most_shared_bytes);
     return lh_cuda_grow_tables(fleet, max_length, error);
 }
 
