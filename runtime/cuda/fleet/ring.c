@@ -101,7 +101,6 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
         .key = {draw->key.word[0], draw->key.word[1]},
         .draw = draw->example,
         .first = draw->first,
-        .loss_scale = 1.0 / ((double)shape->sequences * shape->labels),
     };
     for (int s = 0; s < LH_CUDA_STREAMS; s++) {
         if (shape->length[s] > 0) step.tokens[s] = (const unsigned short *)(uintptr_t)(address + layout->tokens[s]);
