@@ -19,7 +19,8 @@ EMULATION_UNITS := $(patsubst %.c,$(B)/%,$(filter-out %/test_model.c %/test_grad
 	%/test_steps.c %/test_reference.c %/test_random.c,$(wildcard tests/emulation/test_*.c)))
 EMULATION_MODELS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_model.%)
 # Settings of training of which host and device compute a part each.
-EMULATION_STEPS := $(patsubst %,$(B)/tests/emulation/test_steps.%,emulated_mixed emulated_weighed $(MORE_STEPPED))
+EMULATION_STEPS := $(patsubst %,$(B)/tests/emulation/test_steps.%,emulated_mixed emulated_mixed_weighed \
+	emulated_weighed $(MORE_STEPPED))
 EMULATION_GRADCHECKS := $(EMULATED_SPECS:%=$(B)/tests/emulation/test_gradcheck.%)
 EMULATION_REFERENCE := $(B)/tests/emulation/test_reference $(if $(RANDOM_EMULATED),$(B)/tests/emulation/test_random)
 # Score formulas as device code (tests/expressions): the tests of tests/unit, linked with these parts instead of C.

@@ -4,14 +4,17 @@
 #include "support/lh_test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "emulation.h"
 #include "engine/target.h"
+#include "runtime/cuda/fleet/fleet_parts.h"
 #include "support/lh_engines.h"
 
 extern const lh_spec lh_model;
 
-enum { SEED = 6, STEPS = 3, BATCH = 11, SHARDS = 6, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
+enum { SEED = 6, STEPS = 3, BATCH = 11, SHARDS = 6, REPLICAS = 2 };
+enum { NO_LABELS = 5 /* a sequence whose labels are all masked */ };
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int index = (int)rng->counter[2];
@@ -24,20 +27,39 @@ typedef struct training {
     lh_state state;
 } training;
 
-/* Trains on `device`. A device has one block for each of `multiprocessors`. */
-static training train(const char *device, int multiprocessors, unsigned order) {
+/* Makes all steps of engines, in turn. Steps on a device are started together, also on a slow machine. */
+static void make_steps(lh_engine **engines, int count, bool is_on_device, training *results) {
+    lh_error error = {""};
+    int steps[REPLICAS] = {0};
+    if (is_on_device) ((lh_cuda_engine *)engines[0])->fleet->step_seconds = 1e-6;
+    for (int i = 0, unfinished = count; unfinished > 0; i = (i + 1) % count) {
+        int taken_steps;
+        if (steps[i] == STEPS) continue;
+        lh_assert_ok(
+            engines[i]->ops->step(engines[i], STEPS - steps[i], results[i].metrics + steps[i], &taken_steps, &error),
+            &error);
+        if (is_on_device) assert_true(taken_steps == STEPS || (taken_steps == 0 && i < count - 1));
+        steps[i] += taken_steps;
+        unfinished -= steps[i] == STEPS;
+    }
+}
+
+/* Trains replicas with the seeds from first_seed on, side by side. A device has one block for each of
+ * `multiprocessors`. */
+static void train_replicas(const char *device, int multiprocessors, unsigned order, uint64_t first_seed, int replicas,
+                           training *results) {
     static const unsigned char code[] = "compute_75";
     static const lh_cuda_image images[] = {{"compute_75", code, code + sizeof code - 1}, {NULL, NULL, NULL}};
     lh_cuda_program program = *lh_model.cuda;
     lh_task task = *lh_model.task;
     lh_spec spec = lh_model;
     lh_target target;
-    lh_engine *engine;
+    lh_engine_config configs[REPLICAS];
+    lh_engine *engines[REPLICAS];
     lh_error error = {""};
-    training result;
     program.images = images;
     program.toolkit = "13.0";
-    program.chip.shards = spec.train.shards = SHARDS;
+    program.chip.shards = program.replicas.shards = spec.train.shards = SHARDS;
     task.sample = sample;
     spec.cuda = &program;
     spec.task = &task;
@@ -45,14 +67,31 @@ static training train(const char *device, int multiprocessors, unsigned order) {
     lh_emulation_set(&(lh_emulation){.multiprocessors = multiprocessors, .order = order});
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls it once per process */
     lh_assert_ok(lh_target_open(&target, &spec, device, &error), &error);
-    lh_engine_config config = {.spec = &target.spec, .seed = SEED, .learning_rate = 1e-3, .threads = 2, .trains = true};
-    lh_assert_ok(lh_target_open_engines(&target, &config, 1, false, &engine, &error), &error);
-    for (int done = 0, taken_steps; done < STEPS; done += taken_steps)
-        lh_assert_ok(engine->ops->step(engine, STEPS - done, result.metrics + done, &taken_steps, &error), &error);
-    result.state = lh_test_copy_state(engine);
-    engine->ops->close(engine);
+    for (int i = 0; i < replicas; i++)
+        configs[i] = (lh_engine_config){.spec = &target.spec,
+                                        .seed = first_seed + (uint64_t)i,
+                                        .learning_rate = 1e-3,
+                                        .threads = 2,
+                                        .trains = true};
+    lh_assert_ok(lh_target_open_engines(&target, configs, replicas, false, engines, &error), &error);
+    make_steps(engines, replicas, strcmp(device, "cuda") == 0, results);
+    for (int i = 0; i < replicas; i++) {
+        results[i].state = lh_test_copy_state(engines[i]);
+        engines[i]->ops->close(engines[i]);
+    }
     lh_target_close(&target);
+}
+
+static training train(const char *device, int multiprocessors, unsigned order) {
+    training result;
+    train_replicas(device, multiprocessors, order, SEED, 1, &result);
     return result;
+}
+
+static void assert_same_bits(const training *actual, const training *expected) {
+    assert_memory_equal(actual->state.parameters, expected->state.parameters,
+                        (size_t)lh_model.parameter_storage * sizeof(double));
+    assert_memory_equal(actual->metrics, expected->metrics, sizeof expected->metrics);
 }
 
 static void test_steps_are_those_of_the_cpu(void **state) {
@@ -80,12 +119,24 @@ static void test_steps_on_any_number_of_blocks_have_the_same_bits(void **state) 
     training first = train("cuda", 1, 0);
     for (int multiprocessors = 2; multiprocessors <= 3; multiprocessors++) {
         training other = train("cuda", multiprocessors, (unsigned)multiprocessors);
-        assert_memory_equal(other.state.parameters, first.state.parameters,
-                            (size_t)lh_model.parameter_storage * sizeof(double));
-        assert_memory_equal(other.metrics, first.metrics, sizeof first.metrics);
+        assert_same_bits(&other, &first);
         lh_state_close(&other.state);
     }
     lh_state_close(&first.state);
+}
+
+/* Two blocks train a replica each, four blocks two each. */
+static void test_replicas_have_the_bits_of_single_models(void **state) {
+    training alone[REPLICAS], together[REPLICAS];
+    for (int i = 0; i < REPLICAS; i++) train_replicas("cuda", 2, 0, SEED + (uint64_t)i, 1, &alone[i]);
+    for (int multiprocessors = REPLICAS; multiprocessors <= 2 * REPLICAS; multiprocessors += REPLICAS) {
+        train_replicas("cuda", multiprocessors, 1, SEED, REPLICAS, together);
+        for (int i = 0; i < REPLICAS; i++) {
+            assert_same_bits(&together[i], &alone[i]);
+            lh_state_close(&together[i].state);
+        }
+    }
+    for (int i = 0; i < REPLICAS; i++) lh_state_close(&alone[i].state);
 }
 
 int main(void) {
@@ -93,6 +144,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_are_those_of_the_cpu),
         cmocka_unit_test(test_steps_on_any_number_of_blocks_have_the_same_bits),
+        cmocka_unit_test(test_replicas_have_the_bits_of_single_models),
     };
     return cmocka_run_group_tests_name(lh_model.id, tests, NULL, NULL);
 }
