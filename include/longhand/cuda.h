@@ -91,8 +91,8 @@ typedef struct lh_cuda_program {
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
     /* shared_bytes: size of lh_cuda_replica.shared, or of one model's share of lh_cuda_evaluate.shared; if lengths are
-     * mixed, lh_cuda_replica.shared has this size for each part of a step. shared_bytes and evaluation_group depend only
-     * on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
+     * mixed, lh_cuda_replica.shared has this size for each part of a step. shared_bytes and evaluation_group depend
+     * only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *max_shape);
     size_t (*partial_bytes)(const lh_shape *shard);                 /* size of one shard's lh_cuda_replica.partials */
     int (*evaluation_group)(const lh_shape *shape);                 /* maximum number of sequences of a forward pass */
