@@ -5,6 +5,7 @@ local support = dofile("tests/lua/support.lua")
 local evaluate = require("expression.evaluate").evaluate
 local ir = require("expression.ir")
 local lu = require("luaunit")
+local project = require("project").new(".")
 
 -- The text of the errors of a spec with this score. fields: further text of the encoding, or nil.
 local function find_errors(formula, parameters, fields, model)
@@ -19,15 +20,15 @@ TestTypicalInputs = {}
 
 function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
   local cases = {
-    { "x.score + sum_between(log(x.gate))", 'gate = { per = "token" }', "log(x.gate) is infinite", "x.gate = 0\n" },
+    { "x.score + sum_between(log(x.gate))", 'gate = { per = "token" }', "log(x.gate) is NaN", "x.gate = -0.0617\n" },
     { "x.score + sum_between(log(x.gate + 0.05))", 'gate = { per = "token" }', "log(x.gate + 0.05) is NaN",
-      "x.gate = -0.08\n" }, -- 0.02 times the root of the width, 16
+      "x.gate = -0.0617\n" }, -- less than 0.02 times the root of the width, 16
     { "x.score + sqrt(x.gate + 0.5)", 'gate = { per = "token", from = "key" }', "sqrt(x.gate + 0.5) is NaN",
-      "x.gate = -1\n" },
+      "x.gate = -0.771\n" },
     { "x.score + log(x.gate - x.score + 1.5)", 'gate = { per = "token", from = "key" }', "is NaN", "x.score = 1\n" },
     { "x.score * log(x.a)", 'a = { per = "layer_head", init = { 1, 1, 1, 0 } }', "log(x.a) is infinite", "x.a = 0\n",
       "", "heads = 4" },
-    { "x.score + sqrt(x.a)", "a = { init = { normal = 2 } }", "sqrt(x.a) is NaN", "x.a = -2\n" },
+    { "x.score + sqrt(x.a)", "a = { init = { normal = 2 } }", "sqrt(x.a) is NaN", "x.a = -1.53\n" },
     { "x.score + x.score / x.score", "", "x.score / x.score is NaN", "x.score = 0\n" },
     { "x.score + exp(x.a * abs(x.distance))", "a = { init = 5 }", "is infinite", "x.a = 5, x.distance = " },
     { "x.score + x.a ^ 0.25", "a = { values = { -1, 1 }, per = 'head' }", "pow(x.a, 0.25) is NaN", "x.a = -1\n" },
@@ -63,10 +64,34 @@ function TestTypicalInputs.test_finite_formulas_are_accepted()
     { "x.score - log(x.a + sum_to_query(sigmoid(x.score)))", "a = { init = 1 }", 'mask = { kind = "causal" }' },
     { "x.score + sum(1024, function(m) return sum(1024, function(n) return log(x.a * m * n - 1) end) end)",
       "a = { init = -1 }" }, -- too large to be computed
+    { "x.score + x.a / sqrt(x.a * x.a + x.b * x.b)",
+      "a = { per = 'token', from = 'key' }, b = { per = 'token', from = 'key' }" },
+    { "x.score + log(x.a * x.a) + 1 / abs(x.a - x.b)",
+      "a = { init = { normal = 1 } }, b = { init = { normal = 1 } }" },
+    { "x.score + 1 / (lookup(x.t, min(abs(x.distance), 2)) - lookup(x.t, 3))",
+      "t = { shape = 4, init = { normal = 1 } }" },
     { "x.score + 1 / (1 + exp(x.a * abs(x.distance)))", "a = { values = 100 }" }, -- 1 / infinity is 0
   }
   for _, case in ipairs(cases) do
     lu.assertEquals(find_errors(table.unpack(case)), "", case[1])
+  end
+end
+
+-- Keys are at most as far as the longest example allows; the spec of a file need not state its length.
+function TestTypicalInputs.test_distances_of_datasets()
+  local function find_messages(task, slope)
+    local spec, message = project:plan(support.write("probe.lua", ([[return { task = { %s }, train = { epochs = 1, batch = 4, learning_rate = 0.01 },
+      encoding = { parameters = { s = { init = %g } }, score = function(x) return x.score * sqrt(1 - x.s
+      * abs(x.distance)) end }, model = { use = "small_encoder" } }]]):format(task, slope)))
+    return spec and "" or message
+  end
+  local generated = 'kind = "parity", options = { width = 8 }'
+  local file = "data = 'a.jsonl', input_symbols = 3, output_symbols = 2"
+  lu.assertEquals(find_messages(generated, 0.05), "")
+  lu.assertStrContains(find_messages(generated, 0.06), "at the start of training")
+  for _, case in ipairs({ { "", 16 }, { ", longest = 9", 9 }, { ", longest = 900", 64 } }) do
+    lu.assertEquals(find_messages(file .. case[1], 0.99 / (case[2] - 1)), "", case[1])
+    lu.assertStrContains(find_messages(file .. case[1], 1.01 / (case[2] - 1)), "at the start of training")
   end
 end
 

@@ -243,16 +243,25 @@ local function finish(state, owner)
   return formula
 end
 
-local DATA_TOKENS = 64 -- tokens of a sequence, if a file determines the lengths
+local MAX_DATA_TOKENS = 64 -- tokens of an example of a dataset, which may be longer
+local DATA_TOKENS = 16 -- tokens of an example, if the spec states no length
+
+-- The number of tokens of the longest sequences of training.
+local function count_tokens(context)
+  local facts, train, origin = context.task, context.resolved.train or {}, context.origins["task.longest"]
+  if facts and facts.data then
+    return (facts.data.is_generated or origin and not origin.default)
+      and math.min(MAX_DATA_TOKENS, math.max(table.unpack(tasks.count_max_tokens(facts)))) or DATA_TOKENS
+  end
+  local task_lengths = facts and tasks.list_lengths(train.lengths) or {}
+  return task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DATA_TOKENS
+end
 
 -- The second argument of typical_inputs.find_problem.
 local function list_model_facts(context, owner, state)
-  local facts, train = context.task, context.resolved.train or {}
-  local task_lengths = facts and not facts.data and tasks.list_lengths(train.lengths) or {}
   return { heads = state.heads, layers = state.layers, width = context.resolved.model.width,
     head_width = state.head_width, causal = state.causal, cross = owner.cross, mask = owner.encoding.mask,
-    tokens = task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DATA_TOKENS,
-    is_float64 = context.resolved.precision == "float64" }
+    tokens = count_tokens(context), is_float64 = context.resolved.precision == "float64" }
 end
 
 -- Values in place of missing or invalid fields on which a formula depends: small ones and large ones.

@@ -9,8 +9,9 @@
 -- Output of M.find_problem: nil if all values are finite, otherwise { what, expected, hint }.
 --
 -- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
--- Values that are random at first (values of tokens, parameters with a distribution) are 0 and their standard deviation
--- on both sides of 0. Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
+-- Values that are random at first (values of tokens, parameters with a distribution) are near 0 and near their standard
+-- deviation on both sides of 0; they are not 0, and no two parameters or numbers of a table have the same value. Rows of
+-- a block's input, of queries and of keys are assumed to have the mean square 1.
 
 local evaluate = require("expression.evaluate").evaluate
 local has_head = require("expression.leaves").has_head
@@ -25,6 +26,7 @@ local M = {}
 local IS_RISKY = lists.to_set({ "div", "exp", "log", "log1p", "pow", "sqrt" })
 local MAX_STEPS = 200000 -- computed nodes, over all points; terms of sums count one by one
 local FEW_DIGITS = "%.3g"
+local GOLDEN_RATIO = (math.sqrt(5) - 1) / 2 -- its multiples are spread evenly modulo 1
 
 -- The pairs { query, key } that are computed: near and far keys of the first, a middle and the last query.
 local function list_pairs(options)
@@ -40,6 +42,15 @@ local function list_pairs(options)
   return pairs_of_tokens
 end
 
+-- A factor between 0.75 and 1 that differs between parameters and between the numbers of a table.
+local function make_factor(p, index)
+  local code = index or 0
+  for _, byte in ipairs({ p.name:byte(1, -1) }) do
+    code = (31 * code + byte) % 65521
+  end
+  return 1 - code * GOLDEN_RATIO % 1 / 4
+end
+
 -- The standard deviation of a value of a token, whose map or vector has the initial values p.init.
 local function compute_deviation(p, options)
   local factor = type(p.init) == "table" and p.init.sigma or p.init
@@ -52,7 +63,7 @@ local function read_parameter(p, head, sign, index)
     local row = #p.values > (p.size or 1) and has_head(p) and head or 0
     return p.values[row * (p.size or 1) + (index or 0) + 1]
   end
-  return type(p.init) == "table" and sign * p.init.sigma or p.init
+  return type(p.init) == "table" and sign * make_factor(p, index) * p.init.sigma or p.init
 end
 
 -- The sampled position of a token, or sampled distance of a pair. The values of a sequence are spread over the whole
@@ -73,7 +84,7 @@ local function make_input(point, options)
     if node.op == "symbol" then
       return read_symbol(node)
     elseif node.op == "value" then
-      return point.sign * compute_deviation(node.parameter, options)
+      return point.sign * make_factor(node.parameter) * compute_deviation(node.parameter, options)
     end
     return node.parameter and read_parameter(node.parameter, point.head, point.sign, index)
   end
@@ -147,8 +158,8 @@ local function inspect(root)
   return facts
 end
 
--- The signs of the logit and of random numbers.
-local SIGNS = { { 0, 0 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
+-- The logit, and the share of random numbers in their standard deviation.
+local SIGNS = { { 0, 0.01 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
 local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
 
 function M.find_problem(formula, options)
