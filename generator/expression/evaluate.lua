@@ -2,11 +2,12 @@
 --
 -- Input: the root of a formula, and `input`, a table with these fields:
 --   query, key     the indices of the query and of the key
---   read(node, index)   returns the value of a leaf or, with `index`, from 0, of a lookup; nil if the value is unknown
+--   read(node, index, key)   returns the value of a leaf or, with `index`, from 0, of a lookup; nil if the value is
+--                  unknown. key: the index of the key, which differs between the terms of a sum over keys
 --   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
 -- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and the values of the nodes that
--- were computed outside of sums, by node. All tokens of a running sum have the value that input.read returns, and all
--- keys of a sum over keys have the term of the pair.
+-- were computed outside of sums or in the pair's own term of a sum over keys, by node. All tokens of a running sum have
+-- the value that input.read returns. A sum over keys of a key after the query has the pair's own term alone.
 
 local plain = require("expression.functions").plain
 
@@ -20,15 +21,23 @@ local truths = {
 
 local compute
 
+-- A table for the values of the nodes of a term that is computed several times; the indices of outer sums keep their
+-- values.
+local function make_inner(values)
+  return setmetatable({}, { __index = function(_, node)
+    return node.op == "index" and values[node] or nil
+  end })
+end
+
 -- Functions, by operation, for nodes whose value is not computed from the values of all their arguments.
 local special = {}
 
 function special.sum(node, input, values)
   local total = 0
   for index = 0, node.index.count - 1 do
-    local term = compute(node[1], input, setmetatable({ [node.index] = index }, { __index = function(_, inner_node)
-      return inner_node.op == "index" and values[inner_node] or nil
-    end }))
+    local inner_values = make_inner(values)
+    inner_values[node.index] = index
+    local term = compute(node[1], input, inner_values)
     total = total and term and total + term
   end
   return total
@@ -39,15 +48,18 @@ function special.sum_between(node, input, values)
   return term and (token_count == 0 and 0 or term * token_count)
 end
 
--- Every key of the sum has the term of the pair.
 function special.sum_to_query(node, input, values)
-  local term = compute(node[1], input, values)
-  return term and term * math.max(1, input.query - input.key + 1)
+  local total = compute(node[1], input, values)
+  for key = input.key + 1, input.query do
+    local term = compute(node[1], setmetatable({ key = key }, { __index = input }), make_inner(values))
+    total = total and term and total + term
+  end
+  return total
 end
 
 function special.lookup(node, input, values)
   local index = math.tointeger(compute(node[1], input, values))
-  return index and input.read(node, index)
+  return index and input.read(node, index, input.key)
 end
 
 function special.select(node, input, values)
@@ -74,7 +86,7 @@ local function compute_node(node, input, values)
   elseif special[node.op] then
     return special[node.op](node, input, values)
   elseif not node[1] then
-    return input.read(node)
+    return input.read(node, nil, input.key)
   end
   local a = compute(node[1], input, values)
   local b = node[2] and compute(node[2], input, values)

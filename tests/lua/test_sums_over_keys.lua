@@ -74,7 +74,12 @@ function TestSumsOverKeys.test_ranges_of_sums_follow_from_terms()
   make_plan(make_score("x.score - sqrt(sum_to_query(select(less(0, x.score), 1, 0)))"))
 end
 
--- Scores are computed at typical inputs, where all terms of a sum have the value of the pair's own term.
+function TestSumsOverKeys.test_indices_that_depend_on_sums_are_read()
+  local _, spec = make_plan(make_score("x.score + lookup(x.t, bucket(sum_to_query(exp(x.distance)), { 1.45 }))",
+    "t = { shape = 2, init = 0 }"))
+  lu.assertEquals(spec.warnings, {})
+end
+
 function TestSumsOverKeys.test_scores_that_start_infinite_are_refused()
   make_plan(make_score("x.score + exp(sum_to_query(0.5 * sigmoid(x.score)))"))
   assert_refused("is infinite at the start of training", make_score("x.score + exp(50 * sum_to_query(x.score + 2))"))

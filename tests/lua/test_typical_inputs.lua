@@ -42,6 +42,8 @@ function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
     { "x.score + sum(4, function(m) return log(x.a - m) end)", "a = { init = 2 }", "is NaN", "x.a = 2\n" },
     { "x.score - log(x.a - sum_to_query(sigmoid(x.score)))", "a = { init = 1 }", "is infinite", "x.a = 1",
       'mask = { kind = "causal" }' },
+    { "x.score + log(1.5 - sum_to_query(exp(x.a * x.distance)))", "a = { init = 1 }", "is NaN",
+      "such as x.a = 1, x.distance = ", 'mask = { kind = "causal" }' },
   }
   for _, case in ipairs(cases) do
     local message = find_errors(case[1], case[2], case[5], case[6])
@@ -62,6 +64,8 @@ function TestTypicalInputs.test_finite_formulas_are_accepted()
     { "x.score + log(x.a - x.distance)", "a = { init = 1 }", 'mask = { kind = "causal" }' },
     { "x.score + select(less(x.a, 0), 0, sqrt(x.a))", "a = { init = -1 }" }, -- the result is 0
     { "x.score - log(x.a + sum_to_query(sigmoid(x.score)))", "a = { init = 1 }", 'mask = { kind = "causal" }' },
+    { "x.score * sqrt(700 - x.s * sum_to_query(-0.07 * x.distance))", "s = { init = 2 }",
+      'mask = { kind = "causal" }' },
     { "x.score + sum(1024, function(m) return sum(1024, function(n) return log(x.a * m * n - 1) end) end)",
       "a = { init = -1 }" }, -- too large to be computed
     { "x.score + x.a / sqrt(x.a * x.a + x.b * x.b)",
@@ -80,9 +84,11 @@ end
 -- Keys are at most as far as the longest example allows; the spec of a file need not state its length.
 function TestTypicalInputs.test_distances_of_datasets()
   local function find_messages(task, slope)
-    local spec, message = project:plan(support.write("probe.lua", ([[return { task = { %s }, train = { epochs = 1, batch = 4, learning_rate = 0.01 },
-      encoding = { parameters = { s = { init = %g } }, score = function(x) return x.score * sqrt(1 - x.s
-      * abs(x.distance)) end }, model = { use = "small_encoder" } }]]):format(task, slope)))
+    local spec, message = project:plan(support.write("probe.lua", ([[return { task = { %s },
+      encoding = { parameters = { s = { init = %g } },
+        score = function(x) return x.score * sqrt(1 - x.s * abs(x.distance)) end },
+      model = { use = "small_encoder" }, train = { epochs = 1, batch = 4, learning_rate = 0.01 } }]]):format(task,
+      slope)))
     return spec and "" or message
   end
   local generated = 'kind = "parity", options = { width = 8 }'
@@ -112,6 +118,11 @@ function TestEvaluate.test_operations_have_their_values()
   lu.assertFalse(compute(b:apply("all", is_near, b:apply("less", 1, score))))
   lu.assertTrue(compute(b:apply("any", is_near, b:apply("less", 1, score))))
   lu.assertEquals(compute(b:sum_to_query(score)), 0.75)
+  lu.assertEquals(compute(b:sum_to_query(b:apply("mul", distance, b:symbol("query_index")))), -15)
+  lu.assertEquals(compute(b:sum(3, function(m) return b:sum_to_query(b:apply("mul", m, distance)) end)), -9)
+  lu.assertEquals((evaluate(b:sum_to_query(distance), { query = 3, key = 5 })), 2)
+  lu.assertEquals((evaluate(b:sum_to_query(score), { query = 5, key = 3,
+    read = function(_, _, key) return key end })), 12)
   lu.assertEquals(compute(b:apply("bucket", score, { 0, 0.25, 1 })), 2)
   lu.assertEquals(compute(b:sum(3, function(m)
     return b:sum(2, function(n)

@@ -6,8 +6,8 @@
 --   the mask hides all pairs that read them;
 --   only functions without a gradient, such as floor, read them;
 --   they add the same number to the scores of all keys of a query, which softmax cancels.
--- Pairs of the first TOKENS tokens are tested. If an index depends on more than the indices of query and key, its whole
--- range counts as read.
+-- Pairs of the first TOKENS tokens are tested, or of TOKENS_OF_SUMS. If an index depends on more than the indices of
+-- query and key, its whole range counts as read.
 
 local evaluate = require("expression.evaluate").evaluate
 local lists = require("base.lists")
@@ -15,6 +15,7 @@ local lists = require("base.lists")
 local M = {}
 
 local TOKENS = 64
+local TOKENS_OF_SUMS = 32 -- tokens tested if an index depends on sums over keys, which have many terms
 local FARTHEST = 1024 -- the farthest distance tested, if an index depends on the distance alone
 
 -- Operations whose result does not change smoothly with their arguments.
@@ -53,16 +54,19 @@ function M.sees(mask, is_causal, is_cross, i, j)
   return i - j <= left and j - i <= right
 end
 
--- Calls visit(i, j) for the pairs to test: all pairs of TOKENS tokens, or, if the index depends only on the distance,
--- query 0 with keys up to FARTHEST on both sides. index_node: the node that computes the index of a lookup.
+-- Calls visit(i, j) for the pairs to test: all pairs of TOKENS or TOKENS_OF_SUMS tokens, or, if the index depends only
+-- on the distance and has no sum over keys, query 0 with keys up to FARTHEST on both sides. index_node: the node that
+-- computes the index of a lookup.
 local function visit_pairs(index_node, visit)
-  local depends_on_distance_alone, only_reached = true, false
+  local depends_on_distance_alone, only_reached, tokens = true, false, TOKENS
   visit_nodes(index_node, only_reached, function(node)
     local form = node.linear_form
     depends_on_distance_alone = depends_on_distance_alone and (not form or form[1] == -form[2])
+    tokens = node.op == "sum_to_query" and TOKENS_OF_SUMS or tokens
   end)
-  for i = 0, depends_on_distance_alone and 0 or TOKENS - 1 do
-    for j = depends_on_distance_alone and -FARTHEST or 0, depends_on_distance_alone and FARTHEST or TOKENS - 1 do
+  depends_on_distance_alone = depends_on_distance_alone and tokens == TOKENS
+  for i = 0, depends_on_distance_alone and 0 or tokens - 1 do
+    for j = depends_on_distance_alone and -FARTHEST or 0, depends_on_distance_alone and FARTHEST or tokens - 1 do
       visit(i, j)
     end
   end

@@ -10,8 +10,8 @@
 --
 -- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
 -- Values that are random at first (values of tokens, parameters with a distribution) are near 0 and near their standard
--- deviation on both sides of 0; they are not 0, and no two parameters or numbers of a table have the same value. Rows of
--- a block's input, of queries and of keys are assumed to have the mean square 1.
+-- deviation on both sides of 0. They are not 0, and two parameters or two numbers of a table have different values.
+-- Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
 
 local evaluate = require("expression.evaluate").evaluate
 local has_head = require("expression.leaves").has_head
@@ -75,14 +75,14 @@ end
 
 -- Makes the input of evaluate for a point: { query, key, head, layer, logit, sign }.
 local function make_input(point, options)
-  local function read_symbol(node)
-    local indices = { query = point.query, key = point.key, distance = point.key - point.query }
+  local function read_symbol(node, key)
+    local indices = { query = point.query, key = key, distance = key - point.query }
     return indices[node.name] and spread(node, indices[node.name], options)
       or ({ score = point.logit, head = point.head, layer = point.layer })[node.name] or options.tokens
   end
-  local function read(node, index)
+  local function read(node, index, key)
     if node.op == "symbol" then
-      return read_symbol(node)
+      return read_symbol(node, key)
     elseif node.op == "value" then
       return point.sign * make_factor(node.parameter) * compute_deviation(node.parameter, options)
     end
@@ -129,25 +129,25 @@ local function describe(root, values, input)
     hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and LIMITED_HINT or nil }
 end
 
--- The number of nodes that one evaluation computes, as a float, which may be infinite. results: root -> the result of
--- an earlier call.
-local function count_steps(root, results)
+-- The number of nodes that one evaluation computes, as a float, which may be infinite. key_count: the number of terms
+-- of a sum over keys. results: root -> the result of an earlier call.
+local function count_steps(root, key_count, results)
   if not results[root] then
     local steps = 0.0
     walk(root, function(node)
-      local is_sum = node.op == "sum"
-      steps = steps + 1 + (is_sum and node.index.count * count_steps(node[1], results) or 0)
-      return is_sum
+      local term_count = node.op == "sum" and node.index.count or node.op == "sum_to_query" and key_count
+      steps = steps + 1 + (term_count and term_count * count_steps(node[1], key_count, results) or 0)
+      return term_count
     end)
     results[root] = steps
   end
   return results[root]
 end
 
--- The properties of a formula: its number of steps, and whether it has a risky operation, numbers that are random at
--- first, and numbers that differ between heads and between layers.
+-- The properties of a formula: whether it has a risky operation, numbers that are random at first, and numbers that
+-- differ between heads and between layers.
 local function inspect(root)
-  local facts = { steps = count_steps(root, {}) }
+  local facts = {}
   walk(root, function(node)
     local p = node.parameter
     facts.is_risky = facts.is_risky or IS_RISKY[node.op]
@@ -165,10 +165,11 @@ local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
 function M.find_problem(formula, options)
   local facts, steps = inspect(formula.root), 0
   for _, pair in ipairs(facts.is_risky and list_pairs(options) or {}) do
+    local pair_steps = count_steps(formula.root, math.max(1, pair[1] - pair[2] + 1), {})
     for head = 0, facts.differs_by_head and options.heads - 1 or 0 do
       for layer = 0, facts.differs_by_layer and options.layers - 1 or 0 do
         for _, signs in ipairs(facts.is_random and SIGNS or LOGIT_SIGNS) do
-          steps = steps + facts.steps
+          steps = steps + pair_steps
           if steps > MAX_STEPS then
             return nil
           end
