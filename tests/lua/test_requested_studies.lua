@@ -78,6 +78,10 @@ function TestFlags.test_different_masks_of_encodings_are_reported()
   lu.assertEquals(#list_warnings("fox,rope", {}, "model.layers=1,2"), 1)
   lu.assertEquals(list_warnings("fox,rope", { "encoding.mask.kind=causal" }), {})
   lu.assertEquals(list_warnings("fox,alibi_causal"), {})
+  support.write("flags/by_layer.lua", [[return { encoding = { layers = { { mask = { kind = "causal" } },
+    { mask = { kind = "window", left = 2 } } } } }]])
+  lu.assertEquals(list_warnings("fox,./by_layer.lua", { "model.layers=2" }),
+    { "encoding: no query sees a later key with fox, unlike with by_layer" })
   lu.assertEquals(list_warnings("fox,rope", { "model=ruoss_decoder" }), {})
   lu.assertEquals(list_warnings("fox,rope", { "model=small_encoder_decoder" }), {})
 end

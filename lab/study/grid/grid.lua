@@ -331,6 +331,11 @@ local function hides_later_keys(resolved)
   end)
 end
 
+-- Whether an attention or a layer has a mask of its own, which a mask of the whole encoding does not change.
+local function has_own_masks(encoding)
+  return lists.any(families.NAMES, function(name) return lists.get(encoding, name .. ".mask") ~= nil end)
+end
+
 -- Adds a warning to work.warnings if cells that differ only in their encoding differ in whether queries see later keys.
 local function warn_of_masks(work, cells)
   local groups = lists.group(lists.filter(cells, function(cell) return cell.spec and cell.key.encoding end),
@@ -340,10 +345,11 @@ local function warn_of_masks(work, cells)
     for _, cell in ipairs(group) do
       table.insert(names[hides_later_keys(cell.spec.resolved)], cell.key.encoding)
     end
+    local remedy = not lists.any(group, function(cell) return has_own_masks(cell.spec.resolved.encoding) end)
+      and "; to compare only the encodings, add a mask to all cells: --set encoding.mask.kind=causal" or ""
     work.warnings[#work.warnings + 1] = names[true][1] and names[false][1]
-      and ("encoding: no query sees a later key with %s, unlike with %s; to compare only the encodings, add a mask to "
-      .. "all cells: --set encoding.mask.kind=causal"):format(table.concat(names[true], ", "),
-      table.concat(names[false], ", ")) or nil
+      and ("encoding: no query sees a later key with %s, unlike with %s"):format(table.concat(names[true], ", "),
+      table.concat(names[false], ", ")) .. remedy or nil
   end
 end
 
