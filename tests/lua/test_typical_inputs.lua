@@ -28,6 +28,7 @@ function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
     { "x.score + log(x.gate - x.score + 1.5)", 'gate = { per = "token", from = "key" }', "is NaN", "x.score = 1\n" },
     { "x.score * log(x.a)", 'a = { per = "layer_head", init = { 1, 1, 1, 0 } }', "log(x.a) is infinite", "x.a = 0\n",
       "", "heads = 4" },
+    { "x.score + (1 + abs(x.distance)) ^ x.a", "a = { init = 99 }", "is infinite", "min and max limit the base" },
     { "x.score + sqrt(x.a)", "a = { init = { normal = 2 } }", "sqrt(x.a) is NaN", "x.a = -1.53\n" },
     { "x.score + x.score / x.score", "", "x.score / x.score is NaN", "x.score = 0\n" },
     { "x.score + exp(x.a * abs(x.distance))", "a = { init = 5 }", "is infinite", "x.a = 5, x.distance = " },
@@ -99,6 +100,19 @@ function TestTypicalInputs.test_distances_of_datasets()
     lu.assertEquals(find_messages(file .. case[1], 0.99 / (case[2] - 1)), "", case[1])
     lu.assertStrContains(find_messages(file .. case[1], 1.01 / (case[2] - 1)), "at the start of training")
   end
+end
+
+-- A mask with errors hides unknown keys, and the keys that lines and anti-diagonals hide depend on the head and length.
+function TestTypicalInputs.test_masks_that_are_not_computed()
+  local formula, parameters = "x.score + exp(x.a * abs(x.distance))", "a = { init = 50 }"
+  for _, mask in ipairs({ "mask = { kind = 'near' }", "mask = { kind = 'window', left = -1 }" }) do
+    local message = find_errors(formula, parameters, mask)
+    lu.assertStrContains(message, "1 error;")
+    lu.assertNotStrContains(message, "infinite")
+  end
+  lu.assertEquals(find_errors(formula, parameters, "mask = { kind = 'antidiagonal', width = 1 }"), "")
+  lu.assertEquals(find_errors(formula, parameters,
+    "lines = { { head = 0, direction = 1, line = 0, value = 1 } }"), "")
 end
 
 TestEvaluate = {}

@@ -257,11 +257,16 @@ local function count_tokens(context)
   return task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DATA_TOKENS
 end
 
+-- Whether a mask, which may be nil, lacks fields, since the spec has errors there.
+local function lacks_fields(mask)
+  return mask and (not mask.kind or mask.kind == "window" and not (mask.left and mask.right))
+end
+
 -- The second argument of typical_inputs.find_problem.
 local function list_model_facts(context, owner, state)
   return { heads = state.heads, layers = state.layers, width = context.resolved.model.width,
     head_width = state.head_width, causal = state.causal, cross = owner.cross, mask = owner.encoding.mask,
-    tokens = count_tokens(context), is_float64 = context.resolved.precision == "float64" }
+    lines = owner.encoding.lines, tokens = count_tokens(context), is_float64 = context.resolved.precision == "float64" }
 end
 
 -- Values in place of missing or invalid fields on which a formula depends: small ones and large ones.
@@ -322,7 +327,8 @@ function M.resolve(context, texts, owner)
     return report(score, owner.path .. ".score", "the formula simplifies to x.score itself",
       "one that changes it, or no score")
   end
-  local problem = typical_inputs.find_problem({ root = state.root }, list_model_facts(context, owner, state))
+  local problem = not lacks_fields(owner.encoding.mask)
+    and typical_inputs.find_problem({ root = state.root }, list_model_facts(context, owner, state))
   if problem then
     return report(score, owner.path .. ".score", problem.what, problem.expected, problem.hint)
   end

@@ -3,7 +3,7 @@
 -- Input: a formula { root, parameters } (score.lua) and a table with these fields:
 --   heads, layers, width, head_width   numbers of the model; layers: of the family that uses the score
 --   causal, cross   whether no query sees a later key; whether queries attend to another sequence
---   mask            a section of the spec, or nil
+--   mask, lines     sections of the spec, or nil
 --   tokens          the number of tokens of the longest sequences of training
 --   is_float64      whether the precision is float64
 -- Output of M.find_problem: nil if all values are finite, otherwise { what, expected, hint }.
@@ -28,13 +28,16 @@ local MAX_STEPS = 200000 -- computed nodes, over all points; terms of sums count
 local FEW_DIGITS = "%.3g"
 local GOLDEN_RATIO = (math.sqrt(5) - 1) / 2 -- its multiples are spread evenly modulo 1
 
--- The pairs { query, key } that are computed: near and far keys of the first, a middle and the last query.
+-- The pairs { query, key } that are computed: near and far keys of the first, a middle and the last query. If the keys
+-- that a query sees depend on more than the distance, only a query's own key.
 local function list_pairs(options)
-  local last, pairs_of_tokens = options.tokens - 1, {}
+  local last, mask, pairs_of_tokens = options.tokens - 1, options.mask, {}
+  local has_own_key_alone = options.lines or mask and mask.kind == "antidiagonal"
   for _, query in ipairs({ 0, last // 2, last }) do
-    for _, key in ipairs({ query, query - 1, query + 1, query - 4, query + 4, 0, last }) do
+    for _, key in ipairs(has_own_key_alone and { query }
+      or { query, query - 1, query + 1, query - 4, query + 4, 0, last }) do
       local is_token = key >= 0 and key <= last
-      if is_token and sees(options.mask, options.causal, options.cross, query, key) then
+      if is_token and sees(mask, options.causal, options.cross, query, key) then
         pairs_of_tokens[#pairs_of_tokens + 1] = { query, key }
       end
     end
@@ -117,6 +120,7 @@ end
 local HINTS = {
   div = "a constant that is added to the divisor, or max, keeps it away from 0",
   exp = "min limits the argument",
+  pow = "min and max limit the base and the exponent",
 }
 local LIMITED_HINT = "max limits the argument; -log_sigmoid(-a), which is log(1 + exp(a)), is above 0 for every a"
 
