@@ -217,12 +217,18 @@ function Builder:sum_between(term, written)
   return self:make("sum_between", { term }, nil, { type = "real", low = -HUGE, high = HUGE })
 end
 
--- The sum of a term of each pair of the query, over the keys from the pair's key up to the query's own key.
-function Builder:sum_to_query(term)
-  local is_nested = false
-  walk(term, function(node) is_nested = is_nested or node.op == "sum_to_query" end)
-  if is_nested then
-    return refuse("sum_to_query reads another sum_to_query", "a term of the pair without such a sum")
+local function has_sum_to_query(root)
+  local is_found = false
+  walk(root, function(node) is_found = is_found or node.op == "sum_to_query" end)
+  return is_found
+end
+
+-- The sum of a term of each pair of the query, over the keys from the pair's key up to the query's own key. score: the
+-- node that the function reads as x.score, or nil.
+function Builder:sum_to_query(term, score)
+  if has_sum_to_query(term) then
+    return refuse("sum_to_query reads another sum_to_query", "a term of the pair without such a sum",
+      score and has_sum_to_query(score) and "x.score is the result of the scores before it in the list" or nil)
   elseif term.type == "truth" then
     return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
   elseif self.context.cross then

@@ -147,7 +147,7 @@ end
 local function sum_to_query(name, value)
   value = read_number(name, value)
   return wrap_result(name, session.builder:sum_to_query(type(value) == "number" and session.builder:number(value)
-    or value))
+    or value, session.score))
 end
 
 local function check_edges(edges)

@@ -110,6 +110,11 @@ function TestSumsOverKeys.test_queries_see_all_earlier_keys_and_no_later_ones()
   local words = "encoding.mask.kind: sum_to_query adds up the keys from a key up to its query"
   assert_refused(words, COUNT, "encoder")
   assert_refused(words, "mask = { kind = 'window', left = 2 }, " .. COUNT)
+  assert_refused("encoding.encoder.mask.kind: sum_to_query adds up", "mask = { kind = 'causal' }, " .. COUNT,
+    "encoder_decoder")
+  assert_refused("hint: a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... }",
+    COUNT, "encoder_decoder")
+  make_plan(make_score("x.score * x.sum_to_query_scale", "sum_to_query_scale = { init = 1 }"), "encoder")
   assert_refused("encoding.lines: a table of lines hides keys that sum_to_query adds up",
     "lines = { { head = 0, direction = 1, line = 0, value = 1 } }, " .. COUNT)
   assert_refused("encoding.relative.kind: vectors of distances cannot be used with sum_to_query",
@@ -122,6 +127,8 @@ end
 
 function TestSumsOverKeys.test_other_terms_are_refused()
   assert_refused("sum_to_query reads another sum_to_query", make_score("sum_to_query(sum_to_query(x.score))"))
+  assert_refused("hint: x.score is the result of the scores before it in the list",
+    ("score = { { %s }, { score = function(x) return x.score + sum_to_query(x.score) end } }"):format(COUNT))
   assert_refused("a sum of truth values", make_score("x.score + sum_to_query(less(0, x.score))"))
   assert_refused("sum_between reads sum_to_query",
     make_score("x.score + sum_between(x.gate * sum_to_query(x.score))", 'gate = { per = "token" }'))

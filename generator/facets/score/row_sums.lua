@@ -23,18 +23,20 @@ local CALL = "sum_to_query(...)"
 -- Refuses attention whose queries see later keys or do not see all earlier ones, and vectors in logits.
 function M.check(view, report)
   local encoding = view.resolved.encoding
-  if not (encoding.score or ""):find("sum_to_query", 1, true) then
+  if not (encoding.score or ""):find("%f[%w_.]sum_to_query%(") then
     return
   end
-  local function refuse(path, is_set, message, expected)
+  local function refuse(path, is_set, message, expected, hint)
     if is_set then
-      report.refuse(path, FIELD, CALL, { what = message, expected = expected })
+      report.refuse(path, FIELD, CALL, { what = message, expected = expected, hint = hint })
     end
   end
   local mask, relative = (encoding.mask or {}).kind or "full", encoding.relative or {}
   refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
     "sum_to_query adds up the keys from a key up to its query, and a query sees all of these keys and no later key",
-    '"causal", or model.kind = "decoder"')
+    '"causal", or model.kind = "decoder"', mask == "full" and view.resolved.model.kind == "encoder_decoder"
+    and "a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... } uses the score "
+    .. "there alone" or nil)
   refuse("encoding.lines", encoding.lines, "a table of lines hides keys that sum_to_query adds up", "no lines")
   refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
     "vectors of distances cannot be used with sum_to_query", '"none"')
