@@ -103,13 +103,13 @@ INLINE size_t self_start(void) { return (sizeof(shared) + 63) / 64 * 64; }
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
-/* The number of rows, one for every key - query: row x belongs to the pairs with key - query = T - 1 - x. For one key,
- * adjacent queries have adjacent rows. */
+/* The number of rows, one for every difference (key - query). Row x belongs to the pairs whose difference is
+ * T - 1 - x. For one key, adjacent queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache, and leaves space for LANES elements from every row on, the
- * rows of a vector of queries. Zeros follow the last row. */
+ * vectors, which spreads channels over the sets of a cache. A vector can be loaded from every row on, with the rows of
+ * LANES adjacent queries: zeros follow the last row. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */

@@ -42,7 +42,7 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local MAX_PART_SIZE = 128    -- operations and leaves in a line; each takes at least a character
+local MAX_PART_SIZE = 128    -- operations and leaves; a larger part cannot fit in a line
 local MAX_NEGATIVE_SIZE = 32 -- operations and leaves of a negated part that is repeated at each use, without a name
 local LONGEST_LINE = 94 -- characters of an indented expression, without the other text of its statement
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
@@ -149,8 +149,8 @@ end
 
 local MAX_ARRAY_LENGTH = 64
 
--- Whether a part of a sum for one head is equal for all heads, has at least two operations, and has few enough values
--- for an array.
+-- Whether a part of a sum that is computed for each head has equal values for all heads, has at least two operations,
+-- and has few enough values for an array.
 function Emitter:is_shared_by_heads(node, level)
   if level ~= "head" or self.environment.has_one_level or self:find_level(node) == "head" or #self.open == 0 then
     return false

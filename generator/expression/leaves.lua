@@ -18,7 +18,7 @@ function M.write_member(build, set, p)
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
--- The arrays of running sums, by set: "s" (values) or "d" (gradients).
+-- C names of the arrays of running sums: s: of their values; d: of their gradients.
 M.RUNNING_SETS = { s = "r", d = "dr" }
 
 -- Class of a table -> C text of the index: in a loop nest over the entries of this class (in which o is i - j and t is
@@ -27,8 +27,8 @@ local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
 -- C text of the index of the current entry in a table of the class table_class; nil for tables of the classes pair and
--- uniform. nest_class: the class over whose entries the loop nest runs: table_class, or any other value
--- in a loop nest over pairs.
+-- uniform. nest_class: equal to table_class if the loop nest runs over the entries of this class; any other value
+-- if it runs over pairs.
 function M.write_entry_index(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end

@@ -141,7 +141,8 @@ function M.plan_added(encoding, model, task)
   }
 end
 
--- Words for the added vectors, and for their positions if several streams sample them separately from attention.
+-- Words for the added vectors. Their positions are also described if these depend on tokens or are sampled separately
+-- from the positions of attention.
 function M.describe(_, plan)
   local additive, draw = plan.additive, plan.input_draw
   if additive.kind == "none" then

@@ -83,12 +83,12 @@ end
 
 local function plan_antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1
-  local sides = mask.left_only and "to the left" or "on both sides"
+  local sides = mask.left_only and "to the left" or "on each side"
   return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only,
     low = -mask.stride - mask.width, high = high, sees_all = true,
     low_text = write_key_count(-mask.stride - mask.width), high_text = write_key_count(high),
     beyond_text = write_key_count(high + 1),
-    description = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
+    description = ("each query sees %s of the anti-diagonal and %s more %s"):format(
       mask.stride == 1 and "one key" or mask.stride .. " keys", mask.width == 1 and "one" or mask.width, sides) }
 end
 
@@ -148,6 +148,7 @@ end
 -- The name of the term's template, by the kind of mask.
 local TERM_TEMPLATES = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
 
+-- The terms of attention (attention/terms.lua, which explains all properties).
 function M.make_terms(family)
   local mask, template = family.mask, TERM_TEMPLATES[family.mask.kind]
   local is_band, has_lines = template == "band", template == "segments"

@@ -2,7 +2,7 @@
  * several lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask:
  * all keys up to its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
-    int step, keys, first; /* keys: a factor of the number of keys, no key itself */
+    int step, keys, first; /* keys: the factor of S, not a key or a count */
     real value;            /* added to the score of the pair */
 } opened_line;
 

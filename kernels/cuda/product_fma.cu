@@ -20,8 +20,9 @@ INLINE void stage_column(staged *slab, int k, int m, quad part) {
     for (int i = 0; i < 4; i++) to[i * TILE] = part.v[i];
 }
 
-/* A lane's first row and first column of results. Lanes that read the same quad of an operand come in adjacent
- * pairs. */
+/* A lane's first row and first column of results. Lanes 2 n and 2 n + 1 have the same rows; lanes 4 n + m and
+ * 4 n + m + 2, for m < 2, have the same columns. Lanes with the same rows or columns read the same quad of an
+ * operand. */
 INLINE int lane_row(void) {
     const unsigned int lane = threadIdx.x % WARP;
     return (int)(lane / 8 * 2 + lane / 2 % 2) * 4;
@@ -31,9 +32,8 @@ INLINE int lane_column(void) {
     return (int)(lane / 4 % 2 * 2 + lane % 2) * 4;
 }
 
-/* A lane's results are 4 x 2 pairs of adjacent elements. pair_row returns the offset of row i of pairs from the lane's
- * first row, pair_column the offset of column j of pairs from the lane's first column, and pair_sum the index of the
- * first sum of pair (i, j). */
+/* A lane's results are 4 x 2 pairs of adjacent elements. Pair (i, j) begins pair_row(i) rows and pair_column(j) columns
+ * after the lane's first result; pair_sum returns the index of its first sum. */
 INLINE int pair_row(const int i) { return i; }
 INLINE int pair_column(const int j) { return 2 * j; }
 INLINE int pair_sum(const int i, const int j) { return 4 * i + 2 * j; }

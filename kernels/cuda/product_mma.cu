@@ -36,8 +36,8 @@ INLINE void stage_column(staged *slab, int k, int m, quad part) {
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % 4 * 2); }
 
-/* A lane's results are 4 x 2 pairs of adjacent elements: the offset of row i of pairs, and of column j, from the lane's
- * first row and column, and the index of the pair's first sum. */
+/* A lane's results are 4 x 2 pairs of adjacent elements. Pair (i, j) begins pair_row(i) rows and pair_column(j) columns
+ * after the lane's first result; pair_sum returns the index of its first sum. */
 INLINE int pair_row(const int i) { return 8 * i; }
 INLINE int pair_column(const int j) { return 8 * j; }
 INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2 * 2; }

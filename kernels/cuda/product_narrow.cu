@@ -20,8 +20,8 @@ INLINE void quad_words(const bool rounded, const stored_quad x, operand_word wor
     for (int i = 0; i < WORDS; i++) words[i] = stored_word(rounded, x.v[DEPTH * i], x.v[DEPTH * i + DEPTH - 1]);
 }
 
-/* Loads the weights of a lane's two columns, four along k each, as part[column]; `weight` points to the lane's first
- * element. */
+/* Loads the lane's 4 x 2 weights: four k of each of its two columns, as part[column]. `weight` points to the lane's
+ * first weight. */
 INLINE void fetch_narrow_weights(const order along, const real *weight, const int stride, stored_quad part[2]) {
     if (along == COLUMNS) {
 #pragma unroll

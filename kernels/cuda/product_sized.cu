@@ -2,9 +2,11 @@
  * warp computes a part of 24 x 32 results: the rows of x are the columns of the tensor instruction, in three groups of
  * 8. Operands are loaded in quads of adjacent elements. Reference: lh_ref_matmul.
  *
- * Lane 4 g + t has rows 8 j + g of x and columns 4 g + c of weights, and of results rows 8 j + 2 t + e and columns 4 g
- * + c, for j < 3, c < 4 and e < 2. Sums are an array of tiles of 16 x 8; tile 3 h + j has columns c = 2 h and 2 h + 1
- * of the rows of group j. */
+ * Lane 4 g + t has these rows and columns, for j < 3, c < 4 and e < 2:
+ *   x         rows 8 j + g
+ *   weights   columns 4 g + c
+ *   results   rows 8 j + 2 t + e, columns 4 g + c
+ * Sums are an array of tiles of 16 x 8; tile 3 h + j has columns c = 2 h and 2 h + 1 of the rows of group j. */
 
 enum {
     ROW_GROUPS = 3,                     /* groups of 8 rows in a part */
@@ -22,13 +24,15 @@ INLINE int weight_column(int column, const int columns) {
     return columns % TILE ? min(column + quad_column(), columns - 4) : column + quad_column();
 }
 
-/* The address of the lane's first weight in column `column` and in the group of elements along k that begins at k. */
+/* The address of the lane's first weight. column: the lane's first column; k: the start of a group of elements along
+ * the inner dimension. */
 INLINE const real *lane_weights(const order along, const real *weight, const int stride, int k, int column) {
     k += lane_quad();
     return weight + (along == ROWS ? k * stride + column : column * stride + k);
 }
 
-/* Loads the lane's four columns of weights, four along k each; `weight` points to the first weight. */
+/* Loads the lane's 4 x 4 weights: four columns, and four k of each. `weight` points to the first weight. The weights of
+ * a quad are adjacent in memory: in the order ROWS they belong to one k, otherwise to one column. */
 INLINE void load_weights(const real *weight, const int stride, stored_quad part[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) part[i] = *(const stored_quad *)(weight + i * stride);
@@ -64,8 +68,8 @@ INLINE void multiply_rows(const operand_word weights[4][WORDS], const operand_wo
     }
 }
 
-/* Stores a quad of a row as an operand of a gradient of weights (store_pair). `odd`: the row is the second of its pair;
- * `to` points to the pair's first block of the quad. */
+/* Stores a quad of a row as an operand of a gradient of weights (store_pair). odd: the row is the second of its pair of
+ * rows; to: where the elements of this quad begin for the two rows of the pair, which are stored in blocks of 2 x 2. */
 INLINE void store_row(const order along, const stored_quad part, const operand_word words[WORDS], int odd, stored *to) {
     assume_global(to);
 #pragma unroll

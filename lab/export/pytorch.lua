@@ -20,9 +20,9 @@ local M = {}
 local INPUT = 1
 
 -- Returns the facets of an attention as facts for its Python class. formula: the formula of its score, or nil. Result:
---   extra_inputs  values that the attention reads, by name: positions, distance, shared, and for keys of another
---                 stream memory_positions, memory_distance, memory_shared. The values of this table are true, but for
---                 shared and memory_shared the folder of the tensors, parameters that all layers share
+--   extra_inputs  a table by names of values that the attention reads: positions, distance, shared, and, for keys of
+--                 another stream, memory_positions, memory_distance, memory_shared. The entries shared and
+--                 memory_shared are the folder of the parameters that all layers share; other entries are true
 --   calls         the set of the functions of the file that the class calls
 --   takes_layer   whether the class needs its layer index
 --   text          variables of the template, among them `part_texts`: for each part of a facet (facets/modules.lua) the
@@ -182,8 +182,8 @@ local function write_stream_places(streams, variables)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
--- The properties of sampled positions and distances that one function of Python samples for all attentions; false if an
--- attention samples none.
+-- Text of the properties in which the sampled positions and distances of all attentions must agree, since one function
+-- of Python samples them for all attentions; false if an attention samples none.
 local function describe_samples(family)
   local positions, distance = family.positions, family.positions.distance
   return (positions.kind ~= "index" or distance.range) and canonical.format({ positions.kind, positions.range or false,

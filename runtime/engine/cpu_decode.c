@@ -15,8 +15,8 @@ enum {
     BLOCK_BYTES = 64 << 20 /* maximum bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
-/* A waiting row that could start at most this number of tokens later starts at once and decodes these tokens again,
- * which costs less than moving the row later. */
+/* A row that would have to wait for at most this number of tokens does not wait: it starts at once and decodes these
+ * tokens again, which costs less than moving the row later. */
 enum { SHORTEST_WAIT = 16 };
 
 /* A row of a block: a sequence that is decoded, with its state. */
@@ -27,7 +27,8 @@ typedef struct decoded_row {
     bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
 
-/* The first block.sequences rows of an lh_cpu_block are being decoded; later rows wait or are finished. */
+/* A lane decodes one lh_cpu_block at a time. The first `sequences` rows of the block are being decoded; the rows after
+ * them wait or are finished. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;            /* the step; step.shape counts all rows */
@@ -36,7 +37,7 @@ struct lh_decode_lane {
     void *memory, *logits;       /* memory: cached keys and values; logits: [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1]; /* rows[sequences] is spare */
-    lh_query query;              /* the query that is decoded; evaluation: the block's examples */
+    lh_query query;              /* the query that is decoded; evaluation: points to `examples` */
     lh_answers results;          /* buffers of the query's answers */
     lh_examples examples;        /* evaluation: the block's examples */
 };
@@ -122,8 +123,8 @@ static int find_next_token(const lh_decode_lane *lane, int row) {
     return find_token(lane, row, lane->rows[row].known_count - 1) + 1;
 }
 
-/* The first token at which one of the waiting rows continues; rows: their number and that of the decoded rows together.
- * -1: no row waits. */
+/* The first token at which one of the waiting rows continues; -1: no row waits. rows: the number of rows, decoded or
+ * waiting. */
 static int find_earliest_token(const lh_decode_lane *lane, const lh_cpu_block *block, int rows) {
     int first = -1;
     for (int row = block->sequences; row < rows; row++)

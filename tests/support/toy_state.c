@@ -16,7 +16,7 @@ static bool covers(const lh_tensor *tensor, int64_t index) {
     return index >= tensor->offset && row < rows && column < columns;
 }
 
-/* Whether a tensor covers this element; is_learned: only tensors with optimiser state count. */
+/* Whether a tensor covers this element. is_learned: tensors that are not learned are left out. */
 static bool is_covered(int64_t index, bool is_learned) {
     for (int t = 0; t < TOY_TENSORS; t++)
         if (covers(&lh_toy_spec.tensors[t], index) && (!is_learned || lh_toy_spec.tensors[t].learned)) return true;

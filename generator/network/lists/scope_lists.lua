@@ -8,10 +8,12 @@
 --   gradients   value -> the buffer of its gradient
 --   writes      the set of the names of the buffers that the backward list writes, except buffers for external values
 --
--- Values with equal names share a buffer, also if they belong to different scopes. Two kinds of values on the residual
--- stream outside of blocks have no buffer of their own name: a value that only one block reads, as its input, and the
--- result of a block if it is read once. They lie in the buffer of a block's input or of the stream's output. Such a
--- value is called carried and has the field `carried`, { block }: the block that reads it as its input, or false.
+-- Values with equal names share a buffer, also if they belong to different scopes. A value of the residual stream
+-- outside of blocks is called carried in two cases: a single block reads the value, as its input; or the value is the
+-- result of a block and is read once. No buffer has the name of a carried value: the value is in the buffer of a
+-- block's input or of the stream's output. Its field `carried` is the list { block }: the block that reads the value as
+-- its input, or false.
+--
 -- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes.
 -- Then a carried value gets a buffer of its own name (the field `has_own_buffer`), and a value that is not carried is
 -- renamed in the graph itself: the name of its stream is put before its name, or a number after it. To find conflicts,
@@ -245,8 +247,8 @@ local function check_gradients(lists_by_scope)
       for _, value in ipairs(ops.list_results(op)) do
         local buffer, shape = lists_by_scope[scope].gradients[value], get_shape(value)
         if value ~= scope.output_value and buffer then
-          local is_own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
-          if is_own and (shapes[buffer.name] or shape) ~= shape then
+          local is_named_after_value = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
+          if is_named_after_value and (shapes[buffer.name] or shape) ~= shape then
             raise_conflict(value)
           end
           shapes[buffer.name] = shapes[buffer.name] or shape

@@ -43,8 +43,8 @@ end
 --   training         the records of buffers that exist only in training
 --   depends_on_mode  whether training needs more memory than evaluation
 -- prefix: the text before a member's name; byte_count: the text of the pointer to the number of bytes that are used so
--- far. The field `row` of a record is C text, the number of bytes of a buffer of the form "row": the name of the C
--- variable `row`, or a product if the network has several streams.
+-- far. The field `row` of a record is C text for the number of bytes of a buffer of the form "row" (a number for each
+-- token): the C variable `row`, which has this number of bytes, or a product if the network has several streams.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do

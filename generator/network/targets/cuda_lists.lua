@@ -5,8 +5,8 @@
 -- (cuda_records.lua), or for a wide model:
 --   list              the records of the host's list of launches (launches.lua): products by the library, and phases
 --   phases            the list of the phases, which one kernel computes: { name, records, adds_table_sums }.
---                     adds_table_sums: whether the phase sums gradients of tables over a shard, to which repetitions of
---                     the scope add
+--                     adds_table_sums: whether the phase adds gradients of tables to sums over a shard, and several
+--                     repetitions of the scope add to the same sums
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
 --   reads_in_phases   name of an argument -> whether the records of the phases read it
 
@@ -47,9 +47,9 @@ end
 -- Texts for the host's list of launches, for the network or a group.
 function M.make_host_text(device, scope)
   return { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = function(block)
-    local past = scope.is_group and repetitions.write_first_index(block, scope, ("(%s + 1)"):format(scope.index))
+    local end_index = scope.is_group and repetitions.write_first_index(block, scope, ("(%s + 1)"):format(scope.index))
       or repetitions.write_count(block, M.HOST_PASSES)
-    return M.write_host_state(block, block == scope and scope.index or past .. " - 1")
+    return M.write_host_state(block, block == scope and scope.index or end_index .. " - 1")
   end, write_input = function(group)
     local first_input = records.place_outside(device, M.make_host_text(device, group.parent), group.outer_input)
     return ("(%s ? %s.output : %s)"):format(repetitions.write_follows_condition(group), write_previous_state(group),
@@ -174,8 +174,8 @@ local function count_own(list)
   return lists.count(list, function(launch) return not launch.block end)
 end
 
--- C text of the number of launches of a step: those outside of blocks and groups, and for each block or group the
--- number of a repetition times the number of repetitions.
+-- C text of the number of launches of a step: the launches outside of blocks and groups, and for each block or group
+-- the launches of one repetition times the number of repetitions.
 function M.count_launches(scopes, train)
   local terms = lists.map(scopes, function(scope)
     local count = count_own(scope.forward.list) + count_own(scope.backward.list) + (scope.loss_phases and 2 or 0)

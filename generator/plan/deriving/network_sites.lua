@@ -6,9 +6,9 @@
 --   name          the name in traces
 --   channels      the width of an activation; 0 for an attention
 --   heads         the number of heads of an attention; 0 for an activation
---   query, key    the numbers of the streams of its queries and keys; for an activation, the number of its stream twice
--- The second result is pass_sites. If the example determines the number of passes, the list ends with the sites of one
--- pass, the first, and pass_sites is their number; otherwise it is false.
+--   query, key    the indices of the streams of its queries and keys; for an activation, the index of its stream twice
+-- The second result is pass_sites: the number of sites of one pass if the number of passes depends on the example, else
+-- false. The list then has the sites of the first pass only, at its end.
 
 local M = {}
 
@@ -28,7 +28,7 @@ function M.list(net)
     end
     add_activation(path .. ".output", block.output_value)
   end
-  -- repetition: the number of the repetition of the scope, from 0
+  -- repetition: the index of the repetition of the scope, from 0
   local function add_repetition(scope, repetition)
     for _, op in ipairs(scope.ops) do
       if op.kind == "embed" or op.kind == "recur" then

@@ -19,8 +19,8 @@ M.IS_SETTING = lists.to_set(M.SETTINGS)
 M.MAX_PASSES = 10000
 M.MAX_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
--- The axis of the number of places to which numbers are padded (0: no padding), the frame. A task generates its
--- examples for the requested values, so a spec cannot request all values by `true`; with examples in files it can.
+-- The axis `frame`: the number of places to which numbers are padded; 0: no padding. A task generates its examples for
+-- the requested values, so a spec cannot request all values by `true`; with examples in files it can.
 M.FRAME = "frame"
 local IS_LIMITED_BY_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
@@ -74,8 +74,8 @@ local function list_values(request)
   return type(request) == "table" and (request.list or { request.first, request.last }) or {}
 end
 
--- An axis whose limit is the widest frame of the evaluation, if this is more than the axis's limit: a wider frame holds
--- more digits and longer carries.
+-- The axis, or a copy of it whose last value is the widest frame of the evaluation, if a frame limits the axis and this
+-- frame is wider than the axis allows: a wider frame has space for more digits and longer carries.
 local function widen_axis(axis, by)
   local frames = list_values(by[M.FRAME])
   local max_frame = frames[#frames] or 0

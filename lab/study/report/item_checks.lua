@@ -58,11 +58,11 @@ local function make_form_check(is_valid, problem, expected)
 end
 
 local checks = { value = make_word_check("not a value of a table", { "hours", "max", "mean", "median" }),
-  show = make_word_check("nothing to show", { "median", "max" }),
+  show = make_word_check("not a value to show", { "median", "max" }),
   set = make_word_check("not a set", study_module.SPLITS) }
 
 -- Makes a check of a list, in which check(study, item, value) checks each value. may_be_empty: whether the list may be
--- empty in a scale of a study, since a scale leaves out values.
+-- empty if the study has a scale (a smaller version of the study), since a scale leaves out values of axes.
 local function make_list_check(check, list_problem, expected, may_be_empty)
   return function(study, item, value)
     for _, item_value in ipairs(type(value) == "table" and value or {}) do
@@ -169,7 +169,7 @@ end
 
 checks.width = make_form_check(function(value)
   return type(value) == "number" and value >= 40 and value <= 400
-end, "%s is not a width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
+end, "%s is not a width of a figure", "millimetres from 40 to 400, such as 85 for a column of a page with two columns")
 
 function checks.labels(study, _, value)
   if not is_record(value) then

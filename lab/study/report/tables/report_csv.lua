@@ -1,5 +1,6 @@
 -- The runs of a report and their results, as two tidy CSV files: runs.csv has a line per run; report.csv has a line per
--- run, split and length, or number on another axis, which the last column names.
+-- run, split and length. If an evaluation is by another axis, the column `length` has values of this axis. The column
+-- `axis` has its name.
 --
 -- Input: a study with its cells read. Output: files for write.files, which are written line by line.
 

@@ -49,7 +49,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
 % if terms.has_spans then
         int from, to;
         ${name}_span(head, first, &from, &to);
-        const int first_unseen = to - offset + ${PREFIX}KEYS - 1; /* this query and later ones see none of these keys */
+        const int first_unseen = to - offset + ${PREFIX}KEYS - 1; /* queries from here on see no key of these rows */
         if (i < from - offset) i = from - offset;
         for (; i < group_end && i < first_unseen; i++) {
 % else
@@ -111,13 +111,13 @@ for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = reserve(memory, used,
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
-/* The number of rows, one for every key - query: row x belongs to the pairs with key - query = ${S} - 1 - x. For one key,
- * adjacent queries have adjacent rows. */
+/* The number of rows, one for every difference (key - query). Row x belongs to the pairs whose difference is
+ * ${S} - 1 - x. For one key, adjacent queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_parameters}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
 /* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache, and leaves space for LANES elements from every row on, the
- * rows of a vector of queries. Zeros follow the last row. */
+ * vectors, which spreads channels over the sets of a cache. A vector can be loaded from every row on, with the rows of
+ * LANES adjacent queries: zeros follow the last row. */
 INLINE int ${name}_row_stride(${length_parameters}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
