@@ -61,6 +61,18 @@ function TestSumsOverKeys.test_a_sum_without_a_gradient_is_not_gathered()
   lu.assertEquals({ score.row_sums.trains, score.has_group, score.changes_gradient }, { false, false, false })
 end
 
+-- A term whose numbers do not change in training gets no gradient, although the factor of its sum is learned.
+function TestSumsOverKeys.test_a_constant_term_gets_no_gradient()
+  local function derive(term)
+    return make_plan(make_score(("x.score - x.slope * sum_to_query(%s)"):format(term), "slope = { init = 1 }"))
+      .attentions[1].score
+  end
+  local score = derive("exp(0.1 * x.distance)")
+  lu.assertEquals({ score.row_sums.trains, score.trains, score.cuda.row_sums.trains }, { false, true, false })
+  lu.assertEquals(score.cuda.row_sums.gradients, {})
+  lu.assertTrue(derive("x.slope * exp(0.1 * x.distance)").row_sums.trains)
+end
+
 -- A sum over an index that contains sums over keys has one sum over keys for each of its terms.
 function TestSumsOverKeys.test_sums_inside_of_sums_are_written_out()
   local score = make_plan(make_score("x.score + sum(3, function(m) return sum_to_query(tanh(x.score - m)) end)"))
