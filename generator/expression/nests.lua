@@ -312,15 +312,17 @@ local function takes_gradient(leaf)
   return leaf.name == "score" or leaf.op == "table" and leaf.table.learned
 end
 
--- The sums over keys (lower.lua, row_sums) whose terms need a gradient that reaches them, from dscore, the gradient of the score: a list of
--- { sum, own, gathered }. own: the node of the gradient of a key's sum; gathered: a leaf, the sum of these gradients
--- over keys that generated code has visited, from the farthest key on. The gradient of a key's term is the sum over
--- this key and all farther keys, since the sums of these keys contain the term.
+-- The sums over keys (lower.lua, row_sums) whose terms need a gradient that reaches them, from dscore, the gradient of
+-- the score: a list of { sum, own, gathered }. own: the node of the gradient of a key's sum; gathered: a leaf, the sum
+-- of these gradients over keys that generated code has visited, from the farthest key on. The gradient of a key's term
+-- is the sum over this key and all farther keys, since the sums of these keys contain the term.
 function M.derive_sums(build, score, dscore)
   return lists.map(build.row_sums, function(sum)
     local is_needed = false
     walk(sum.term, function(node) is_needed = is_needed or takes_gradient(node) end)
-    local entry = is_needed and derive.derive(build.builder, { [score] = dscore }, function(leaf) return leaf == sum.leaf end)[1]
+    local entry = is_needed and derive.derive(build.builder, { [score] = dscore }, function(leaf)
+      return leaf == sum.leaf
+    end)[1]
     local name = "d" .. sum.name
     return entry and { sum = sum, own = entry.gradient, gathered = build.builder:leaf("row_sum", name, { name = name,
       number = sum.leaf.number, is_gradient = true }) } or nil

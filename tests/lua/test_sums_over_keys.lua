@@ -68,7 +68,8 @@ function TestSumsOverKeys.test_a_constant_term_gets_no_gradient()
       .attentions[1].score
   end
   local score = derive("exp(0.1 * x.distance)")
-  lu.assertEquals({ score.row_sums.trains, score.trains, score.cuda.row_sums.trains }, { false, true, false })
+  lu.assertEquals({ score.row_sums.trains, score.trains, score.cuda.row_sums.trains, score.row_sums.reads_logit },
+    { false, true, false, false })
   lu.assertEquals(score.cuda.row_sums.gradients, {})
   lu.assertTrue(derive("x.slope * exp(0.1 * x.distance)").row_sums.trains)
 end

@@ -7,7 +7,8 @@
 --   term         C statements that compute the term of a pair
 --   place        C text of the place of key j's sum among all sums of a group of queries
 --   has_gradient whether a gradient reaches the sum
--- The list has further fields: count, the number of sums; trains, whether a gradient reaches any of them.
+-- The list has further fields: count, the number of sums; trains, whether a gradient reaches any of them; reads_logit,
+-- whether a term reads the logit.
 
 local cpu = require("expression.nests_cpu")
 local expression_text = require("expression.text")
@@ -50,6 +51,7 @@ function M.describe(build, pair_gradient)
       term = nests.make_pair(build, sum.term), has_gradient = words["d" .. sum.name] or false }
   end)
   list.count, list.trains = #list, lists.any(list, function(sum) return sum.has_gradient end)
+  list.reads_logit = lists.any(list, function(sum) return nests.collect_words(sum.term).logit end) or false
   return list[1] and list or false
 end
 

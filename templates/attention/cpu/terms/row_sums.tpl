@@ -19,7 +19,7 @@ INLINE void sum_${name}_rows(const ${name}_head *head, const ${name}_queries *gr
     % include("attention/cpu/write_logits.tpl")
     vector ${sum.name} = {0}; % for _, sum in ipairs(row_sums)
     for (j = to - 1; j >= from; j--) {
-        vector logit = load(logits + j * LANES);
+        vector logit = load(logits + j * LANES); % if row_sums.reads_logit
         bits sees = ${name}_sees(head, group, j);
 % for _, sum in ipairs(row_sums) do
         ${sum.name} += ${name}_score_${sum.name}(head->scores, head->running, head->h, group->first, j, logit);
