@@ -64,7 +64,8 @@ end
 -- positions, distances or indices: the result is nil. A trial resolution, whose errors are not reported, determines
 -- what the score reads.
 local function inherit_formula(context, texts, encoding, family)
-  local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
+  local trial = setmetatable({ diagnostics = diagnostics.new(),
+    origins = setmetatable({}, { __index = context.origins }) }, { __index = context })
   local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
   resolve_formula(trial, texts, trial_encoding, family, "cross")
   if not trial_encoding.score or inherit.reads_positions(trial_encoding.score) then

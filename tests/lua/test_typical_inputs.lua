@@ -102,6 +102,16 @@ function TestTypicalInputs.test_distances_of_datasets()
   end
 end
 
+-- Cross-attention inherits a score that is finite for examples as long as the spec states.
+function TestTypicalInputs.test_cross_attention_inherits_scores_of_short_examples()
+  local resolved = support.accept([[return {
+    task = { data = "a.jsonl", input_symbols = 3, output_symbols = 2, longest = 9 },
+    encoding = { score = function(x) return x.score * sqrt(1 - x.s * x.key_length) end,
+      parameters = { s = { init = 0.1 } } },
+    model = { use = "small_encoder_decoder" }, train = { epochs = 1, batch = 4, learning_rate = 0.01 } }]])
+  lu.assertEquals(resolved.encoding.cross.score, "x.score * sqrt(1 - x.s * x.key_length)")
+end
+
 -- A mask with errors hides unknown keys, and the keys that lines and anti-diagonals hide depend on the head and length.
 function TestTypicalInputs.test_masks_that_are_not_computed()
   local formula, parameters = "x.score + exp(x.a * abs(x.distance))", "a = { init = 50 }"

@@ -279,7 +279,8 @@ local SUBSTITUTES = {
 local function report_independent_errors(context, texts, owner)
   local records = lists.map(SUBSTITUTES, function(substitute)
     local model = lists.merge(context.resolved.model, { heads = substitute.heads, width = substitute.width })
-    local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {},
+    local trial = setmetatable({ diagnostics = diagnostics.new(),
+      origins = setmetatable({}, { __index = context.origins }),
       resolved = lists.merge(context.resolved, { model = model }) }, { __index = context })
     M.resolve(trial, texts, lists.merge(owner, { layers = substitute.layers,
       encoding = lists.merge(owner.encoding, { positions = substitute.positions }) }))
