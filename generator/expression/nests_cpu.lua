@@ -84,7 +84,7 @@ function M.write_element(set, t, class)
     or M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
--- The text of the place of a key's sum over keys (lower.lua, row_sums) among all sums of a group of queries.
+-- C text of the index of key j's sum over keys (lower.lua, row_sums) in the sums of a group of queries.
 function M.write_sum_place(build, leaf)
   local count = #build.row_sums
   return count == 1 and "j * LANES" or leaf.number == 0 and ("%d * j * LANES"):format(count)

@@ -1,11 +1,12 @@
--- Sums over the keys of a query that a score reads (sum_to_query), from the pair's key up to the query's own key.
+-- Sums that a score reads (sum_to_query): for a pair, the sum over the keys from the pair's key up to the query's own
+-- key.
 --
 -- Input: the context of loop nests with the field row_sums (expression/lower.lua); the resolved spec; the plan of the
--- facet. Output of M.describe, false if there are no sums, else a list of items with these fields:
+-- facet. Output of M.describe: false if there are no sums, else a list of items with these fields:
 --   name         the name of the sum
 --   text         the term of a pair as text
 --   term         C statements that compute the term of a pair
---   place        C text of the place of key j's sum among all sums of a group of queries
+--   place        C text of the index of key j's sum in the sums of a group of queries
 --   has_gradient whether a gradient reaches the sum
 -- The list has further fields: count, the number of sums; trains, whether a gradient reaches any of them; reads_logit,
 -- whether a term reads the logit.

@@ -26,7 +26,7 @@
 --   has_shared_tables  whether the thread blocks of a model share memory for tables or their sums
 --   has_table_sums     whether gradients of tables are added up over shards before they reach the parameters
 --   scales_gradient    whether the folded gradient is scaled to the gradient of the mean over the labels in the loss;
---                      otherwise the factor of a label's gradient is of this mean
+--                      otherwise each label's gradient already has the factor of this mean
 --   parts              the largest number of parts of a step, each of which has sequences of one length; nil if all
 --                      sequences of a step have one length
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
@@ -38,8 +38,8 @@
 --   forward            the template of the forward pass, which decoding renders again
 --   visits_by_distance   whether a query visits its keys by distance, and the backward pass stores the weights of pairs
 --   in_fragments       whether warps compute attention on matrix units
---   fragment_rows      the queries or keys that a warp has at a time, half as many if heads are few (then more warps
---                      run) or wide (then registers would not be enough)
+--   fragment_rows      the number of queries or keys that a warp has at a time: 32, or 16 if heads are few (then more
+--                      warps run) or wide (then registers would not be enough)
 --   head_lanes         the number of threads that share a head's channels in attention
 --   uneven_heads       whether some of these threads have fewer channels
 --   head_part          C text, the number of a thread's channels
@@ -58,14 +58,17 @@
 --   pairs              whether gradients of logits of pairs are stored for a sum pass or the pass over keys
 --   pair_scores        whether gradients of scores of pairs are stored, too
 --   end_by_layer       whether each layer has its own set of all learned numbers of the score
---   draws              random numbers are sampled for the family, in draw_rows rows of T numbers: positions, then
---                      distances; in cross-attention, as many rows of S numbers follow
---   position_draws, distance_draws   the numbers of draws of positions and of distances; a draw of distances has
+--   draws              whether random numbers are sampled for the family
+--   draw_rows          the number of rows of T sampled numbers: positions, then distances; in cross-attention, as many
+--                      rows of S numbers follow
+--   position_draws, distance_draws   the counts of draws of positions and of distances; a draw of distances has
 --                      distance_rows rows
 --   draws_follow       whether other sampled numbers follow in memory
---   position_row, distance_row   the row of layer l as a factor, false for row 0
+--   position_row, distance_row   C text of the index of the row of layer l, in parentheses if it is a sum; false for
+--                      row 0
 --   reads_positions    whether layers read sampled positions
---   to_log2            factor of logits, as C text, so that weights are powers of 2; "" if scores get this factor
+--   to_log2            C text of the factor log2(e) of logits, so that weights are powers of 2; "" if attention has
+--                      scores, which get this factor instead
 --   uniform_count      numbers that each head sums for a score, or false
 --   sum_pass_text      text of a comment about the sum passes, or ""
 
@@ -208,7 +211,8 @@ local function name_heads(family, lanes)
   }
 end
 
--- The number of row `index` of draws that begin at row `first_row`, as a factor in C; false for row 0.
+-- C text of first_row + index, in parentheses if it is a sum; false for row 0. index: C text of the index of a row
+-- among the rows that begin at row `first_row`.
 local function write_row_factor(first_row, index)
   local row = first_row == 0 and index or index == "0" and tostring(first_row) or ("%d + %s"):format(first_row, index)
   return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)

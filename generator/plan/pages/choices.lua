@@ -68,8 +68,8 @@ local function add_block_choices(plan, add)
   for _, advice in ipairs(chips.advise(plan.train.batch, cuda.chip, plan.least_architecture)) do
     local names = lists.map(advice, function(chip) return ("%s (%d)"):format(chip[2], chip[3]) end)
     add("gpu, smaller chip", ("train.shards = %d"):format(advice.key),
-      ("one round of blocks on chips with fewer than %d multiprocessors: %s"):format(cuda.chip,
-        table.concat(names, ", ")))
+      ("with these shards, chips with fewer than %d multiprocessors need only one round of blocks: %s"):format(
+        cuda.chip, table.concat(names, ", ")))
   end
   add("gpu, replicas", cuda.replicas .. " shards",
     ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replicas))
@@ -139,12 +139,13 @@ local function add_capacity(capacity, add)
   local excess_texts = {
     stack = "from length %d on, a push on the full stack may lose a cell that a later step would read",
     tape = "from length %d on, the input has more tokens than the circular tape has cells" }
-  local fit_texts = { stack = "no sequence of the spec can read more of them",
+  local fit_texts = { stack = "no sequence of the spec can read more cells",
     tape = "no input of the spec has more tokens; the tape is circular" }
   local general_texts = { stack = "a push on the full stack loses the bottom cell",
     tape = "the tape is circular: longer inputs wrap around" }
   if not capacity.cells then
-    add("stack", "no limit", "half as many cells as a sequence has tokens: deeper ones cannot return to the top")
+    add("stack", "no limit", "half as many cells as a sequence has tokens; a deeper cell cannot return to the top, so "
+      .. "this is as good as no limit")
   else
     local kind = capacity.kind
     add(kind, capacity.cells .. " cells", capacity.exceeded and excess_texts[kind]:format(capacity.exceeded)

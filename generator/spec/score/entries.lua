@@ -74,7 +74,7 @@ local function merge_parameters(base, override)
   return merged
 end
 
--- A copy of inherited parameters with marks that a new score need not use them; nil without parameters.
+-- A copy of inherited parameters, each marked as a parameter that a new score may leave unused; nil without parameters.
 local function mark_unstated(parameters)
   local mark = true
   return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, mark) end)
@@ -97,9 +97,9 @@ function M.merge(base, override)
   end
   merged.fields.parameters = merge_parameters(base_parameters, override.fields.parameters)
   merged.fields.score = override.fields.score or base.fields.score
-  local list = override.fields.layer1
+  local first_layer = override.fields.layer1 -- a list of layers replaces the parent's layers
   for name in next, families.is_name do
-    local is_replaced = families.is_layer[name] and list and list.in_list
+    local is_replaced = families.is_layer[name] and first_layer and first_layer.in_list
     local base_family, override_family = not is_replaced and base.fields[name] or nil, override.fields[name]
     merged.fields[name] = base_family and override_family and M.merge(base_family, override_family)
       or override_family or base_family
