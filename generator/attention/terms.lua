@@ -60,7 +60,7 @@
 --   row maps:
 --     rotates_rows     rows are rotated by their positions
 --   terms of any kind:
---     needs_head_number   the loops over pairs need the number of the head
+--     needs_head_number   the loops over pairs need the index of the head
 --     has_sums         a shard, a part of the batch, has sums in addition to its gradient
 --     needs_first_query   logits, scores or seen keys of a group depend on the index of its first query
 --

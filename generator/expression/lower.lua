@@ -21,8 +21,8 @@
 --            builder
 --   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }. The first entries are
 --            running sums of a term (is_sum), from the first token up to this token; the later entries are terms of the
---            token alone. query, key: the tables from which a pair loads the number of its query and the number of its
---            key, or nil
+--            token alone. query, key: the tables from which a pair loads the running number of its query or of its key,
+--            or nil
 --   row_sums sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }. term:
 --            the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum in the
 --            pair formula

@@ -164,7 +164,7 @@ int lh_count_trace_sites(const lh_spec *spec, int n) {
     return spec->site_count + (spec->pass_sites > 0 ? (lh_count_passes(spec, n) - 1) * spec->pass_sites : 0);
 }
 
-/* Copies the name of a site of the first pass to a later pass, with a greater number of its layer. */
+/* Copies the name of a site of the first pass to a later pass, with a greater index of its layer. */
 static void name_later_site(char *name, const char *first_name, int added_layers) {
     size_t prefix = strcspn(first_name, "0123456789");
     char *suffix;

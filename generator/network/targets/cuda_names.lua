@@ -26,7 +26,7 @@
 --     routine, number, vectors, scale, additive, dropout   see M.list_functions of embeddings.lua
 --     T, tokens, places              names of the stream's length, tokens and positions (cuda_buffers.lua)
 --     sequences                      the function that finds the positions of a block's sequences
---     stream                         the number of the stream
+--     stream                         the index of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
 --     adds_vectors                   whether the gradients of the table of tokens are added to those of an embedding

@@ -17,7 +17,7 @@
 --                      their order
 --   replicas           the number of shards of a step of each model if several models train together
 --   group_tokens       the number of tokens of evaluation that go through the layers together
---   staging            the number of reals of shared memory that operations of a thread block use in turn
+--   staging            the number of reals of shared memory that operations of a thread block use one after another
 --   staging_name       the name of the constant with this number
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's

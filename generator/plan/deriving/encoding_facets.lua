@@ -129,7 +129,7 @@ end
 
 -- Sets these fields of a family:
 --   sides           the draws of positions in begin_step, a list of tables:
---     stream          the number of the stream
+--     stream          the index of the stream
 --     member          the member of the struct `shared`
 --     site            C text that is added to the index of the draw
 --     count           C text, the number of positions

@@ -81,8 +81,8 @@ local function read_streams(source, trace, prefix)
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys. The site names each stream; if the number of this stream's
--- tokens does not fit the shape, it is the other stream.
+-- Returns the streams of an attention's queries and keys. The site names each stream. If the shape has another number
+-- of tokens than the named stream, the other stream is returned.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)

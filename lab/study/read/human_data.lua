@@ -32,7 +32,7 @@ local function read(path)
   return parsed
 end
 
--- Ends the command with the problem of a value. row: the number of the row, without the line of column names.
+-- Ends the command with the problem of a value. row: the index of the row; the line of column names does not count.
 local function refuse(path, row, column, found, expected)
   stop.exit(INPUT, ("%s: line %d: %s: found %s; expected %s"):format(path, row + 1, column, diagnostics.show(found),
     expected))

@@ -8,7 +8,7 @@
 --   learning_rates, seeds, part_seeds   the flags of the process (grid.make_flags)
 --   is_replacement   whether all runs of the group replace earlier folders
 --   seconds          an estimate (submit.lua), or nil
---   lane             the number of the lane in its task
+--   lane             the index of the lane in its task
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

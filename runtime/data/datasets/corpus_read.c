@@ -28,7 +28,7 @@ typedef struct line {
     lh_error *error;
 } line;
 
-/* The axis of the task that a key names, or -1. */
+/* The index of the axis of the task that a key names; -1: none. */
 static int find_axis(const lh_task *task, const char *key) {
     int axis = task->axes - 1;
     while (axis >= 0 && strcmp(task->axis[axis], key) != 0) axis--;

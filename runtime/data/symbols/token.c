@@ -26,7 +26,7 @@ void lh_alphabet_close(lh_alphabet *alphabet) {
     alphabet->by_name = NULL;
 }
 
-/* The id of a name, or -1. */
+/* The id of a name; -1: no symbol has this name. */
 static int find_name(const lh_alphabet *alphabet, const char *name) {
     int low = 0, high = alphabet->count;
     while (low < high) {

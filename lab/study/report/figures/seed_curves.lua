@@ -38,7 +38,7 @@ function M.find_quartiles(lists_of_points)
 end
 
 -- Adds a bold curve, and the faint curves of its seeds if there are several. bold: { mean, band, cell }: the points of
--- the bold curve, its band or nil, and the number of its cell or nil.
+-- the bold curve, its band or nil, and the index of its cell or nil.
 function M.add_curves(panel, lists_of_points, style, title, bold)
   for _, points in ipairs(#lists_of_points > 1 and lists_of_points or {}) do
     panel.curves[#panel.curves + 1] = { points = points, style = style, faint = true, line = title }

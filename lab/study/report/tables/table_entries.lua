@@ -4,7 +4,7 @@
 --   texts        in the order of the table's `subs`
 --   is_missing   whether there is no value
 --   is_best      whether the value is the best of its row or column
---   number       the number of the cell to which the entry links
+--   number       the index of the cell to which the entry links
 --   note         a caution on the value
 --   value        our number
 --   paper        the paper's number
