@@ -330,7 +330,7 @@ function TestShards.test_the_plan_advises_a_number_where_a_chip_needs_two_rounds
   lu.assertStrContains(list["train.shards = 64"], "A100 (108), ")
   lu.assertStrContains(list["train.shards = 64"], "H100 PCIe (114)")
   lu.assertNotStrContains(list["train.shards = 64"], "H100 SXM")
-  lu.assertStrContains(list["train.shards = 32"], "fewer than 128 multiprocessors: T4 (40)")
+  lu.assertStrContains(list["train.shards = 32"], "one round of blocks: T4 (40)")
   lu.assertNil(advise_shards("", "tf32")["train.shards = 32"]) -- bf16 and tf32 need sm_80
   lu.assertNil(advise_shards("shards = 64")["train.shards = 64"])
   lu.assertEquals(advise_shards("batch = 32"), {})
