@@ -1,5 +1,7 @@
--- Specs with a score, for tests: a spec with the text of an encoding, and the formula of a function body.
+-- Specs with a score, for tests: with the text of an encoding, with a formula, or as a small planned model.
 
+local lu = require("luaunit")
+local project = require("project").new(".")
 local support = require("support")
 
 local M = {}
@@ -26,6 +28,25 @@ end
 function M.trace_formula(body, fields, head)
   local text = ("score = function(x) %s end%s"):format(body, fields and ", " .. fields or "")
   return M.accept(text, nil, head).encoding.score
+end
+
+-- Plans a small model, by default a decoder, with the fields of an encoding: the loaded spec; or nil and a message.
+function M.plan(encoding, kind, width)
+  return project:plan(support.write("scored.lua", ([[return { task = { kind = "duplicate_string" }, encoding = { %s },
+    model = { kind = "%s", heads = 2, width = %d, feedforward = 32 }, train = { use = "quick" } }]]):format(encoding,
+    kind or "decoder", width or 16)))
+end
+
+-- The plan of such a model, which must have no error; and the loaded spec.
+function M.make_plan(encoding, kind)
+  local spec, message = M.plan(encoding, kind)
+  lu.assertTrue(spec ~= nil, message)
+  return spec.plan, spec
+end
+
+-- The fields of an encoding with this formula as its score; parameters: the fields of its parameters.
+function M.make_score(formula, parameters)
+  return ("score = function(x) return %s end, parameters = { %s }"):format(formula, parameters or "")
 end
 
 M.TABLE = "parameters = { bias = { index = { -2, 2 }, init = 0, outside = 'clip' } }"

@@ -4,27 +4,12 @@ local support = dofile("tests/lua/support.lua")
 
 local lists = require("base.lists")
 local lu = require("luaunit")
-local project = require("project").new(".")
 local score_facet = require("facets.score")
+local score_specs = require("score_specs")
 
 TestSumsOverKeys = {}
 
-local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
-  model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
-
-local function plan(encoding, kind)
-  return project:plan(support.write("row_sums.lua", SPEC:format(encoding, kind or "decoder")))
-end
-
-local function make_plan(encoding, kind)
-  local spec, message = plan(encoding, kind)
-  lu.assertTrue(spec ~= nil, message)
-  return spec.plan, spec
-end
-
-local function make_score(formula, parameters)
-  return ("score = function(x) return %s end, parameters = { %s }"):format(formula, parameters or "")
-end
+local plan, make_plan, make_score = score_specs.plan, score_specs.make_plan, score_specs.make_score
 
 local COUNT = make_score("x.score - x.slope * sum_to_query(sigmoid(x.score))", "slope = { init = 1 }")
 
@@ -112,8 +97,7 @@ function TestSumsOverKeys.test_words_of_the_plan()
 end
 
 function TestSumsOverKeys.test_wide_models_have_no_device_code()
-  local spec = project:plan(support.write("row_sums.lua", (SPEC:gsub("width = 16", "width = 256")):format(COUNT,
-    "decoder")))
+  local spec = plan(COUNT, "decoder", 256)
   lu.assertEquals(spec.plan.no_device_code.what, "a network of this width with a score that calls sum_to_query")
 end
 

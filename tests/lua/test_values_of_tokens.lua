@@ -4,27 +4,15 @@ local support = dofile("tests/lua/support.lua")
 
 local lists = require("base.lists")
 local lu = require("luaunit")
-local project = require("project").new(".")
 local score_facet = require("facets.score")
+local score_specs = require("score_specs")
 
 TestValues = {}
 
-local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
-  model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
-
-local function plan(encoding, kind)
-  return project:plan(support.write("values.lua", SPEC:format(encoding, kind or "decoder")))
-end
-
-local function make_plan(encoding, kind)
-  local spec, message = plan(encoding, kind)
-  lu.assertTrue(spec ~= nil, message)
-  return spec.plan, spec
-end
+local plan, make_plan = score_specs.plan, score_specs.make_plan
 
 local function make_score(formula, parameters)
-  return ("score = function(x) return %s end, parameters = { %s }"):format(formula,
-    parameters or 'gate = { per = "token" }')
+  return score_specs.make_score(formula, parameters or 'gate = { per = "token" }')
 end
 
 local function assert_refused(words, formula, parameters, kind)
