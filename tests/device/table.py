@@ -18,7 +18,7 @@ import textwrap
 LAYERS, WIDTH, BATCH, BLOCK_WEIGHTS = 5, 64, 128, 245760
 PARTS = ("checks", "rates", "peaks", "peers", "profile", "resources", "clocks")
 
-# Goals for one H200: floor, target, stretch.
+# Goals for one H200: minimum, target, stretch.
 #     one, many               by tokens, in tf32: steps per second of a model that trains alone, and of all models
 #                             together
 #     best one, best many     ratio to the best peer in the same precision
@@ -124,10 +124,10 @@ class Results:
 
 
 def name_range(value, goal):
-    """Returns what a value reaches: "floor", "target", "stretch" or "below the floor"; "" without a goal."""
+    """Returns what a value reaches: "minimum", "target", "stretch" or "below the minimum"; "" without a goal."""
     if value is None or goal is None:
         return ""
-    names = ("below the floor", "floor", "target", "stretch")
+    names = ("below the minimum", "minimum", "target", "stretch")
     return names[sum(value >= bound for bound in goal)]
 
 
@@ -218,7 +218,7 @@ def report(results):
                         "`share of peak`: nominal FLOPs relative to the measured matrix product in the same precision. "
                         "`JAX`, `PyTorch`: the fastest variant of each. `Longhand / best`: rate of Longhand relative "
                         "to the faster of the two; `Longhand / JAX by step`: relative to JAX with one call per step. "
-                        "Words next to a number: the goal for one H200 that it reaches (floor, target or stretch). "
+                        "Words next to a number: the goal for one H200 that it reaches (minimum, target or stretch). "
                         "`registers`: registers of a thread of the training kernel."),
                    format_table(RATE_HEAD, [make_rate_row(results, rate) + [results.registers.get(rate["name"], "-")]
                                             for rate in results.list_rates("train")])]

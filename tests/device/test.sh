@@ -209,8 +209,8 @@ table_has_ratios() {
     "$PYTHON" tests/device/table.py merge "$parts" >"$work/results.json" 2>/dev/null || return
     "$PYTHON" tests/device/table.py report "$work/results.json" >"$work/report" || return
     "$PYTHON" tests/device/table.py short "$work/results.json" >"$work/short" || return
-    one='| tf32 | sinusoid | 41 | 1 | 2,000 | floor | 4.3% | 34% | 1,000 (scan) | 900 (graph) | 2.00 floor |'
-    many='| 30 | 5,000 | below the floor | 10.7% | - | 4,000 (scan) | - | 1.25 below the floor | - |'
+    one='| tf32 | sinusoid | 41 | 1 | 2,000 | minimum | 4.3% | 34% | 1,000 (scan) | 900 (graph) | 2.00 minimum |'
+    many='| 30 | 5,000 | below the minimum | 10.7% | - | 4,000 (scan) | - | 1.25 below the minimum | - |'
     cat "$work/report"
     has "$work/report" "$one 5.00 target | 239, spills |" && has "$work/report" "$many" &&
         has "$work/report" '- jax loop plain sinusoid T=41 tf32 x1: Why: out of memory' &&
@@ -227,7 +227,7 @@ runs_join() {
         "$PYTHON" tests/device/table.py join "$work/one.json" "$work/two.json" >"$work/both.json" &&
         "$PYTHON" tests/device/table.py report "$work/both.json" >"$work/joined" || return
     cat "$work/joined"
-    has "$work/joined" '| 2,000 | floor | 4.3% | 34% | 1,000 (scan) |' && has "$work/joined" '| 700 |' &&
+    has "$work/joined" '| 2,000 | minimum | 4.3% | 34% | 1,000 (scan) |' && has "$work/joined" '| 700 |' &&
         has "$work/joined" '1 failed' || return
     sed 's/"G"/"H"/' "$work/two.json" >"$work/other.json"
     ends_with 1 "device G and H: results of two machines" \

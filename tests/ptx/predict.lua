@@ -40,7 +40,7 @@ local function format_rates(instructions, sectors, multiprocessors)
   local function format_times(per_cycle)
     return format_rounded(multiprocessors * per_cycle * CLOCK / instructions)
   end
-  return ("%s, %s | %s"):format(format_times(2), format_times(4), format_rounded(L2 / (32 * sectors)))
+  return ("%s; %s | %s"):format(format_times(2), format_times(4), format_rounded(L2 / (32 * sectors)))
 end
 
 -- The rows of the table, for float32 and tf32.
