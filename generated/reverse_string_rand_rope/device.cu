@@ -207,8 +207,8 @@ INLINE real log_real(real x) {
 
 /* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
 
-/* Lets the compiler assume that an address is in global memory: it then uses shorter instructions, and a store to the
- * address does not change shared memory. */
+/* Lets the compiler assume that an address is in global memory. Then the compiler uses shorter instructions, and it
+ * knows that a store to the address does not change shared memory. */
 INLINE void assume_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
 /* Adds an arrival with a release: a thread that acquires the new count sees all that this thread wrote or saw. */
@@ -250,8 +250,9 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Computes two sums over a block's threads, in place; only the threads of the first warp get them. Each half of a warp
- * adds up one sum: a lane passes its summand of the other sum to a lane of the other half. */
+/* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the
+ * sums. Each half of a warp computes one of the two sums: first a lane passes its summand of the other sum to a lane
+ * of the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -268,7 +269,7 @@ INLINE void block_sums(double x[2]) {
     for (int i = 0; i < 2 * WARPS; i++) x[i % 2] += partials[i];
 }
 
-/* The sum over a block's threads, in the order of warps; every thread gets it. */
+/* The sum over a block's threads, in the order of warps; every thread gets the sum. */
 INLINE double block_sum(double x) {
     double *partials = (double *)staging(), sum = 0;
 #pragma unroll
@@ -281,18 +282,19 @@ INLINE double block_sum(double x) {
     return sum;
 }
 
-/* The team of blocks that work on one model; each block has a copy in shared memory. */
+/* The team of blocks that work on one model. Each block has a copy of this struct in shared memory. */
 typedef struct team {
-    int rank, blocks;
-    unsigned int *arrivals; /* counter of arrivals at all barriers so far */
+    int rank, blocks;       /* index of this block in the team, and number of blocks */
+    unsigned int *arrivals; /* counter of the blocks' arrivals at all barriers so far */
     unsigned int expected;  /* value of the counter after the last barrier; only the first thread uses it */
 } team;
 
 INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
-/* Waits until every block of the team has arrived; then all blocks see what each block wrote before. The release and
- * the acquire of one thread are enough for its block: __syncthreads orders the writes of the other threads before the
- * release, which is cumulative, and their later reads after the acquire. */
+/* Waits until every block of the team has arrived; then all blocks see all that any block wrote before. It is enough
+ * that one thread of each block does the release and the acquire. __syncthreads orders the writes of the block's
+ * other threads before the release, and a release also publishes the writes of other threads that come before it (it
+ * is cumulative). The second __syncthreads orders the later reads of the other threads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;
@@ -388,12 +390,12 @@ typedef enum finish {
 } finish;
 
 /* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
- * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many rows
- * tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage slabs. Sums
- * run in the order of k, for any number of rows. Reference: lh_ref_matmul. */
+ * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many
+ * rows tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage
+ * slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
-    STAGE = SLAB * TILE,
+    STAGE = SLAB * TILE,            /* elements of a slab */
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
     SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
@@ -401,7 +403,8 @@ enum {
                                      * that fewer warps are idle */
 };
 
-/* Prefetches a thread's part of a slab; elements beyond K or M are 0. A warp reads whole cache lines. */
+/* Prefetches a thread's part of the slab that begins at element (k, m) of x. Elements whose k is not below K, or
+ * whose m is not below M, are 0. A warp reads whole cache lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -497,7 +500,7 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
 #pragma unroll
             for (int u = 0; u < width; u++) stage(along_b, part_b[u], slabs + buffer + (height + u) * STAGE);
             __syncthreads();
-            const bool in_tile = k + SLAB < K;
+            const bool in_tile = k + SLAB < K; /* whether the next slabs belong to the same tile */
             if (in_tile || next_row < rows) {
                 const int next_k = in_tile ? k + SLAB : 0, r = in_tile ? row : next_row,
                           c = in_tile ? column : next_column;
@@ -522,8 +525,8 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
     __syncthreads();
 }
 
-/* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
- * when it returns, all may read the results. */
+/* out[row][column] = the sum over k < K of a(k, row) * b(k, column), changed by the epilogue; the rows of `out` are
+ * `stride` elements apart. All threads of the block call this function; when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
     assume_global(a);
@@ -549,15 +552,16 @@ enum {
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart; 0 from `rows` on. */
+/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart. A row whose index is not
+ * below `rows` is loaded as 0. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     assume_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
- * block call this function. */
+/* The sum of the parts of all threads with the same column; only the first of these threads gets the sum. All
+ * threads of the block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -570,7 +574,8 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* A thread's part of a sum over rows, of a or of a * b; a and b point to the thread's column. */
+/* sum_rows: a thread's part of the sum of a over rows; dot_rows: of the sum of a * b. a and b point to the thread's
+ * column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -633,8 +638,8 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* Rotates two pairs of channels by the angles of four cosines; the signed sines lie `period` elements after the
- * cosines. direction -1: backward. */
+/* Rotates two pairs of channels. `cosines` has the cosine of the angle for each of the four channels; the signed
+ * sines lie `period` elements after the cosines. direction: 1, or -1 in the backward pass. */
 INLINE void rotate_quad(real *channels, const real *cosines, const int period, int direction) {
     const quad x = *(const quad *)channels, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;
@@ -662,12 +667,14 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
     }
 }
 
-/* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
- * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
+/* Dropout masks, one bit per element. Element e = t * C + c of example b belongs to the Philox block at counter
+ * (e / 8, site, b, step) and has 16-bit half-word e % 8 of this block; the low half of a word comes before its high
+ * half. The element is kept if its half-word is at least round(65536 p). */
 
-/* Compares each 16-bit half of a word with the same half of `limit`: the highest bit of the half in the result is 1 if
- * the word's half is at least as large. The lower 15 bits of both halves are subtracted at once, without a borrow from
- * the other half. */
+/* Compares each 16-bit half of a word with the same half of `limit`. In the result, the highest bit of a half is 1
+ * if the half of the word is not smaller than the half of `limit`; all other bits are 0. One subtraction processes
+ * the lower 15 bits of both halves; the bits of `high` are set before it, so the lower half borrows nothing from the
+ * upper half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -684,7 +691,8 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* The lowest bit is the mask of the element; the next bits are the masks of later elements, up to the next byte. */
+/* The lowest bit is the mask of the element; the next bits are the masks of the elements after it, up to the end of
+ * its byte. */
 INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     assume_global(keep);
     return keep[element / 8] >> element % 8;
@@ -696,7 +704,7 @@ INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
     NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows of a warp at a time: first, first + WARPS, ... */
-    NORM_STEP = NORM_ROWS * WARPS
+    NORM_STEP = NORM_ROWS * WARPS         /* rows of a block at a time */
 };
 
 /* The first row of a warp. */
@@ -734,8 +742,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. Only the
- * function of this name in norm_quads.cu reads is_gradient. */
+/* Applies dropout to rows of a branch, or of its gradient. All bits of the mask are read before the first one is
+ * used. Only the function of the same name in norm_quads.cu reads is_gradient. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -767,7 +775,8 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
-/* Sums over the channels of `count` rows in place, interleaved. */
+/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. The `count` sums are
+ * computed interleaved. */
 INLINE void row_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -776,7 +785,8 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of sums over the warp's rows: slope, of dy * xhat, for the scale; total, of dy, for the offset. */
+/* A lane's part of the gradients of scale and offset. slope: the sums of dy * xhat over the warp's rows, for scale;
+ * total: the sums of dy, for offset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;
@@ -855,8 +865,9 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
 }
 
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. kernels/cpu/norm.h
- * explains names and arguments. Here keep has one bit per element and is NULL in a forward pass without dropout, and
- * gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * explains names and arguments. There are two differences: here `keep` has one bit per element and is NULL in a
+ * forward pass without dropout, and gradients of scale and offset are stored instead of added. Reference:
+ * lh_ref_layer_norm. */
 
 INLINE void load_dropout_sums(const real *residual, const real *branch, const unsigned char *keep, real keep_scale,
                               int first, int rows, real z[NORM_ROWS][ROW_PART]) {
@@ -871,7 +882,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     }
 }
 
-/* Layer norm of rows in registers, with its results stored to memory. */
+/* Computes the layer norm of rows in registers and stores xhat, rstd and y to memory. */
 INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real lane_scale[ROW_PART], const real lane_offset[ROW_PART],
                         int first, int rows, real *xhat, real *rstd, real *y) {
     real inverse[NORM_ROWS];
@@ -970,8 +981,8 @@ INLINE void store_piece(const real part[PIECE_PART], real *x) {
     }
 }
 
-/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
- * first + step, ... */
+/* total[e] = the sum of element e of all `shards` parts, in the order of shards, for e < count. Successive parts are
+ * `stride` bytes apart. A thread computes the quads with the indices first, first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     assume_global(parts);
     assume_global(total);
@@ -987,7 +998,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
     }
 }
 
-/* The sum of squares of a piece; every thread of the block gets it. */
+/* The sum of squares of a piece; every thread of the block gets the sum. */
 INLINE double piece_squares(const real *x) {
     real part[PIECE_PART];
     double sum = 0;
@@ -997,7 +1008,8 @@ INLINE double piece_squares(const real *x) {
     return block_sum(sum);
 }
 
-/* The sum of count numbers, `stride` apart; every thread gets it, with the same bits in every block. */
+/* The sum of `count` numbers that are `stride` elements apart. Every thread gets the sum, with the same bits in
+ * every block. */
 INLINE double sum_list(const double *x, int count, int stride) {
     double sum = 0;
     assume_global(x);
@@ -1005,15 +1017,16 @@ INLINE double sum_list(const double *x, int count, int stride) {
     return block_sum(sum);
 }
 
-/* clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t) */
+/* Factors for step t of Adam and AdamW: clip = min(1, max_norm / norm of the gradient), rate =
+ * learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t). */
 typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are [PIECE]
- * in global memory; all but the gradient are written. squares, valid in the first thread: sums of squares of the
- * piece's parameters and of their changes. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then
- * rounded. */
+/* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are
+ * [PIECE] in global memory; all but the gradient are written. Only the first thread gets `squares`: the sum of the
+ * squares of the new parameters, and the sum of the squares of their changes. REST1 and REST2 are 1 - b1 and 1 - b2,
+ * computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];

@@ -1,9 +1,11 @@
-/* Activations and gates, forward and backward: a block's passes over rows of N numbers, N a multiple of four. A thread
- * processes SUMMANDS numbers at a time, in quads of adjacent numbers; its quads are THREADS quads apart. Activations: y
- * may be x, and dx may be dy. Gates: y must not overlap x, and dx may be x. References: lh_ref_activation,
- * lh_ref_gate. */
+/* Activations and gates, forward and backward, of rows of N numbers by one block; N is a multiple of four. A gate
+ * reads rows of 2 N numbers: the left half is the input of the activation, and the right half is multiplied by the
+ * activation's output. A thread processes SUMMANDS numbers at a time, in quads of four adjacent numbers; successive
+ * quads of a thread are THREADS quads apart. For activations, x and y may be the same array, and so may dy and dx.
+ * For gates, x and dx may be the same array, but y must not overlap x. References: lh_ref_activation, lh_ref_gate. */
 
-/* Loads a thread's quads first, first + THREADS, ... of `count` quads; 0 in place of missing quads. */
+/* Loads the quads with the indices first, first + THREADS, ...; a quad whose index is not below `count` is loaded as
+ * 0. */
 INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {
     assume_global(x);
 #pragma unroll
@@ -26,7 +28,8 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
     }
 }
 
-/* Loads a thread's quads of both halves of rows of 2 N numbers; first and count are indices of quads within halves. */
+/* Loads a thread's quads of rows of 2 N numbers: `gate` from the left halves of the rows, `up` from the right
+ * halves. `first` is an index, and `count` a number, of quads in all left halves together. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
     assume_global(x);
 #pragma unroll
@@ -58,8 +61,8 @@ INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[S
     }
 }
 
-/* The standard normal distribution function of x; density: its derivative. All activations but ReLU are x P(x) for a
- * distribution function P; their slope is P(x) + x P'(x). */
+/* Returns the standard normal distribution function at x; *density is its derivative. Every activation except ReLU
+ * is x P(x), where P is a distribution function; the slope of the activation is P(x) + x P'(x). */
 INLINE real normal_cdf(real x, real *density) {
     real weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
     *density = weight * (real)0.39894228040143267794;
@@ -231,8 +234,8 @@ INLINE void swiglu_grad(int rows, const int N, const real *x, const real *dy, re
         load_numbers(dy, first, count, d);
 #pragma unroll
         for (int i = 0; i < SUMMANDS; i++) {
-            up[i] *= d[i] * silu_slope(gate[i]);
-            d[i] *= silu_real(gate[i]);
+            up[i] *= d[i] * silu_slope(gate[i]); /* now the gradient of gate[i] */
+            d[i] *= silu_real(gate[i]);          /* now the gradient of up[i] */
         }
         store_halves(N, up, d, first, count, dx);
     }
@@ -259,8 +262,8 @@ INLINE void geglu_grad(int rows, const int N, const real *x, const real *dy, rea
         load_numbers(dy, first, count, d);
 #pragma unroll
         for (int i = 0; i < SUMMANDS; i++) {
-            up[i] *= d[i] * gelu_slope(gate[i]);
-            d[i] *= gelu_real(gate[i]);
+            up[i] *= d[i] * gelu_slope(gate[i]); /* now the gradient of gate[i] */
+            d[i] *= gelu_real(gate[i]);          /* now the gradient of up[i] */
         }
         store_halves(N, up, d, first, count, dx);
     }

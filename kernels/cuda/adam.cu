@@ -1,12 +1,13 @@
-/* clip = min(1, max_norm / norm), rate = learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t) */
+/* Factors for step t of Adam and AdamW: clip = min(1, max_norm / norm of the gradient), rate =
+ * learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t). */
 typedef struct adam {
     real clip, rate, correct2;
 } adam;
 
-/* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are [PIECE]
- * in global memory; all but the gradient are written. squares, valid in the first thread: sums of squares of the
- * piece's parameters and of their changes. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then
- * rounded. */
+/* A block clips the gradient of a piece of PIECE elements and updates the parameters of the piece. Arrays are
+ * [PIECE] in global memory; all but the gradient are written. Only the first thread gets `squares`: the sum of the
+ * squares of the new parameters, and the sum of the squares of their changes. REST1 and REST2 are 1 - b1 and 1 - b2,
+ * computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];

@@ -33,8 +33,9 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Computes two sums over a block's threads, in place; only the threads of the first warp get them. Each half of a warp
- * adds up one sum: a lane passes its summand of the other sum to a lane of the other half. */
+/* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the
+ * sums. Each half of a warp computes one of the two sums: first a lane passes its summand of the other sum to a lane
+ * of the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -51,7 +52,7 @@ INLINE void block_sums(double x[2]) {
     for (int i = 0; i < 2 * WARPS; i++) x[i % 2] += partials[i];
 }
 
-/* The sum over a block's threads, in the order of warps; every thread gets it. */
+/* The sum over a block's threads, in the order of warps; every thread gets the sum. */
 INLINE double block_sum(double x) {
     double *partials = (double *)staging(), sum = 0;
 #pragma unroll
@@ -64,18 +65,19 @@ INLINE double block_sum(double x) {
     return sum;
 }
 
-/* The team of blocks that work on one model; each block has a copy in shared memory. */
+/* The team of blocks that work on one model. Each block has a copy of this struct in shared memory. */
 typedef struct team {
-    int rank, blocks;
-    unsigned int *arrivals; /* counter of arrivals at all barriers so far */
+    int rank, blocks;       /* index of this block in the team, and number of blocks */
+    unsigned int *arrivals; /* counter of the blocks' arrivals at all barriers so far */
     unsigned int expected;  /* value of the counter after the last barrier; only the first thread uses it */
 } team;
 
 INLINE team join_team(int blocks, unsigned int *arrivals) { return {(int)blockIdx.x % blocks, blocks, arrivals, 0}; }
 
-/* Waits until every block of the team has arrived; then all blocks see what each block wrote before. The release and
- * the acquire of one thread are enough for its block: __syncthreads orders the writes of the other threads before the
- * release, which is cumulative, and their later reads after the acquire. */
+/* Waits until every block of the team has arrived; then all blocks see all that any block wrote before. It is enough
+ * that one thread of each block does the release and the acquire. __syncthreads orders the writes of the block's
+ * other threads before the release, and a release also publishes the writes of other threads that come before it (it
+ * is cumulative). The second __syncthreads orders the later reads of the other threads after the acquire. */
 INLINE void team_barrier(team *t) {
     __syncthreads();
     if (t->blocks == 1) return;

@@ -1,4 +1,5 @@
-/* match = P = sigmoid(logit), and miss = 1 - P, computed without cancellation. */
+/* The chance P = sigmoid(logit) that a key matches a query (match), and the chance 1 - P that it does not (miss),
+ * computed without cancellation. */
 typedef struct chances {
     real match, miss;
 } chances;

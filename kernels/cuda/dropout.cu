@@ -1,9 +1,11 @@
-/* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
- * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
+/* Dropout masks, one bit per element. Element e = t * C + c of example b belongs to the Philox block at counter
+ * (e / 8, site, b, step) and has 16-bit half-word e % 8 of this block; the low half of a word comes before its high
+ * half. The element is kept if its half-word is at least round(65536 p). */
 
-/* Compares each 16-bit half of a word with the same half of `limit`: the highest bit of the half in the result is 1 if
- * the word's half is at least as large. The lower 15 bits of both halves are subtracted at once, without a borrow from
- * the other half. */
+/* Compares each 16-bit half of a word with the same half of `limit`. In the result, the highest bit of a half is 1
+ * if the half of the word is not smaller than the half of `limit`; all other bits are 0. One subtraction processes
+ * the lower 15 bits of both halves; the bits of `high` are set before it, so the lower half borrows nothing from the
+ * upper half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -20,7 +22,8 @@ INLINE unsigned char keep_byte(const unsigned int key[2], unsigned int step, uns
     return (unsigned char)(keep | keep >> 15);
 }
 
-/* The lowest bit is the mask of the element; the next bits are the masks of later elements, up to the next byte. */
+/* The lowest bit is the mask of the element; the next bits are the masks of the elements after it, up to the end of
+ * its byte. */
 INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     assume_global(keep);
     return keep[element / 8] >> element % 8;

@@ -1,9 +1,10 @@
-/* Attention in fragments of the tensor cores' instruction. A warp has one or more groups of 16 rows of a head (queries
- * or keys) and multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane
- * 4 g + t has rows g and g + 8 of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. So a
- * lane's products are already its part of an operand of the second product, the sum over the rows of the other side. A
- * word contains DEPTH adjacent elements along k, the summed index, and a step covers 8 DEPTH elements. `width` is the
- * width of a head. */
+/* Attention with the instruction of tensor cores, whose operands are fragments: each lane of a warp holds a part of
+ * an operand. A warp has one or more groups of 16 rows of a head (queries or keys). It multiplies these rows with
+ * the rows of the other side (keys for queries, queries for keys), in tiles of 8 rows. Lane 4 g + t has rows g and
+ * g + 8 of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. A second product sums
+ * over the rows of the other side, such as weights times values; the lane's products are already its part of an
+ * operand of this second product. A word is 32 bits of an operand and contains DEPTH adjacent elements along k, the
+ * index over which a product sums. A step covers 8 DEPTH elements along k. `width` is the width of a head. */
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */
@@ -24,12 +25,14 @@ struct __align__(2 * sizeof(real)) couple {
     real v[2];
 };
 
-/* A lane's first row in a group, its first column in a tile, and its first channel in a step. */
+/* tile_row: a lane's first row in a group. tile_column: its first column in a tile. part_channel: its first channel
+ * in a step. */
 INLINE int tile_row(void) { return threadIdx.x % WARP / 4; }
 INLINE int tile_column(void) { return threadIdx.x % 4 * 2; }
 INLINE int part_channel(void) { return threadIdx.x % 4 * PART; }
 
-/* The lane's channels of a row in a step; 0 beyond the head. `row` points to the lane's first channel of the row. */
+/* The lane's channels of a row in a step; channels beyond the head are 0. `row` points to the lane's first channel
+ * of the row. */
 INLINE row_part load_part(const real *row, const int step, const int width) {
     row_part x;
     assume_global(row);
@@ -39,7 +42,7 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
     return x;
 }
 
-/* Word i of a lane's part of a row. Elements that are already `rounded` are not multiplied by the factor. */
+/* Word i of a lane's part of a row. The elements are multiplied by a factor, unless they are already `rounded`. */
 INLINE operand_word part_word(const bool rounded, const row_part x, const int i, const real factor) {
     const stored element = x.v[DEPTH * i], next = x.v[DEPTH * i + DEPTH - 1];
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
@@ -59,7 +62,7 @@ INLINE void load_rows_of_head(const bool rounded, const real *upper, const real 
     }
 }
 
-/* Makes the operands of all groups, from channel `first` on of the rows whose indices are in `row`. */
+/* Makes the operands of all groups. `row` has the indices of the lane's rows; `first` is the first channel. */
 INLINE void load_groups_of_head(const int groups, const bool rounded, const real *rows, const int row[],
                                 const int stride, const int first, const int width, const real factor,
                                 operand_word a[][4]) {
@@ -70,7 +73,8 @@ INLINE void load_groups_of_head(const int groups, const bool rounded, const real
                           a + group * ((width + STEP - 1) / STEP));
 }
 
-/* Sets the sums of a tile to one number for each row of the lane, or for each column. */
+/* begin_with_rows: sets the sums of a tile to one number for each row of the lane. begin_with_columns: sets them to
+ * one number for each column of the lane. */
 INLINE void begin_with_rows(const int groups, const real first[], real sum[][4]) {
 #pragma unroll
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e / 2];
@@ -112,10 +116,10 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
     }
 }
 
-/* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
- * of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart, and `rows` points to channel
- * tile_row() of row 0. Rows from `count` on count as 0. zeroed: the results of these rows are 0, so the last row is
- * read in their place. */
+/* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the
+ * rows of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart, and `rows` points to
+ * channel tile_row() of row 0. Rows whose index is not below `count` contribute 0. zeroed: the results of these rows
+ * are already 0, so the function multiplies them with the last row. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -151,8 +155,8 @@ INLINE void clear_tiles(const int groups, const int width, real sum[][4]) {
     begin_with_zero(groups * ((width + TILE_COLUMNS - 1) / TILE_COLUMNS), sum);
 }
 
-/* Stores the lane's results of its row r, 0 or 1, of a group, times a factor, rounded if `rounds`; `out` points to
- * channel tile_column() of the row. */
+/* Stores the lane's results of row r (0 or 1) of its two rows in a group. The results are multiplied by a factor
+ * and, if `rounds`, rounded. `out` points to channel tile_column() of the row. */
 INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int r, const int width, real factor,
                               real *out) {
     assume_global(out);
@@ -165,8 +169,8 @@ INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int 
     }
 }
 
-/* Stores the lane's rows of all groups, times a factor, if their indices are below `count`; row: the index of the
- * lane's first row. */
+/* Stores the results of the lane's rows of all groups, times a factor. `row` is the index of the lane's first row;
+ * rows whose index is not below `count` are not stored. */
 INLINE void store_groups_of_head(const int groups, const bool rounds, const real sum[][4], int row, int count,
                                  const int stride, const int width, real factor, real *to) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -190,8 +194,9 @@ INLINE real tile_row_largest(real x) {
     return fmax(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/* The product of two rows, for all lanes of the row; x and y point to the lane's first channel. rounded: x is not read,
- * because a holds its words, as the lane's row `lower` (0 or 1) of a group. */
+/* The dot product of two rows; all lanes of a row get it. x and y point to the lane's first channel. rounded: x is
+ * not read; in place of x the function reads its words in operand a, as row `lower` (0 or 1) of the lane's rows in a
+ * group. */
 INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
                              const real *y, const int width) {
     real sum = 0;

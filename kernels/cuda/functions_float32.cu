@@ -24,8 +24,8 @@ INLINE real exp_negative(real x) {
     return p * __uint_as_float((__float_as_uint(shifted) + 127) << 23);
 }
 
-/* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: 2^(k-1) times 2 exp(f), because 2^128 is no float; 2^(k-1) is 0 for k =
- * -126. */
+/* exp(x) = 2^(k-1) * 2 exp(f), where x = k ln 2 + f and |f| <= ln 2 / 2. The exponent is k - 1, because 2^128 is not
+ * a float; for k = -126 the computed 2^(k-1) is 0. */
 INLINE real exp_real(real x) {
     const real lowest = -87.25f, highest = 89;
     x = x < lowest ? lowest : x > highest ? highest : x;
@@ -70,8 +70,8 @@ INLINE real tanh_real(real x) {
     return with_sign_of(p * z * size + size, x);
 }
 
-/* Returns erf(x); *weight = exp(-x^2). Below 1: x times a polynomial in x^2. Elsewhere: 1 - exp(-x^2) p, p a polynomial
- * in |x| - 1.5. */
+/* Returns erf(x); *weight = exp(-x^2). If |x| < 1, erf(x) is x times a polynomial in x^2; else |erf(x)| is
+ * 1 - exp(-x^2) p, where p is a polynomial in |x| - 1.5. */
 INLINE real erf_and_weight(real x, real *weight) {
     real size = abs_real(x), z = size * size, t = size - 1.5f;
     real near_zero = 0x1.499918p-14f, far_from_zero = -0x1.9cea06p-12f;
@@ -122,7 +122,7 @@ INLINE double wide_log2(double x) {
     return k + p * s * (2 * 0x1.71547652b82fep0);
 }
 
-/* 2^y: y = k + f, |f| <= 1/2; y is limited to 200 in magnitude, beyond the exponents of float. */
+/* 2^y, with y = k + f, |f| <= 1/2. |y| is limited to 200, which exceeds all exponents of float. */
 INLINE double wide_exp2(double y) {
     y = y > 200 ? 200 : y < -200 ? -200 : y;
     double shifted = y + 0x1.8p52, f = (y - (shifted - 0x1.8p52)) * 0x1.62e42fefa39efp-1;

@@ -37,8 +37,8 @@ INLINE real exp_negative(real x) {
     return p * __longlong_as_double((long long)(((unsigned long long)__double_as_longlong(shifted) + 1023) << 52));
 }
 
-/* exp(x): the reduced argument remains in two parts until the end, and the multiplication by 2^k takes two steps,
- * because 2^k may be out of range. */
+/* exp(x). The reduced argument f is kept as a sum of two parts until the end. The multiplication by 2^k takes two
+ * steps, because 2^k alone may be out of range. */
 INLINE real exp_real(real x) {
     if (x != x) return x;
     if (x > 709.79) return infinity_real();
@@ -77,8 +77,8 @@ INLINE real log_real(real x) {
     return k * 0x1.62e42feep-1 - ((half - tail) - f);
 }
 
-/* tanh(x). Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) +
- * 1). */
+/* tanh(x). If |x| < 0.3, it is Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), else
+ * 1 - 2 / (exp(2|x|) + 1) with the sign of x. */
 INLINE real tanh_real(real x) {
     real size = abs_real(x), squared = x * x, fraction = 19;
     if (!(size < 0.3)) return with_sign_of(1 - 2 / (exp_real(2 * size) + 1), x);
@@ -86,9 +86,9 @@ INLINE real tanh_real(real x) {
     return x / fraction;
 }
 
-/* Returns erf(x); *weight = exp(-x^2). Below 1.125: Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 - 5
- * x^2 / 21 (1 - ...)))), elsewhere: 1 minus erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) /
- * (x + (3/2) / (x + ...)))). */
+/* Returns erf(x); *weight = exp(-x^2). If |x| < 1.125, erf(x) is Taylor's series
+ * 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 - 5 x^2 / 21 (1 - ...)))). Else |erf(x)| is 1 minus erfc's
+ * continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + (3/2) / (x + ...)))). */
 INLINE real erf_and_weight(real x, real *weight) {
     const real two_over_root_pi = 0x1.20dd750429b6dp0;
     real size = abs_real(x), z = size * size, series = 1, fraction = size + 1;

@@ -1,6 +1,7 @@
-/* Geometric attention: a query tries its keys outwards, i + 1, i - 1, i + 2, ..., until one matches. */
+/* Geometric attention: query i tries the keys outwards, i + 1, i - 1, i + 2, ..., until one matches. The index of
+ * the first step is 2. */
 
-/* The key that query i tries at a step, from step 2 on; it may lie outside the sequence. */
+/* The key that query i tries at a step (2 or more); the key may lie outside the sequence. */
 INLINE int find_key(int i, int step) { return step % 2 == 0 ? i + step / 2 : i - step / 2; }
 INLINE bool key_exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
 

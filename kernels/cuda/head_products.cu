@@ -1,5 +1,5 @@
-/* Products of rows and one learned vector of each head, which may be divided by its norm, and their gradients. A row
- * and a vector have `count` channels, in whole quads. */
+/* Dot products of rows with one learned vector of each head, and their gradients. The vector may be divided by its
+ * norm. A row and a vector have `count` channels, in whole quads. */
 
 #define LEAST_NORM ((real)1e-6) /* divisor of vectors with a smaller norm */
 
@@ -21,7 +21,7 @@ INLINE real find_divisor(const int count, const real *vector) {
     return norm > LEAST_NORM ? norm : LEAST_NORM;
 }
 
-/* Adds the gradient of a row, computed from the gradient of its product with a vector. */
+/* drow += dproduct * vector: adds the gradient of a row that comes from its product with a vector. */
 INLINE void add_row_grad(const int count, real dproduct, const real *vector, real *drow) {
     assume_global(vector);
     assume_global(drow);
@@ -35,8 +35,9 @@ INLINE void add_row_grad(const int count, real dproduct, const real *vector, rea
     }
 }
 
-/* Converts gradients of vectors that are divided by their norms to gradients of the vectors, in place. Begins with a
- * barrier, since other threads have computed these gradients, and ends without one. */
+/* dvectors holds gradients of vectors that were divided by their norms; the function replaces them by the gradients
+ * of the undivided vectors. It begins with a barrier, since other threads have computed dvectors, and ends without a
+ * barrier. */
 INLINE void divide_by_norms_grad(const int heads, const int count, const real *vectors, real *dvectors) {
     assume_global(dvectors);
     __syncthreads();

@@ -36,16 +36,16 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* The sum over the `lanes` adjacent lanes in `mask` that share a head, with the same bits in each lane. */
+/* The sum over `lanes` adjacent lanes, which share a head and are the lanes in `mask`; each lane gets the same bits. */
 INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
 #pragma unroll
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);
     return sum;
 }
 
-/* The gradient of the bias that is added to queries in products with keys: the sum of all keys, each times the sum of
- * the gradients of its logits, key_sums [rows][heads]. keys: rows `stride` elements apart; scale: the factor of
- * logits. */
+/* The gradient of the bias that is added to queries in products with keys. It is the sum of all keys, each
+ * multiplied by the sum of the gradients of the key's logits, key_sums [rows][heads]. keys: rows that are `stride`
+ * elements apart; scale: the factor of logits. */
 INLINE void content_bias_grad(const int head_width, const int stride, int rows, const real *keys, const real *key_sums,
                               real scale, real *dbias) {
     assume_global(dbias);
@@ -57,9 +57,10 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels from
- * `first` on. In these channels the function also completes drows [count][WIDTH], the gradient of the vectors. rows
- * [heads][count][head_width]: the vectors; row_sums [heads][count]: the sums of the gradients of their logits. */
+/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels
+ * from `first` on. In these channels the function also completes drows [count][WIDTH], the gradient of the vectors.
+ * rows [heads][count][head_width]: the vectors; row_sums [heads][count]: for each vector the sum of the gradients of
+ * the logits that it contributes to. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     assume_global(row_sums);
@@ -93,8 +94,8 @@ INLINE void bias_rows(const int head_width, const int columns, int used, int cou
     }
 }
 
-/* Rotates two pairs of channels by the angles of four cosines; the signed sines lie `period` elements after the
- * cosines. direction -1: backward. */
+/* Rotates two pairs of channels. `cosines` has the cosine of the angle for each of the four channels; the signed
+ * sines lie `period` elements after the cosines. direction: 1, or -1 in the backward pass. */
 INLINE void rotate_quad(real *channels, const real *cosines, const int period, int direction) {
     const quad x = *(const quad *)channels, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;

@@ -1,7 +1,7 @@
 /* Instructions that C++ cannot express: the state space of an address, and the order of accesses across blocks. */
 
-/* Lets the compiler assume that an address is in global memory: it then uses shorter instructions, and a store to the
- * address does not change shared memory. */
+/* Lets the compiler assume that an address is in global memory. Then the compiler uses shorter instructions, and it
+ * knows that a store to the address does not change shared memory. */
 INLINE void assume_global(const void *address) { __builtin_assume(__isGlobal(address)); }
 
 /* Makes the compiler compute an address in global memory once instead of again for every access. */

@@ -3,7 +3,7 @@
 
 INLINE real noise_uniform(unsigned int word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* The numbers of elements 4 * number .. 4 * number + 3. */
+/* The numbers of elements 4 * number to 4 * number + 3; `number` is the index of their block. */
 INLINE quad normal_quad(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                         unsigned int number) {
     unsigned int word[4];

@@ -1,6 +1,7 @@
 /* Residual connections and layer norms of rows of WIDTH channels, each as one pass by a block. kernels/cpu/norm.h
- * explains names and arguments. Here keep has one bit per element and is NULL in a forward pass without dropout, and
- * gradients of scale and offset are stored. Reference: lh_ref_layer_norm. */
+ * explains names and arguments. There are two differences: here `keep` has one bit per element and is NULL in a
+ * forward pass without dropout, and gradients of scale and offset are stored instead of added. Reference:
+ * lh_ref_layer_norm. */
 
 /* Adds rows of x to z. */
 INLINE void add_rows(const real *x, int first, int rows, real z[NORM_ROWS][ROW_PART]) {
@@ -31,7 +32,7 @@ INLINE void load_dropout_sums(const real *residual, const real *branch, const un
     }
 }
 
-/* Layer norm of rows in registers, with its results stored to memory. */
+/* Computes the layer norm of rows in registers and stores xhat, rstd and y to memory. */
 INLINE void finish_norm(real z[NORM_ROWS][ROW_PART], const real lane_scale[ROW_PART], const real lane_offset[ROW_PART],
                         int first, int rows, real *xhat, real *rstd, real *y) {
     real inverse[NORM_ROWS];

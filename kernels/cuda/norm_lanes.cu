@@ -4,7 +4,7 @@
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */
     NORM_ROWS = ROW_PART <= 4 ? 4 : 1,    /* rows of a warp at a time: first, first + WARPS, ... */
-    NORM_STEP = NORM_ROWS * WARPS
+    NORM_STEP = NORM_ROWS * WARPS         /* rows of a block at a time */
 };
 
 /* The first row of a warp. */
@@ -42,8 +42,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int first, int rows, r
     for (int r = 0; r < NORM_ROWS; r++) store_row(z[r], first + r * WARPS, rows, x);
 }
 
-/* Applies dropout to rows of a branch, or of its gradient; all bits of the mask are read before one is used. Only the
- * function of this name in norm_quads.cu reads is_gradient. */
+/* Applies dropout to rows of a branch, or of its gradient. All bits of the mask are read before the first one is
+ * used. Only the function of the same name in norm_quads.cu reads is_gradient. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int first, int rows,
                         [[maybe_unused]] const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     bool is_kept[NORM_ROWS][ROW_PART];
@@ -75,7 +75,8 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int first, int rows, re
         if (threadIdx.x % WARP == 0 && first + r * WARPS < rows) rstd[first + r * WARPS] = inverse[r];
 }
 
-/* Sums over the channels of `count` rows in place, interleaved. */
+/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. The `count` sums are
+ * computed interleaved. */
 INLINE void row_sums(real *x, const int count) {
 #pragma unroll
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
@@ -84,7 +85,8 @@ INLINE void row_sums(real *x, const int count) {
     }
 }
 
-/* A lane's part of sums over the warp's rows: slope, of dy * xhat, for the scale; total, of dy, for the offset. */
+/* A lane's part of the gradients of scale and offset. slope: the sums of dy * xhat over the warp's rows, for scale;
+ * total: the sums of dy, for offset. */
 typedef struct norm_sums {
     real slope[ROW_PART], total[ROW_PART];
 } norm_sums;

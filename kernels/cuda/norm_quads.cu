@@ -55,8 +55,8 @@ INLINE void store_rows(const real z[NORM_ROWS][ROW_PART], int row, [[maybe_unuse
     }
 }
 
-/* Applies dropout to a row of a branch or of its gradient, which is then rounded as an operand of products; all bits of
- * the mask are read before one is used. */
+/* Applies dropout to a row of a branch, or of its gradient. A gradient is then rounded as an operand of products.
+ * All bits of the mask are read before the first one is used. */
 INLINE void drop_branch(const unsigned char *keep, real keep_scale, int row, [[maybe_unused]] int rows,
                         const bool is_gradient, real z[NORM_ROWS][ROW_PART]) {
     const unsigned int first = (unsigned int)(row * WIDTH + quad_channel(0));
@@ -81,7 +81,8 @@ INLINE void store_inverse(const real inverse[NORM_ROWS], int row, [[maybe_unused
     if (row_lane() == 0) rstd[row] = inverse[0];
 }
 
-/* Sums over the channels of `count` rows in place, interleaved. */
+/* Replaces each x[i], a lane's part of a sum over the channels of a row, by the whole sum. The `count` sums are
+ * computed interleaved. */
 INLINE void row_sums(real *x, const int count) {
     const unsigned int row_mask = (0xffffffffu >> (WARP - ROW_LANES)) << threadIdx.x % WARP / ROW_LANES * ROW_LANES;
 #pragma unroll

@@ -33,8 +33,8 @@ INLINE void store_piece(const real part[PIECE_PART], real *x) {
     }
 }
 
-/* total[count] = the sum over `shards` parts, which are `stride` bytes apart, in order; a thread adds quads first,
- * first + step, ... */
+/* total[e] = the sum of element e of all `shards` parts, in the order of shards, for e < count. Successive parts are
+ * `stride` bytes apart. A thread computes the quads with the indices first, first + step, ... */
 INLINE void fold(int shards, const char *parts, long long stride, int first, int step, int count, real *total) {
     assume_global(parts);
     assume_global(total);
@@ -50,7 +50,7 @@ INLINE void fold(int shards, const char *parts, long long stride, int first, int
     }
 }
 
-/* The sum of squares of a piece; every thread of the block gets it. */
+/* The sum of squares of a piece; every thread of the block gets the sum. */
 INLINE double piece_squares(const real *x) {
     real part[PIECE_PART];
     double sum = 0;
@@ -60,7 +60,8 @@ INLINE double piece_squares(const real *x) {
     return block_sum(sum);
 }
 
-/* The sum of count numbers, `stride` apart; every thread gets it, with the same bits in every block. */
+/* The sum of `count` numbers that are `stride` elements apart. Every thread gets the sum, with the same bits in
+ * every block. */
 INLINE double sum_list(const double *x, int count, int stride) {
     double sum = 0;
     assume_global(x);

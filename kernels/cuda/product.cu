@@ -1,10 +1,10 @@
 /* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
- * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many rows
- * tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage slabs. Sums
- * run in the order of k, for any number of rows. Reference: lh_ref_matmul. */
+ * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many
+ * rows tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage
+ * slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
-    STAGE = SLAB * TILE,
+    STAGE = SLAB * TILE,            /* elements of a slab */
     BUFFER = (TALLEST + 1) * STAGE, /* up to TALLEST slabs of one operand, and one slab of the other */
     STAGING = 2 * BUFFER,           /* reals of shared memory */
     SHORT_ROWS = TILE + TILE / 2,   /* up to this number of rows, tiles of one slab are faster */
@@ -12,7 +12,8 @@ enum {
                                      * that fewer warps are idle */
 };
 
-/* Prefetches a thread's part of a slab; elements beyond K or M are 0. A warp reads whole cache lines. */
+/* Prefetches a thread's part of the slab that begins at element (k, m) of x. Elements whose k is not below K, or
+ * whose m is not below M, are 0. A warp reads whole cache lines. */
 INLINE void fetch(const order along, const real *x, int stride, int k, int m, int K, int M, quad part[2]) {
 #pragma unroll
     for (int u = 0; u < 2; u++) {
@@ -108,7 +109,7 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
 #pragma unroll
             for (int u = 0; u < width; u++) stage(along_b, part_b[u], slabs + buffer + (height + u) * STAGE);
             __syncthreads();
-            const bool in_tile = k + SLAB < K;
+            const bool in_tile = k + SLAB < K; /* whether the next slabs belong to the same tile */
             if (in_tile || next_row < rows) {
                 const int next_k = in_tile ? k + SLAB : 0, r = in_tile ? row : next_row,
                           c = in_tile ? column : next_column;
@@ -133,8 +134,8 @@ INLINE void product_tiles(const int height, const int width, int rows, int colum
     __syncthreads();
 }
 
-/* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
- * when it returns, all may read the results. */
+/* out[row][column] = the sum over k < K of a(k, row) * b(k, column), changed by the epilogue; the rows of `out` are
+ * `stride` elements apart. All threads of the block call this function; when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
     assume_global(a);

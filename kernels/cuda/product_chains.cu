@@ -25,7 +25,8 @@ INLINE bool has_hidden(int row, int rows, int channel, const int channels) {
     return row < rows && (channels % TILE == 0 || channel + quad_column() < channels);
 }
 
-/* Stores a warp's values of x[rows][channels], rows `stride` apart. */
+/* Stores a warp's values in the part of x[rows][channels] that begins at `row` and `channel`; rows are `stride`
+ * elements apart. */
 INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int channel, const int channels,
                          const int stride, real *x) {
     assume_global(x);
@@ -39,8 +40,8 @@ INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int
     }
 }
 
-/* Loads a warp's values of x[rows][channels] into value. In place of missing rows and columns, lanes read the last
- * ones; results that depend on them are not written. */
+/* Loads into `value` a warp's part of x[rows][channels], which begins at `row` and `channel`. In place of missing
+ * rows and columns, lanes read the last row or columns; results that depend on them are not written. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
     assume_global(x);
@@ -54,7 +55,7 @@ INLINE void load_hidden(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* load_hidden for values that are stored as inputs of a product in blocks (store_pair). */
+/* load_hidden for values that store_pair has stored in blocks of two rows and two columns, as inputs of a product. */
 INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
     assume_global(x);
@@ -71,17 +72,19 @@ INLINE void load_blocks(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* The indices in shared memory of quad q of a row of hidden values, and of a warp's sums; lanes that access quads
- * together use all banks. */
+/* hidden_index: the index in shared memory of quad q of a row of hidden values. shares_index: the index of quad q of
+ * a row of a warp's sums. Quads are permuted, so that lanes that access quads together use all banks. */
 INLINE int hidden_index(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
 INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
 
-/* Writes a warp's hidden values to shared memory, as the operand of the second product with index `operand`. stores:
- * also writes them to x, in blocks (store_pair), as an operand of the gradient of weights. */
+/* Writes a warp's hidden values to shared memory, as an operand of the second product; `operand` is the index of
+ * this operand. stores: also writes the values to x, in blocks (store_pair), as an operand of the gradient of
+ * weights. */
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
-    const int place = operand * HIDDEN_VALUES + hidden_index(first, q); /* of even rows; odd rows: one bit differs */
+    /* The index for even rows; in the index for odd rows one bit differs. */
+    const int place = operand * HIDDEN_VALUES + hidden_index(first, q);
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());
 #pragma unroll
@@ -104,9 +107,9 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
     }
 }
 
-/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels with
- * the indices share, share + shares, share + 2 shares, ... count: the number of operands; the weights of successive
- * operands are `channels` apart along k. */
+/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels
+ * with the indices share, share + shares, share + 2 shares, ... There are `count` operands in shared memory; the
+ * weights of successive operands are `channels` apart along k. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,
                             const int columns, real sum[PART_TILES][4]) {
@@ -130,9 +133,10 @@ INLINE void multiply_hidden(const bool rounded, const int count, int share, cons
     }
 }
 
-/* The second product of the rows from `row` on, over CHAIN_CHANNELS hidden channels from `first` on; after the last
- * channels, writes the finished results, out[rows][columns]. total: a thread's quads of the sums over earlier channels.
- * All threads of the block call this function; when it returns, all may read the results. */
+/* Computes the second product of the rows from `row` on, as a sum over parts of CHAIN_CHANNELS hidden channels: a
+ * call adds the part that begins at channel `first`. The call for the last part also applies the epilogue and writes
+ * the results, out[rows][columns]. total: a thread's quads of the sums over earlier parts. All threads of the block
+ * call this function; when it returns, all may read the results. */
 INLINE void chain_products(const bool rounded, int row, int rows, const int count, int first, const int channels,
                            const order along, const real *weight, const int stride, const finish epilogue,
                            const real *extra, const int columns, real *out, quad *total) {
@@ -140,8 +144,8 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
                                                             : parts == 2 ? WARPS / 2
                                                             : parts <= 4 ? 2
                                                                          : 1;
-    const unsigned int quads = parts * (TILE / 4),
-                       step = THREADS / quads; /* quads of a row; rows that all threads process at a time */
+    const unsigned int quads = parts * (TILE / 4), /* quads of a row */
+        step = THREADS / quads;                    /* rows that all threads process at a time */
     const int part = warp_number() / shares, q = (int)(threadIdx.x % quads), c = 4 * q, part_of_quad = q / (TILE / 4);
     real *shared_sums = staging() + (count == 1 ? HIDDEN_VALUES : 0);
     real sum[PART_TILES][4] = {};
@@ -149,7 +153,7 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
     if (part < parts)
         multiply_hidden(rounded, count, warp_number() % shares, shares, along, weight, stride, first, channels,
                         part * TILE, columns, sum);
-    if (count > 1) __syncthreads(); /* the sums replace the operands */
+    if (count > 1) __syncthreads(); /* the sums overwrite the operands in shared memory */
     if (part < parts) {
         real *warp_sums = shared_sums + warp_number() * PART_ROWS * TILE + shares_index(result_row(), group_row());
 #pragma unroll

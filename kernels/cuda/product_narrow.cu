@@ -1,8 +1,8 @@
-/* Products with narrow results, divided among warps: a warp computes a part of 16 x 16 results, so many warps have work
- * and none needs the sums of another. Operands are loaded in quads of adjacent elements, but weights whose rows are
- * ordered by k (ROWS) in couples, two adjacent elements. Lane 4 g + t has rows 2 g and 2 g + 1 of a part, columns 2 g
- * and 2 g + 1 of weights, and columns 4 t to 4 t + 3 of results. Sizes are constants after inlining, and multiples of
- * 16. Reference: lh_ref_matmul. */
+/* Products with narrow results, divided among warps. A warp computes a part of 16 x 16 results, so many warps have
+ * work and no warp needs the sums of another warp. Operands are loaded in quads, four adjacent elements; only
+ * weights in the order ROWS are loaded in couples, two adjacent elements. Lane 4 g + t has rows 2 g and 2 g + 1 of a
+ * part, columns 2 g and 2 g + 1 of weights, and columns 4 t to 4 t + 3 of results. Sizes are constants after
+ * inlining, and multiples of 16. Reference: lh_ref_matmul. */
 
 enum { NARROW_PART = 16 /* rows and columns of a part */ };
 
@@ -14,14 +14,14 @@ struct __align__(2 * sizeof(stored)) stored_couple {
 /* The lane's first row, and its first column of weights. */
 INLINE int narrow_lane(void) { return (int)(threadIdx.x % WARP / 4 * 2); }
 
-/* The words of four values along k. */
+/* Packs four values along k into words. */
 INLINE void quad_words(const bool rounded, const stored_quad x, operand_word words[WORDS]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i++) words[i] = stored_word(rounded, x.v[DEPTH * i], x.v[DEPTH * i + DEPTH - 1]);
 }
 
-/* Loads the lane's 4 x 2 weights: four k of each of its two columns, as part[column]. `weight` points to the lane's
- * first weight. */
+/* Loads the lane's 4 x 2 weights: for each of its two columns the weights of four k, part[column]. `weight` points
+ * to the lane's first weight. */
 INLINE void fetch_narrow_weights(const order along, const real *weight, const int stride, stored_quad part[2]) {
     if (along == COLUMNS) {
 #pragma unroll
@@ -39,7 +39,7 @@ INLINE void fetch_narrow_weights(const order along, const real *weight, const in
 /* The number of elements along k in an unrolled loop: in a longer loop, prefetched operands take too many registers. */
 INLINE int narrow_chunk(const int K) { return K % 96 == 0 ? 96 : K % 64 == 0 ? 64 : K % 48 == 0 ? 48 : GROUP; }
 
-/* Adds the products of a group of k. */
+/* Adds the products of one group of elements along k. */
 INLINE void multiply_narrow(const operand_word a[2][WORDS], const operand_word b[2][WORDS], real sum[2][4]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i += 2) {
@@ -52,8 +52,9 @@ INLINE void multiply_narrow(const operand_word a[2][WORDS], const operand_word b
     }
 }
 
-/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
- * and the weights are already rounded. stores: warps whose first column is 0 also write x to stored_x (store_pair). */
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded: x is already
+ * rounded; rounded: the weights are already rounded. stores: warps whose first column is 0 also write x to stored_x
+ * (store_pair). */
 INLINE void add_narrow_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                                 const bool stores, real *stored_x, const order along, const real *weight,
                                 const int stride, int column, real sum[2][4]) {

@@ -14,12 +14,14 @@ enum {
     PART_TILES = TILE / 16 * ROW_GROUPS /* tiles of a part */
 };
 
-/* The lane's row in a group of x, its first row in a group of results, and its first column. */
+/* group_row: the lane's row in a group of x. result_row: its first row in a group of results. quad_column: its first
+ * column. */
 INLINE int group_row(void) { return (int)(threadIdx.x % WARP / 4); }
 INLINE int result_row(void) { return (int)(threadIdx.x % 4 * 2); }
 INLINE int quad_column(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 
-/* The lane's first column in a part that begins at `column`; in place of missing columns, the last columns. */
+/* The lane's first column in a part that begins at `column`. If the matrix ends before the lane's columns, the lane
+ * uses the last four columns. */
 INLINE int weight_column(int column, const int columns) {
     return columns % TILE ? min(column + quad_column(), columns - 4) : column + quad_column();
 }
@@ -53,7 +55,7 @@ INLINE void row_words(const bool rounded, const stored_quad part[ROW_GROUPS], op
     for (int j = 0; j < ROW_GROUPS; j++) quad_words(rounded, part[j], words[j]);
 }
 
-/* Adds the products of a group of k. */
+/* Adds the products of one group of elements along k. */
 INLINE void multiply_rows(const operand_word weights[4][WORDS], const operand_word x[ROW_GROUPS][WORDS],
                           real sum[PART_TILES][4]) {
 #pragma unroll
@@ -68,8 +70,9 @@ INLINE void multiply_rows(const operand_word weights[4][WORDS], const operand_wo
     }
 }
 
-/* Stores a quad of a row as an operand of a gradient of weights (store_pair). odd: the row is the second of its pair of
- * rows; to: where the elements of this quad begin for the two rows of the pair, which are stored in blocks of 2 x 2. */
+/* Stores a quad of a row as an operand of a gradient of weights (store_pair). Rows are stored in pairs, in blocks of
+ * 2 x 2 elements. odd: whether the row is the second of its pair; to: the address of the pair's blocks that contain
+ * the quad. */
 INLINE void store_row(const order along, const stored_quad part, const operand_word words[WORDS], int odd, stored *to) {
     assume_global(to);
 #pragma unroll
@@ -82,9 +85,9 @@ INLINE void store_row(const order along, const stored_quad part, const operand_w
     }
 }
 
-/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded, rounded: whether x
- * and the weights are already rounded. stores: the warps also write x to stored_x as an operand (store_row); each warp
- * writes some groups along k. */
+/* Adds the products of x[rows][K], from `row` on, with the weights of a warp's columns. x_rounded: x is already
+ * rounded; rounded: the weights are already rounded. stores: the warps also write x to stored_x as an operand
+ * (store_row); each warp writes some groups along k. */
 INLINE void add_products(const bool x_rounded, const bool rounded, int row, int rows, const int K, const real *x,
                          const bool stores, real *stored_x, const order along, const real *weight, const int stride,
                          int column, const int columns, real sum[PART_TILES][4]) {
@@ -118,7 +121,7 @@ INLINE void add_products(const bool x_rounded, const bool rounded, int row, int 
     }
 }
 
-/* A lane's quad of results: row e of its rows in group j. */
+/* A lane's quad of results in row e (0 or 1) of its two rows of group j. */
 INLINE quad result_quad(const real sum[PART_TILES][4], const int j, const int e) {
     return {{sum[j][e], sum[j][2 + e], sum[ROW_GROUPS + j][e], sum[ROW_GROUPS + j][2 + e]}};
 }

@@ -1,35 +1,35 @@
 /* Products of matrices in global memory by one block, divided among warps. A warp computes 32 x 32 results from
- * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers while
- * it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the result
- * of `product` is narrow and a is read along COLUMNS, several warps share a part of the result, each with a part of k,
- * and their sums are added in shared memory. The order of sums depends on K, the number of columns and the layout of a,
- * but not on the number of rows. Reference: lh_ref_matmul.
+ * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers
+ * while it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the
+ * result of `product` is narrow and a is read along COLUMNS, several warps share a part of the result, each with a
+ * part of k, and their sums are added in shared memory. The order of additions depends on K, the number of columns
+ * and the layout of a, but not on the number of rows. Reference: lh_ref_matmul.
  *
- * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. A lane's elements
- * are thus quads in memory, and its rows and k in a tensor instruction are adjacent. Both operands are loaded in this
- * way, with the same k. */
+ * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. So a lane loads
+ * and stores quads: the rows that it has in one tensor instruction are adjacent in the matrix, and so are its
+ * elements along k. Both operands assign the same k to the same place of the instruction. */
 
 enum {
     TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */
-    GROUP = 16,                   /* elements along k at a time */
+    GROUP = 16,                   /* elements along k in a group, which a warp loads at a time */
     WORDS = 4 / DEPTH,            /* words of a lane's four elements along k in a group */
-    NARROW = 64,                  /* most columns of a result whose parts are shared by several warps */
+    NARROW = 64,                  /* largest number of columns for which several warps share a part */
     SHARES = 4,                   /* number of warps that share a part */
     STAGING = WARPS * TILE * TILE /* reals of shared memory */
 };
 
-/* The first of a lane's rows, and the first of the columns that it loads. */
+/* lane_row: the first of a lane's rows. lane_column: the first of the columns that the lane loads. */
 INLINE int lane_row(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 INLINE int lane_column(void) { return (int)(threadIdx.x % WARP / 8 * 4 + threadIdx.x / 4 % 2 * (TILE / 2)); }
 
-/* The first of a lane's four k in a group, and of its columns in results. */
+/* The first of a lane's four k in a group, and the first of its columns in a quad of results. */
 INLINE int lane_quad(void) { return threadIdx.x % 4 * 4; }
 
-/* The remainder tells the compiler that the number is below WARPS. */
+/* The index of the warp in the block. The remainder tells the compiler that the index is below WARPS. */
 INLINE int warp_number(void) { return (int)(threadIdx.x / WARP % WARPS); }
 
-/* The row of a thread's quad in a part of 32 x 32 that the block's threads share, and the index of the quad in the
- * row. */
+/* The block's threads share a part of 32 x 32, one quad for each thread. shared_row: the row of the thread's quad;
+ * shared_quad: the index of the quad in the row. */
 INLINE int shared_row(void) { return (int)(threadIdx.x / 8); }
 INLINE int shared_quad(void) { return (int)(threadIdx.x % 8); }
 
@@ -106,19 +106,18 @@ INLINE quad results(const real sum[2][4][4], const int e, const int half) {
     return z;
 }
 
-/* The changes of a result before it is written, in this order: the epilogue; columns below `scaled` are multiplied by
- * `scale`; if `rounds`, all are rounded as an operand of products. */
+/* The changes of a result before it is written: the epilogue, then the multiplication by `scale`, then the rounding. */
 typedef struct result_form {
     finish epilogue;
-    bool rounds;
-    int scaled;
+    bool rounds; /* rounds results as operands of products, after the other changes */
+    int scaled;  /* columns below this index are multiplied by `scale` */
     real scale;
 } result_form;
 
 INLINE result_form unrounded(const finish epilogue) { return {epilogue, false, 0, 1}; }
 
-/* The quad of `extra` that FINISH_BIAS... and FINISH_ADD add, or that FINISH_RELU_GRAD compares with 0; 0 without
- * `extra`. */
+/* The quad of `extra` for FINISH_BIAS, FINISH_BIAS_RELU and FINISH_ADD, which add it, and for FINISH_RELU_GRAD,
+ * which compares it with 0. If `extra` is NULL, the quad is 0. */
 INLINE quad fetch_extra(const finish epilogue, int row, int column, const real *extra, int stride) {
     const bool by_column = epilogue == FINISH_BIAS || epilogue == FINISH_BIAS_RELU,
                by_element = epilogue == FINISH_ADD || epilogue == FINISH_RELU_GRAD;
@@ -138,7 +137,7 @@ INLINE quad finish_quad(const finish epilogue, quad z, const quad add) {
     return z;
 }
 
-/* Multiplies the columns of a quad below form.scaled. */
+/* Multiplies a quad by form.scale if its columns are below form.scaled. */
 INLINE void scale_quad(const result_form form, int column, quad *z) {
     const real factor = column < form.scaled ? form.scale : 1;
 #pragma unroll
@@ -187,7 +186,8 @@ INLINE void share_part(const real sum[2][4][4], real *sums) {
         *(quad *)(sums + (first ^ i % 2 * (TILE / 2)) + i / 2 * TILE) = results(sum, i / 2, i % 2);
 }
 
-/* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the parts from `first` on. */
+/* Adds the sums of SHARES warps in shared memory, in the order of warps, and writes the results of the next
+ * WARPS / SHARES parts; `first` is the index of the first of them. */
 INLINE void write_shared_parts(const finish epilogue, int first, int parts_per_row, int parts, int rows, int columns,
                                const real *extra, real *out, int stride) {
 #pragma unroll
@@ -256,8 +256,8 @@ INLINE void product_parts(const int shares, int rows, int columns, int K, const 
     if (shares == 1) __syncthreads();
 }
 
-/* out[rows][columns], rows `stride` apart, = the finished sums over K. All threads of the block call this function;
- * when it returns, all may read the results. */
+/* out[row][column] = the sum over k < K of a(k, row) * b(k, column), changed by the epilogue; the rows of `out` are
+ * `stride` elements apart. All threads of the block call this function; when it returns, all may read the results. */
 INLINE void product(int rows, int columns, int K, const order along_a, const real *a, int stride_a, const order along_b,
                     const real *b, int stride_b, const finish epilogue, const real *extra, real *out, int stride) {
     assume_global(a);

@@ -17,10 +17,15 @@ enum {
     LANE_QUADS = 2 * PAIRS /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
 };
 
-/* The arguments for dweight[inner][columns] and for the gradient of a bias (dbias NULL: no bias), in shared memory. x
- * and dy: operands of the first shard and the first use of the weights; shards are `stride` bytes apart, and uses of
- * the same weights `use_rows` rows. A shard has `tokens` tokens; each of the first `long_shards` shards has one more
- * sequence of T tokens. */
+/* The arguments of the gradient of weights, and of a bias if there is one, in shared memory:
+ *   inner, columns    shape of dweight, [inner][columns]
+ *   uses              number of uses of the weights
+ *   shards            number of shards
+ *   tokens            number of tokens of a shard; the first `long_shards` shards have T more, one more sequence
+ *   use_rows          rows (tokens) between successive uses in an operand
+ *   stride            bytes between the operands of successive shards
+ *   x, dy             operands of the first shard in the first use
+ *   dweight, dbias    results; dbias is NULL without a bias */
 typedef struct weights_gradient {
     int inner, columns, uses, shards, tokens, long_shards, T, use_rows;
     long long stride;
@@ -28,15 +33,17 @@ typedef struct weights_gradient {
     real *dweight, *dbias;
 } weights_gradient;
 
-/* A lane's position among the tokens of all shards in all uses. left: number of tokens of the shard from this position
- * on, 0 after the last token. x, dy: the lane's operands here, from the lane's first row and column of the gradient on.
- * After the columns of an operand lies the next row, or a pad; results that depend on this data are not written. */
+/* A lane's position among the tokens of all shards in all uses. left: the number of tokens from this position to the
+ * end of the shard, or 0 after the last token. x, dy: the addresses of the lane's operands at this position, from
+ * the lane's first row (x) or column (dy) of the gradient on. A lane may read beyond the end of a row, into the next
+ * row or a pad; results that depend on this data are not written. */
 typedef struct token_cursor {
     int use, shard, left;
     const real *x, *dy;
 } token_cursor;
 
-/* Bytes between the operands of successive units of LANE_TOKENS tokens, and the first row and column of a tile. */
+/* x, dy: bytes between the operands of successive units of LANE_TOKENS tokens. row, column: the first row and the
+ * first column of a tile. */
 typedef struct token_steps {
     long long x, dy;
     int row, column;
@@ -46,8 +53,9 @@ INLINE int shard_tokens(const weights_gradient *w, int shard) {
     return w->tokens + (shard < w->long_shards ? w->T : 0);
 }
 
-/* The lane's operands of a shard, `distance` bytes after the first shard's, from the shard's row `row` of `width`
- * elements on; column: the lane's first row or column of the gradient. */
+/* Returns the address of a lane's operand. first: the operand of the first shard; distance: the bytes from there to
+ * the operand of the lane's shard; row: the index of a row of `width` elements in this operand; column: the lane's
+ * first row or column of the gradient. */
 INLINE const real *find_operand(const real *first, long long distance, int row, int width, int column) {
     return compute_once((const real *)((const char *)first + distance) + (row * width + 2 * column));
 }
@@ -183,7 +191,7 @@ INLINE void write_bias(real sum[HALVES][4], int column, const weights_gradient *
     __syncthreads();
 }
 
-/* Adds a lane's tokens to its column sums. */
+/* Adds the gradients of outputs of a lane's tokens to its column sums. */
 INLINE void add_to_bias(const stored_quad b[HALVES][LANE_QUADS], real bias[HALVES][4]) {
 #pragma unroll
     for (int i = 0; i < 2 * PAIRS * HALVES * 4; i++) {
@@ -234,7 +242,7 @@ NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
     for (int i = 0; i < HALVES * 32; i++) sum[i / 32][i / 16 % 2][i / 4 % 4][i % 4] = 0;
 #pragma unroll
     for (int i = 0; i < HALVES * 4; i++) bias[i / 4][i % 4] = 0;
-    int left = find_part(w, &steps, &cursor);
+    int left = find_part(w, &steps, &cursor); /* units of the lane's part that are not yet added */
     fetch_tokens(&steps, &cursor, a[0], b[0]);
 #pragma unroll 1
     while (true) {

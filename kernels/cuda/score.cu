@@ -21,9 +21,9 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
     }
 }
 
-/* Adds value[e] to to[index[e]] for a list of `count` entries, in order. There are `heads` parameters of `size`
- * elements, each with separate values; the indices of successive heads are index_stride apart, and with index_stride
- * 0 all heads share them. */
+/* Adds value[e] to to[index[e]] for a list of `count` entries, in order. Each head has a parameter of `size`
+ * elements and separate values. The indices of successive heads are index_stride apart; with index_stride 0 all
+ * heads share the indices. */
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {
     for (int c = (int)threadIdx.x; c < heads * size; c += THREADS) {
@@ -42,8 +42,11 @@ INLINE real sum_heads(const real *gradient, size_t stride) {
     return sum;
 }
 
-/* Sums over a part of pairs[T keys][T queries]: over the pairs of query i, of key j, with query - key = o, or with
- * query + key = t. */
+/* Sums over some pairs of pairs[T keys][T queries]:
+ *   sum_keys            pairs of query i
+ *   sum_queries         pairs of key j
+ *   sum_diagonal        pairs with query - key = o
+ *   sum_antidiagonal    pairs with query + key = t */
 INLINE real sum_keys(const real *pairs, int i, int T) {
     real sum = 0;
     for (int j = 0; j < T; j++) sum += pairs[(size_t)j * T + i];

@@ -1,5 +1,7 @@
-/* Sums over a part of pairs[S keys][T queries]: over the pairs of query i, with query - key = o, or with query + key =
- * t. */
+/* Sums over some pairs of pairs[S keys][T queries]:
+ *   sum_cross_keys            pairs of query i
+ *   sum_cross_diagonal        pairs with query - key = o
+ *   sum_cross_antidiagonal    pairs with query + key = t */
 
 INLINE real sum_cross_keys(const real *pairs, int i, int T, int S) {
     real sum = 0;

@@ -7,7 +7,8 @@ typedef struct sgd {
     real clip, rate;
 } sgd;
 
-/* Updates a piece. squares, valid in the first thread: sums of squares of the piece's parameters and changes. */
+/* Updates a piece. Only the first thread gets `squares`: the sum of the squares of the new parameters, and the sum
+ * of the squares of their changes. */
 INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double squares[2]) {
     real g[PIECE_PART], p[PIECE_PART];
     load_piece(gradient, g);

@@ -1,5 +1,5 @@
-/* Operands of products in memory, stored in full precision and rounded or split when they are read. Parameters without
- * a name are used only for operands that are stored rounded. */
+/* Operands of products in memory, stored in full precision; they are rounded or split when they are read. Parameters
+ * without a name are read only by the functions of the same names in stored_tf32.cu. */
 
 typedef decltype(word((real)0, (real)0)) operand_word;
 typedef real stored;

@@ -10,15 +10,16 @@ enum {
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart; 0 from `rows` on. */
+/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart. A row whose index is not
+ * below `rows` is loaded as 0. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     assume_global(a);
 #pragma unroll
     for (int u = 0; u < SUMMANDS; u++) part[u] = row + u * step < rows ? a[(row + u * step) * stride] : 0;
 }
 
-/* The sum of the parts of all threads with the same column; only the first of these threads gets it. All threads of the
- * block call this function. */
+/* The sum of the parts of all threads with the same column; only the first of these threads gets the sum. All
+ * threads of the block call this function. */
 INLINE real add_parts(real part, const int columns) {
     real *partials = staging();
     __syncthreads();
@@ -31,7 +32,8 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* A thread's part of a sum over rows, of a or of a * b; a and b point to the thread's column. */
+/* sum_rows: a thread's part of the sum of a over rows; dot_rows: of the sum of a * b. a and b point to the thread's
+ * column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -81,8 +83,8 @@ INLINE void add_column_sums(int rows, const int columns, const real *a, real *su
     __syncthreads();
 }
 
-/* table[place[t]] += dy[t] for T rows of WIDTH columns. If several rows have the same place, the thread of the first
- * one adds all of them, in order. */
+/* table[place[t]] += dy[t] for T rows of WIDTH columns; place[t] is the index of a row of the table. If several t
+ * have the same place, the thread of the first one adds all their rows, in order. */
 INLINE void add_placed_rows(int T, const int *place, const real *dy, real *table) {
     assume_global(place);
     assume_global(dy);
