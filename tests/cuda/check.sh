@@ -4,7 +4,7 @@
 #
 #     sh tests/cuda/check.sh [--few | --all [ARCHITECTURES] | --record]
 #
-# Compiles the device code of the showcase, and of one of its runs with products that are cut by warp, for one
+# Compiles the device code of the showcase, and of one of its runs with products divided among warps, for one
 # architecture of each class; with --few that of $WIDEST, which needs the most registers, and for sm_90 alone that of
 # $FEW, and counts instructions in two precisions at one length; with --all for every architecture of the toolkit, or
 # for those of a list (sm_80,sm_90), together with the device code of the test specs and of every encoding in
@@ -18,7 +18,7 @@
 # counts.txt from NVRTC's PTX.
 TABLE=tests/cuda/resources.txt
 WIDEST=reverse_string_rand_relative
-WARPS=bucket_sort_sinusoid_warps # bucket_sort_sinusoid in tf32 with products that are cut by warp
+WARPS=bucket_sort_sinusoid_warps # bucket_sort_sinusoid in tf32 with products divided among warps
 FEW="bucket_sort_alibi_learned $WARPS"
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
@@ -36,7 +36,7 @@ say() {
 showcase=$(ls generated/*/device.cu 2>/dev/null | sed 's|generated/\(.*\)/device.cu|\1|') specs='' texts=build/cuda/specs
 
 # generate NAME SPEC: writes the device code of a spec; a test spec in float64 is compiled in float32, or in tf32 if its
-# products are cut by warp.
+# products are divided among warps.
 generate() {
     specs="$specs $1"
     ./longhand gen "$2" --target cpu,cuda --out "$texts/$1" >/dev/null || exit

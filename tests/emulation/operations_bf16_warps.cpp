@@ -1,4 +1,4 @@
-/* Products that are cut by warp, in bf16 (operations.h). */
+/* Products divided among warps, in bf16 (operations.h). */
 #include "cuda_emulation.h"
 
 typedef float real;

@@ -1,4 +1,4 @@
-/* Products that are cut by warp, and rows in quads, in float64 (operations.h). */
+/* Products divided among warps, and rows in quads, in float64 (operations.h). */
 #include "cuda_emulation.h"
 
 typedef double real;

@@ -1,4 +1,4 @@
-/* Products that are cut by warp, in tf32 (operations.h). */
+/* Products divided among warps, in tf32 (operations.h). */
 #include "cuda_emulation.h"
 
 typedef float real;

@@ -31,7 +31,7 @@ build_counts() {
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j"$jobs" LEVELS=best VARIANT=release TOOLKIT="$toolkit" $goals
 }
 
-# count ID SEQUENCES SHARDS T LABELS: prints the counts of a step. In tf32 with products cut by warp, the team also has
+# count ID SEQUENCES SHARDS T LABELS: prints the counts of a step. With products divided among warps, in tf32, the team also has
 # a barrier before its shards, after it has rounded the weights.
 count() {
     LONGHAND_PTX="$programs/$1.program" "build/release/tests/ptx/count.$1" "$2" "$3" "$4" "$5" \

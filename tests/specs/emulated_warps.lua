@@ -1,4 +1,4 @@
--- Products that are cut by warp, in exact arithmetic, with masks of dropout and several labels: device code in the
+-- Products divided among warps, in exact arithmetic, with masks of dropout and several labels: device code in the
 -- emulation compared with the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
--- A decoder whose layers run twice over, cut by warp, with two attentions in fragments, with a score and a window:
+-- A decoder whose layers run twice, divided among warps, with two attentions in fragments, with a score and a window:
 -- device code in the emulation compared with the CPU half, also decoding (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -290,7 +290,7 @@ end
 --   rounds         whether products may read rounded copies of weights in training
 --   eval_dropout   whether evaluation applies dropout
 --   noise          whether embeddings add noise in evaluation
---   chains         whether products are cut by warp, so that pairs of products may be chains
+--   chains         whether products are divided among warps, so that pairs of products may be chains
 --   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
   check_network(net, choices)

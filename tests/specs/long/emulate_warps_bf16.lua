@@ -1,4 +1,4 @@
--- Products that are cut by warp, in bf16: device code in the emulation compared with the CPU half
+-- Products divided among warps, in bf16: device code in the emulation compared with the CPU half
 -- (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
--- Products that are cut by warp, in float32, and of Transformer-XL's vectors: device code in the emulation compared with
+-- Products divided among warps, in float32, and of Transformer-XL's vectors: device code in the emulation compared with
 -- the CPU half (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

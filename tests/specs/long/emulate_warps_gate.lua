@@ -1,4 +1,4 @@
--- Products that are cut by warp, in exact arithmetic, of a gate without biases: sizes that are no whole tiles, more
+-- Products divided among warps, in exact arithmetic, of a gate without biases: sizes that are no whole tiles, more
 -- hidden channels than the warps compute at a time, and three parts of the width (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },

@@ -1,4 +1,4 @@
--- Products that are cut by warp, in exact arithmetic, around an activation whose gradient reads its arguments, without
+-- Products divided among warps, in exact arithmetic, around an activation whose gradient reads its arguments, without
 -- dropout: the feed-forward layers' input gradient is in the place of their output's (tests/emulation/test_model.c).
 return {
   task = { kind = "bucket_sort" },
