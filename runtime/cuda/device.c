@@ -29,8 +29,9 @@ static lh_status fail_no_such_device(int ordinal, int count, lh_error *error) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     char last[32] = "";
     if (count > 1) snprintf(last, sizeof last, " to cuda:%d", count - 1);
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "no device cuda:%d here: the CUDA driver finds %d, cuda:0%s%s%s%s",
-                   ordinal, count, last, visible ? " (CUDA_VISIBLE_DEVICES=" : "", visible ? visible : "",
+    return lh_fail(error, LH_ERR_ENVIRONMENT,
+                   "no device cuda:%d here: the CUDA driver finds %d device%s, cuda:0%s%s%s%s", ordinal, count,
+                   count > 1 ? "s" : "", last, visible ? " (CUDA_VISIBLE_DEVICES=" : "", visible ? visible : "",
                    visible ? ")" : "");
 }
 
@@ -142,6 +143,7 @@ static lh_status compile_and_load(lh_cuda_device *device, lh_error *error) {
              : code.cache_failure[0] ? ", not kept for the next start: "
                                      : "",
              code.cache_failure);
+    /* "NVRTC 13.0 for sm_90", without the path of the library, which follows in parentheses. */
     snprintf(device->compiler, sizeof device->compiler, "%.*sfor %s", (int)strcspn(code.compiler, "("), code.compiler,
              code.target);
     status = load_module(device, code.data, error);
@@ -162,9 +164,9 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
     return check(device, result, "cuFuncSetAttribute", error);
 }
 
-/* Requests only as much shared memory on each multiprocessor as its resident blocks use; blocks: their number. Shared
- * memory and the first-level cache are parts of one memory, and activations profit from a larger cache. The request is
- * a hint in percent; it is undone if it would reduce the number of resident blocks. */
+/* Requests only as much shared memory on each multiprocessor as its `blocks` resident blocks use. Shared memory and
+ * the first-level cache are parts of one memory, and activations profit from a larger cache. The request is a hint
+ * in percent; it is undone if it would reduce the number of resident blocks. */
 static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
     size_t total = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
     int percent = (int)((100 * used + total - 1) / total), remaining_blocks = 0;

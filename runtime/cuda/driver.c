@@ -63,7 +63,7 @@ static lh_status fail_no_library(const char *file, lh_error *error) {
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no CUDA driver on this machine: %s%s\n"
-        "the library comes with NVIDIA's driver for GPUs: run where that is installed, or name the library in "
+        "the library comes with NVIDIA's driver for GPUs: run where the driver is installed, or name the library in "
         "LONGHAND_CUDA_DRIVER",
         reason ? "" : file, reason ? reason : ": this program is linked statically and cannot load libraries");
 }
@@ -83,11 +83,11 @@ static lh_status find_functions(void *library, const char *file, lh_cuda_driver 
 
 static lh_status fail_no_device(lh_error *error) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    return lh_fail(error, LH_ERR_ENVIRONMENT,
-                   "the CUDA driver finds no device on this machine%s%s%s\n"
-                   "run on a machine with one (nvidia-smi lists devices); in a container or a batch job, request a GPU",
-                   visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "",
-                   visible ? "\" may hide them)" : "");
+    return lh_fail(
+        error, LH_ERR_ENVIRONMENT,
+        "the CUDA driver finds no device on this machine%s%s%s\n"
+        "run on a machine with a device (nvidia-smi lists devices); in a container or a batch job, request a GPU",
+        visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "", visible ? "\" may hide them)" : "");
 }
 
 static lh_status fail_start(const lh_cuda_driver *driver, CUresult result, lh_error *error) {

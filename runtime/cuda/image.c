@@ -23,10 +23,11 @@ bool lh_cuda_runs_image(const lh_cuda_kind *kind, int architecture) {
     return kind->architecture <= architecture && (has_same_major || !(kind->is_machine_code || kind->suffix));
 }
 
-/* The rank among images that the device runs: the highest is best. */
+/* The rank among the images that a device runs; the image with the highest rank is the best. Machine code comes
+ * before the intermediate form, then the architecture and the suffix decide. */
 static int rank_image(const lh_cuda_kind *kind) {
     int narrowness = kind->suffix == 'a' ? 2 : kind->suffix == 'f' ? 1 : 0;
-    return (kind->is_machine_code ? 100000 : 0) + kind->architecture * 10 + narrowness; /* code, then architecture */
+    return (kind->is_machine_code ? 100000 : 0) + kind->architecture * 10 + narrowness;
 }
 
 const char *lh_cuda_write_version(int version, char text[LH_CUDA_VERSION_TEXT]) {
@@ -103,11 +104,12 @@ static lh_status fail_driver(const lh_cuda_program *program, const char *best, b
     char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT], release[LH_CUDA_DRIVER_TEXT];
     lh_cuda_write_version(driver_version, driver_text);
     lh_cuda_write_version(needed, needed_text);
-    return lh_fail(error, LH_ERR_ENVIRONMENT,
-                   "the CUDA driver of this machine is too old: it knows CUDA up to %s, but the device code (%s) was "
-                   "compiled by toolkit %s and needs a driver for CUDA %s\n"
-                   "update NVIDIA's driver to %s, or build with a toolkit that it knows (--cuda-root), or with --jit",
-                   driver_text, best, program->toolkit, needed_text, lh_cuda_describe_driver(needed, release));
+    return lh_fail(
+        error, LH_ERR_ENVIRONMENT,
+        "the CUDA driver of this machine is too old: it knows CUDA up to %s, but the device code (%s) was "
+        "compiled by toolkit %s and needs a driver for CUDA %s\n"
+        "update NVIDIA's driver to %s, or build with a toolkit that this driver knows (--cuda-root), or with --jit",
+        driver_text, best, program->toolkit, needed_text, lh_cuda_describe_driver(needed, release));
 }
 
 lh_status lh_cuda_choose_image(const lh_cuda_program *program, int architecture, int driver_version,

@@ -121,11 +121,12 @@ static lh_status find_library(lh_cuda_library *library, lh_error *error) {
     const char *requested_file = getenv("LONGHAND_CUBLASLT");
     bool is_requested = requested_file != NULL && requested_file[0] != 0;
     if (is_requested ? lh_cuda_try_library_file(&search, requested_file) : lh_cuda_find_library(&search)) return LH_OK;
-    return lh_fail(error, LH_ERR_ENVIRONMENT,
-                   "no cuBLASLt for the products of a model as wide as this one; looked in: %s%s\n"
-                   "it comes with the CUDA toolkit: name its folder in LONGHAND_CUDA_ROOT, or the library itself in "
-                   "LONGHAND_CUBLASLT",
-                   is_requested ? requested_file : search.folders, search.refused);
+    return lh_fail(
+        error, LH_ERR_ENVIRONMENT,
+        "no cuBLASLt for the products of a model as wide as this one; looked in: %s%s\n"
+        "it comes with the CUDA toolkit: name the toolkit's folder in LONGHAND_CUDA_ROOT, or the library itself "
+        "in LONGHAND_CUBLASLT",
+        is_requested ? requested_file : search.folders, search.refused);
 }
 
 static void choose_precision(lh_cuda_library *library) {
@@ -271,10 +272,10 @@ static unsigned compute_slot(const lh_cuda_product *p) {
 }
 
 /* Finds or chooses the method for this shape; replaces another shape with the same index in the table. */
-static lh_status find_method(lh_cuda_library *library, const lh_cuda_product *p, const method **is_found,
+static lh_status find_method(lh_cuda_library *library, const lh_cuda_product *p, const method **found_method,
                              lh_error *error) {
     method *m = &library->methods[compute_slot(p)];
-    *is_found = m;
+    *found_method = m;
     if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->transposed_a == p->transposed_a &&
         m->transposed_b == p->transposed_b && m->requested_epilogue == choose_epilogue(p))
         return LH_OK;

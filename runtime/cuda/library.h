@@ -8,16 +8,16 @@
 
 typedef struct lh_cuda_library lh_cuda_library;
 
-/* Opens a version of cuBLASLt whose major version is not above the driver's CUDA, for products in the program's
- * precision: the file that LONGHAND_CUBLASLT names or, if that variable is not set, the first file that
- * lh_cuda_find_library finds, in each folder the latest version. The device's context must be current for this and all
- * other calls. LH_ERR_ENVIRONMENT: no suitable library, or it does not start; the message lists the searched places and
+/* Opens cuBLASLt for products in the program's precision. If LONGHAND_CUBLASLT is set, it names the file. Otherwise
+ * lh_cuda_find_library searches, in each folder the latest version first. The library's major version must not be
+ * above the major version of CUDA that the driver knows. The device's context must be current for this and all other
+ * calls. LH_ERR_ENVIRONMENT: no suitable library, or it does not start; the message lists the searched places and
  * the reasons of refusal. */
 lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **library, lh_error *error);
 
-/* Enqueues a product in the stream. The library chooses an algorithm by shape, and with it the order of sums.
- * *is_complete: the result is complete; false: the caller must add the bias and, if product->rectified, apply max(x,
- * 0). */
+/* Enqueues a product in the stream. The library chooses an algorithm by the product's shape, and with the algorithm
+ * the order of additions. *is_complete: the result is complete; false: the caller must add the bias and, if
+ * product->rectified, apply max(x, 0). */
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *product, CUstream stream,
                                    bool *is_complete, lh_error *error);
 

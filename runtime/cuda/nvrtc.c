@@ -35,7 +35,7 @@ static const struct {
     SYMBOL(nvrtcGetPTX),
 };
 
-/* The argument of examine_library: requirements of a library, and the functions to read from it. */
+/* The argument of examine_library: the requirements of a library, and the struct that receives its functions. */
 typedef struct requirements {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;

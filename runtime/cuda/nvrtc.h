@@ -38,13 +38,14 @@ typedef struct lh_nvrtc {
  * lacks a function, or does not report its version. */
 lh_status lh_nvrtc_load_functions(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error);
 
-/* Finds the first library that compiles machine code for a device of this architecture (90: compute capability 9.0)
- * that a driver of CUDA version driver_version (13000: 13.0) accepts. File names are libnvrtc.so.13, .12, .11.2 and
- * libnvrtc.so; lh_cuda_find_library (find.h) describes the searched folders. The library stays loaded.
- * LH_ERR_ENVIRONMENT: no suitable library; the message lists the searched places and the reasons of refusal. */
+/* Finds the first NVRTC that compiles machine code for a device of this architecture (90: compute capability 9.0).
+ * Its major version must not be above the major version of driver_version (13000: 13.0). File names are
+ * libnvrtc.so.13, .12, .11.2 and libnvrtc.so; lh_cuda_find_library (find.h) describes the searched folders. The
+ * library stays loaded. LH_ERR_ENVIRONMENT: no suitable library; the message lists the searched places and the
+ * reasons of refusal. */
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error);
 
-/* Compiler options of every program except the target: the language, and nvcc's defaults stated explicitly: subnormal
+/* Compiler options of every program except the target. They name the language and state nvcc's defaults: subnormal
  * numbers are kept, division and square root are rounded by IEEE 754, products and sums are fused. */
 enum { LH_NVRTC_OPTIONS = 5 };
 extern const char *const lh_nvrtc_options[LH_NVRTC_OPTIONS];

@@ -3,13 +3,13 @@
 #
 #     sh runtime/cuda/toolkit.sh [--root DIR] [--arch LIST] [--least NN] [--kind nvcc|nvrtc] [--build DIR]
 #
-# Prints one line: the compiler's kind, version and path, then the targets: nvcc 13.0 /usr/local/cuda/bin/nvcc sm_80
-# sm_90 compute_80 compute_90.
+# Prints one line with the compiler's kind, version and path, followed by the targets, such as
+#     nvcc 13.0 /usr/local/cuda/bin/nvcc sm_80 sm_90 compute_80 compute_90
 # Uses nvcc if it works, else NVRTC, the toolkit's compiler as a library, through a program that make builds.
 # --root DIR    search only this folder of a toolkit; default: the folder in LONGHAND_CUDA_ROOT or, if that variable is
 #               not set, the usual folders
-# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all of the compiler; default: one
-#               architecture for each class of GPUs; here: native if this machine has GPUs, else default. The targets
+# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all that the compiler knows; default:
+#               one architecture for each class of GPUs; here: native if this machine has GPUs, else default. The targets
 #               also include the intermediate forms of the lowest and the highest architecture without suffix (a, f),
 #               for other and for later GPUs.
 # --least NN    least compute capability times 10 that the device code requires: 75 (default), 80
@@ -150,7 +150,7 @@ print_targets() {
                 [ "$lowest" != 0 ] && [ "$lowest" -le "$number" ] || lowest=$number
                 ;;
             *) compiles_for "$architecture" ||
-                fail "--arch $architecture: $kind $version ($compiler) does not know it" \
+                fail "--arch $architecture: $kind $version ($compiler) does not know this architecture" \
                     "  expected: $(echo "$supported" | sed 's/[0-9][0-9]*/sm_&/g')" ;;
         esac
     done
@@ -172,5 +172,5 @@ case ${list:-default} in
     default) list=$(list_defaults) ;;
 esac
 architectures=$(echo $list)
-[ -n "$architectures" ] || fail "$kind $version ($compiler) knows no architecture from sm_$least on: $supported"
+[ -n "$architectures" ] || fail "$kind $version ($compiler) knows no architecture from sm_$least on; it knows: $supported"
 print_targets

@@ -40,7 +40,7 @@ int lh_count_shape_tokens(const lh_shape *shape) {
     return tokens;
 }
 
-bool lh_extend_streams(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
+bool lh_raise_lengths(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
     bool has_grown = false;
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         if (length[s] <= max_length[s]) continue;
@@ -66,7 +66,7 @@ static lh_status find_max_sizes(const lh_spec *spec, int max_n, lh_shape *max_sh
             return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
                            lh_get_reported_length(spec, n), shape.labels, format->stream[format->label_stream].name,
                            shape.length[format->label_stream]);
-        lh_extend_streams(max_shape->length, shape.length);
+        lh_raise_lengths(max_shape->length, shape.length);
         if (shape.labels > max_shape->labels) max_shape->labels = shape.labels;
         if (lh_get_input_length(spec, n) > *input) *input = lh_get_input_length(spec, n);
     }

@@ -28,7 +28,7 @@ int lh_count_passes(const lh_spec *spec, int n);
 int lh_count_shape_tokens(const lh_shape *shape);
 
 /* Raises max_length[stream] to length[stream] in every stream; returns whether any value grew. */
-bool lh_extend_streams(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
+bool lh_raise_lengths(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
 
 /* Buffers for the examples of one shard or batch, in one allocation. lh_cpu_block explains the arrays. */
 typedef struct lh_batch {

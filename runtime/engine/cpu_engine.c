@@ -15,7 +15,7 @@ lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS
     const lh_cpu_program *program = cpu->program;
     int max_length[LH_MAX_STREAMS];
     memcpy(max_length, cpu->tables_length, sizeof max_length);
-    if (program->tables_bytes == NULL || !lh_extend_streams(max_length, length)) return LH_OK;
+    if (program->tables_bytes == NULL || !lh_raise_lengths(max_length, length)) return LH_OK;
     void *tables = lh_engine_allocate(program->tables_bytes(max_length), "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
     program->make_tables(tables, max_length);
@@ -42,7 +42,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *mem
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
     if (shared > memory_needs->shared) memory_needs->shared = shared;
     if (workspace > memory_needs->workspace) memory_needs->workspace = workspace;
-    lh_extend_streams(max_length, shape.length);
+    lh_raise_lengths(max_length, shape.length);
     if (n > memory_needs->max_n) memory_needs->max_n = n;
 }
 

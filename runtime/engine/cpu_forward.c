@@ -38,7 +38,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
     lh_shape shape = lh_make_shape(spec, n, examples);
     call_sizes sizes = choose_sizes(cpu, shape.length, examples);
     memory_needs->shared = lh_max_size(memory_needs->shared, cpu->program->shared_bytes(&shape));
-    lh_extend_streams(max_length, shape.length);
+    lh_raise_lengths(max_length, shape.length);
     shape.sequences = sizes.per_call;
     memory_needs->workspace =
         lh_max_size(memory_needs->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));

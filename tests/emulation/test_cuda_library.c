@@ -192,7 +192,7 @@ static void test_open_names_missing_parts(void **state) {
     assert_refused("looked in: /nowhere/libcublasLt.so", "in LONGHAND_CUBLASLT");
     setenv("LONGHAND_CUBLASLT", "", 1);
     setenv("LONGHAND_CUDA_ROOT", "/nowhere", 1);
-    assert_refused("looked in: /nowhere/lib64, /nowhere/lib\n", "name its folder in LONGHAND_CUDA_ROOT");
+    assert_refused("looked in: /nowhere/lib64, /nowhere/lib\n", "name the toolkit's folder in LONGHAND_CUDA_ROOT");
     unsetenv("LONGHAND_CUDA_ROOT");
     setenv("LONGHAND_CUBLASLT", LH_EMULATED_LIBRARY, 1);
     device.driver_version = 12080;

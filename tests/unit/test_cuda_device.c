@@ -293,10 +293,11 @@ static void test_device_is_made_current_in_another_thread(void **state) {
 
 static void test_ordinal_beyond_the_count_is_refused(void **state) {
     const lh_cuda_program program = make_program("sm_90");
-    assert_refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
+    assert_refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1 device, cuda:0");
     set_variable("FAKE_CUDA_COUNT", "3");
     set_variable("CUDA_VISIBLE_DEVICES", "4,5,6");
-    assert_refused(*state, &program, 3, "the CUDA driver finds 3, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
+    assert_refused(*state, &program, 3,
+                   "the CUDA driver finds 3 devices, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
 }
 
 static void test_device_that_is_too_small_is_refused(void **state) {

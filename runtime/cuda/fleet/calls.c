@@ -54,7 +54,7 @@ lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int length[LH_MAX_STRE
     const lh_cuda_program *program = fleet->program;
     int max_length[LH_MAX_STREAMS];
     memcpy(max_length, fleet->tables_length, sizeof max_length);
-    if (program->tables_bytes == NULL || !lh_extend_streams(max_length, length)) return LH_OK;
+    if (program->tables_bytes == NULL || !lh_raise_lengths(max_length, length)) return LH_OK;
     size_t bytes = program->tables_bytes(max_length);
     CUdeviceptr memory;
     void *tables = lh_engine_allocate(bytes, "position tables", error);

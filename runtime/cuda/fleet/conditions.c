@@ -1,5 +1,5 @@
-/* Evaluation of conditions on a CUDA device, each for all replicas that are expected to request the
- * condition (early_answers.c); the host adds sums in the order of the examples. */
+/* Evaluates conditions on a CUDA device. A condition is evaluated for all replicas that are expected to request it
+ * (early_answers.c). The host adds the sums of the examples in their order. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,11 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* maximum for the stored answers of all engines */
-/* If this number of consecutive requests of an engine have dropped stored answers, it gets no more answers early. */
+/* If this number of consecutive requests of an engine have dropped stored answers, the engine gets no more early
+ * answers. */
 enum { MAX_UNUSED = 2 };
 
-/* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
+/* The number of steps that the parameters have made, with the steps whose metrics were not returned yet. */
 static int64_t get_parameter_step(const lh_cuda_engine *engine) {
     return engine->engine.step + engine->engine.unreported_steps;
 }

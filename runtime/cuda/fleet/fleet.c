@@ -1,8 +1,8 @@
 /* Fleets: memory and state. Calls to the device are in calls.c, steps in launch.c, batches of future steps in ring.c,
  * forward passes in forward.c.
  *
- * All device memory is allocated when a fleet is opened, for the longest training length and the largest possible grid
- * of its replicas, and by reserve, for evaluation; a step allocates nothing.
+ * A fleet allocates the device memory of training when it is opened, for the longest training length and the largest
+ * possible grid of its replicas. `reserve` allocates the memory of evaluation. A step allocates nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
     return lh_cuda_choose_grid(is_serial, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
-/* The largest number of shards of a step. The parts of a batch of mixed lengths are cut one by one, into shards with as
- * many sequences as those of a batch of one length. */
+/* The largest number of shards of a step. Each part of a batch of mixed lengths is cut into shards of its own, which
+ * have as many sequences as the shards of a batch of one length. */
 static int find_max_shards(const lh_cuda_fleet *fleet) {
     int batch = fleet->spec->train.batch, shards = fleet->arena.shards;
     if (!fleet->spec->train.mixes_lengths) return shards;
@@ -37,7 +37,7 @@ static int find_max_shards(const lh_cuda_fleet *fleet) {
 }
 
 /* Computes the largest sizes over all training lengths, and makes position tables for these lengths. A step of mixed
- * lengths has tables for each of its parts, which have different lengths. */
+ * lengths has tables for each of its parts. */
 static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_arena *arena = &fleet->arena;
@@ -49,7 +49,7 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape shard_shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         if (fleet->library == NULL) shard_shape.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
-        lh_extend_streams(max_length, shard_shape.length);
+        lh_raise_lengths(max_length, shard_shape.length);
         arena->partial_stride =
             max_size(arena->partial_stride, lh_cuda_align(fleet->program->partial_bytes(&shard_shape)));
         size_t shared_bytes = lh_cuda_align(fleet->program->shared_bytes(&shard_shape));
@@ -58,8 +58,8 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         arena->workspace_stride = max_size(arena->workspace_stride,
                                            lh_cuda_align(fleet->program->workspace_bytes(&shard_shape, LH_MODE_TRAIN)));
     }
-    size_t most_shared_bytes = (size_t)lh_cuda_count_parts(fleet) * max_shared_bytes;
-    arena->shared_stride = min_size(all_shared_bytes, most_shared_bytes);
+    /* The parts of a step have different lengths, so both numbers are upper bounds. */
+    arena->shared_stride = min_size(all_shared_bytes, (size_t)lh_cuda_count_parts(fleet) * max_shared_bytes);
     return lh_cuda_grow_tables(fleet, max_length, error);
 }
 
@@ -199,14 +199,14 @@ static int count_vectors(const lh_cuda_fleet *fleet) {
 /* Allocates the vectors of a replica and writes its initial parameters; host: a buffer for one vector. */
 static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
-    size_t vector = lh_cuda_get_vector_bytes(fleet);
+    size_t vector_bytes = lh_cuda_get_vector_bytes(fleet);
     const char *purpose = fleet->config.trains ? "parameters, optimiser state and gradient" : "the parameters";
     lh_status status =
-        lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, purpose, &engine->vectors, error);
+        lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector_bytes, purpose, &engine->vectors, error);
     if (status != LH_OK) return status;
     lh_initialise(fleet->spec, lh_get_part_seed(engine->seed, &engine->separate_seeds, LH_SEED_INIT),
                   fleet->program->real_bytes, host);
-    return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
+    return lh_cuda_copy_in(fleet, engine->vectors, host, vector_bytes, error);
 }
 
 static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error *error) {
@@ -363,9 +363,9 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
         lh_engine_allocate((size_t)count * sizeof *fleet->evaluated_engines, "the engines", error);
     fleet->evaluated_answers =
         lh_engine_allocate((size_t)count * sizeof *fleet->evaluated_answers, "the engines", error);
-    bool fits = fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL &&
-                fleet->evaluated_answers != NULL;
-    lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;
+    bool is_allocated = fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL &&
+                        fleet->evaluated_answers != NULL;
+    lh_status status = is_allocated ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
         initialise_engine(fleet, &configs[i], &fleet->engines[i]);
         if (configs[i].trains) fleet->active[fleet->active_count++] = &fleet->engines[i];

@@ -1,14 +1,15 @@
 /* Engines on a CUDA device. A fleet is a set of replicas of one model, each with its own seeds and learning rate, that
  * train at the same time. Each replica is an engine (engine/engine.h).
  *
- * The replicas of a fleet step together: a launch makes the same number of steps for each replica, from its own step
- * on. A call of an engine's `step` returns LH_OK with no steps done as long as `step` of another engine was not called.
- * The last call starts the launch; later calls of the other engines return the finished steps. Closed and failed
- * engines do not take part. All calls for the engines of a fleet must come from one thread.
+ * The replicas of a fleet step together: a launch makes the same number of steps for each replica, and each replica
+ * continues from its own step. `step` of an engine returns LH_OK with no steps done until `step` of every other engine
+ * was called. The last of these calls starts the launch; later calls of the other engines return the finished steps.
+ * Closed and failed engines do not take part. All calls for the engines of a fleet must come from one thread.
  *
- * When one engine evaluates a condition, the same launch evaluates the condition for the engines with parameters of the
- * same step that are expected to request the condition next, and stores their results; so do the passes in which models
- * decode their own answers. The launches of wide models follow each other in the stream.
+ * When an engine evaluates a condition, the launch also evaluates the condition for other engines, and the fleet stores
+ * their results. These engines have parameters of the same step and are expected to request the condition next. Passes
+ * in which models decode their own answers also process these engines together. The launches of wide models follow
+ * each other in the stream.
  *
  * The bits of a replica's results depend on the variant, but not on the number of replicas or on how they share the
  * device. */

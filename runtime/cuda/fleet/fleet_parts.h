@@ -19,7 +19,7 @@ enum { LH_CUDA_MAX_STEPS = 64 /* maximum number of steps of one launch */ };
 
 static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
 
-/* Byte offsets of a batch's arrays in the memory of the batch, and its size. */
+/* Byte offsets of a batch's arrays in the memory of the batch, and the size of this memory. */
 typedef struct lh_cuda_layout {
     size_t tokens[LH_MAX_STREAMS], labels, mask, place, draws;
     size_t positions[LH_MAX_STREAMS]; /* positions of tokens, in the memory of `draws` (cuda.h) */
@@ -76,7 +76,7 @@ typedef struct lh_cuda_arena {
     CUdeviceptr partials;                  /* [at_once][max_shards], cleared if the replicas change */
     CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at_once] (lh_cuda_grid) */
     CUdeviceptr workspaces;                                      /* [blocks] */
-    CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MAX_STEPS], steps of all parts */
+    CUdeviceptr replicas, steps, results; /* [count], [count][LH_CUDA_MAX_STEPS][parts], [count][LH_CUDA_MAX_STEPS] */
     lh_cuda_replica *host_replicas;       /* pinned host copies of replicas, steps and results */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
@@ -106,11 +106,11 @@ typedef struct lh_cuda_forward {
     lh_cuda_lanes lanes;
 } lh_cuda_forward;
 
-/* The models of a forward pass, which process the same sequences, or each its own. */
+/* The models of a forward pass. All models process the same sequences, or each model processes its own. */
 typedef struct lh_cuda_models {
     int count;
-    lh_shape shape; /* lengths of all models; number of sequences of the model with most sequences: the results of each
-                     * model have as many rows */
+    lh_shape shape; /* lengths of all models, and the largest number of sequences of a model; the results of every model
+                     * have this number of rows */
     lh_cuda_passes passes;
     size_t bytes; /* used bytes of host_batch */
 } lh_cuda_models;
@@ -129,7 +129,7 @@ static inline lh_cuda_loop_answer lh_cuda_read_answer(const lh_spec *spec, const
 
 /* The answers of a replica to a condition. */
 typedef struct lh_cuda_early_answers {
-    struct lh_cuda_early_answers *next; /* the engine's answers to its next condition */
+    struct lh_cuda_early_answers *next; /* answers that the engine is expected to request next */
     lh_condition condition;             /* answers, lengths: NULL */
     int64_t step;                       /* step of the parameters */
     size_t bytes;                       /* bytes of this struct with its arrays */
@@ -150,11 +150,11 @@ typedef struct lh_cuda_engine {
     bool is_active;             /* the engine takes part in training launches */
     bool is_closed;
     lh_cuda_early_answers *early_answers;       /* list in the expected order of requests */
-    int unused_in_a_row;                        /* requests since the last used answers that dropped stored answers */
+    int unused_in_a_row;                        /* number of successive requests that dropped stored answers */
     int64_t request_step;                       /* step of the parameters to which the next two counts belong */
     int request_count, stored_count;            /* numbers of requests and stored answers at request_step */
     int requested_steps;                        /* number of steps that are requested and not launched yet */
-    double launch_seconds;                      /* duration of the last launch's steps that were not returned */
+    double launch_seconds;                      /* duration of the last launch's steps that are not yet returned */
     lh_step_metrics metrics[LH_CUDA_MAX_STEPS]; /* metrics of the last launch */
     int reported_count;                         /* number of metrics that were returned */
     lh_status failure;                          /* status of the step after the finished steps */
@@ -266,9 +266,9 @@ void lh_cuda_put_rows(const lh_cuda_layout *layout, char *memory, int first, con
 lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *shape, CUdeviceptr address,
                                const lh_draw *draw);
 
-/* Writes the passes of a step or evaluation, if the model has loops, and makes its random draws, if the model has any;
- * positions and distances given by the caller replace the draws, see lh_cpu_step. out: lh_cuda_step.draws, of which
- * lh_cuda_put_rows writes the positions of tokens. */
+/* Writes the passes of a step or an evaluation, if the model has loops. Then makes the random draws, if the model
+ * has any; positions and distances given by the caller replace the draws (lh_cpu_step). out: the memory of
+ * lh_cuda_step.draws; lh_cuda_put_rows writes the positions of tokens there. */
 void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out);
@@ -292,7 +292,8 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
 /* ---- early_answers.c ---- */
 
 /* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The first
- * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
+ * request evaluates the condition for the other replicas too; the answers of a replica are stored until it requests
+ * them. */
 
 /* Fills fleet->evaluated_engines with at most max_count replicas to evaluate, and returns their number. The first is
  * `engine`. The further replicas, in their order, are open, have no failed step and have parameters of the same step;
@@ -301,9 +302,9 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
  * replicas but `engine` are left out. */
 int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
-/* Copies an engine's answers to a condition, which are in the device's form from number `first` on; classes: [labels],
- * for all examples together, or NULL if not requested. The lengths remain unset. Returns NULL if there is not enough
- * memory. */
+/* Copies an engine's answers to a condition from `answers`, an array in the device's form, from index `first` on.
+ * classes: [labels], for all examples together, or NULL if not requested. The lengths remain unset. Returns NULL if
+ * there is not enough memory. */
 lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
                                                   const void *answers, size_t first, const int *classes, size_t labels);
 
@@ -318,10 +319,10 @@ void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
 /* ---- greedy.c ---- */
 
-/* Decodes the first condition->decoded_count examples with the first `replicas` models of fleet->evaluated_engines:
- * replaces the classes in fleet->evaluated_answers, from the pass over the targets, by the models' own answers, and
- * sets lengths. Each pass has the unfinished sequences of as many models as fit; with cached keys and values, one pass
- * gives all answers. Fails as evaluate does. */
+/* Decodes the first condition->decoded_count examples with the first `replicas` models of fleet->evaluated_engines.
+ * In fleet->evaluated_answers, the models' own answers replace the classes of the pass over the targets; lengths are
+ * set. Each pass has the unfinished sequences of as many models as fit; with cached keys and values, one pass gives
+ * all answers. Fails as evaluate does. */
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition, lh_error *error);
 
 /* ---- phases.c ---- */
@@ -364,8 +365,8 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
                        const lh_draw *draw, double noise);
 
 /* Runs a pass, which `engine` requests. On return sums of sequences and the requested results are in host memory,
- * models->shape.sequences rows for each model. Logits only for one sequence of one model. LH_STOPPED: the engine's
- * flag `stop` was set. */
+ * models->shape.sequences rows for each model. Logits can be requested only for one sequence of one model.
+ * LH_STOPPED: the engine's flag `stop` was set. */
 lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
                            lh_error *error);
 

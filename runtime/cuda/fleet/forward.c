@@ -8,11 +8,11 @@
 #include "runtime/cuda/device_memory.h"
 
 /* MAX_MODEL_BYTES: limit for the tables and answers of the models that one pass evaluates; MAX_BATCH_BYTES: limit for
- * the batches of models that decode side by side. A pass has at least one model. */
+ * the batches of models that decode side by side. A pass has one model even if these limits are smaller. */
 static const size_t MAX_MODEL_BYTES = (size_t)256 << 20, MAX_BATCH_BYTES = (size_t)64 << 20;
 
-/* Limit for the sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups
- * that run at once would need more than MAX_DECODED_BYTES. */
+/* Limit for the sequences of a group that is decoded: a warp multiplies this number of rows at a time. Groups are
+ * smaller if all groups that run at once would need more than MAX_DECODED_BYTES. */
 enum { DECODED_GROUP = 32 };
 static const size_t MAX_DECODED_BYTES = (size_t)1 << 30;
 
@@ -27,10 +27,11 @@ typedef struct grouping {
     size_t workspace;  /* bytes of a workspace; each block has a workspace, a wide model has only one in total */
 } grouping;
 
-/* The number of groups of `group` sequences; also the sequences per group for `group` groups. */
-static int count_groups(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
+/* The number of sequences divided by `divisor`, rounded up. This is the number of groups with `divisor` sequences
+ * each, and also the number of sequences in each of `divisor` groups. */
+static int divide_sequences(const lh_shape *shape, int divisor) { return (shape->sequences + divisor - 1) / divisor; }
 
-/* The number of sequences of the program's group, at most all sequences. */
+/* The number of sequences that the program processes as a group, at most all sequences. */
 static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int group = fleet->program->evaluation_group(shape);
     return group < shape->sequences ? group : shape->sequences;
@@ -50,8 +51,9 @@ static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, 
     return group;
 }
 
-/* Chooses equal groups, smaller groups if blocks would be idle; the bits of a sequence do not depend on its group. The
- * groups of a wide model do not depend on other models, because the bits of its products may depend on the groups. */
+/* Chooses groups of equal size. Groups are smaller than those of the program if blocks would be idle otherwise; the
+ * bits of a sequence do not depend on its group. The groups of a wide model do not depend on other models, because
+ * the bits of its products may depend on the groups. */
 static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
     int resident = fleet->device->evaluate_blocks;
     int group = decodes ? get_decoded_group(fleet, shape, (size_t)resident) : get_group(fleet, shape);
@@ -59,18 +61,18 @@ static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shap
         return (grouping){group, 1, group < resident ? group : resident,
                           compute_workspace_bytes(fleet, shape, group, false)};
     int at_once = models < resident ? models : resident, blocks = resident / at_once;
-    int rounds = (count_groups(shape, group) + blocks - 1) / blocks;
-    group = count_groups(shape, blocks * rounds);
-    int busy_blocks = count_groups(shape, group);
+    int rounds = (divide_sequences(shape, group) + blocks - 1) / blocks;
+    group = divide_sequences(shape, blocks * rounds);
+    int busy_blocks = divide_sequences(shape, group);
     return (grouping){group, at_once, busy_blocks < blocks ? busy_blocks : blocks,
                       compute_workspace_bytes(fleet, shape, group, decodes)};
 }
 
-/* The most bytes of a launch's workspaces for any number of the fleet's replicas: choose_grouping makes no larger
- * groups, and each block of a replica has a group. */
+/* An upper bound for the bytes of a launch's workspaces, for any number of the fleet's replicas. It assumes the
+ * largest groups that choose_grouping can choose, and one group for each block. */
 static size_t compute_workspaces_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int resident = fleet->device->evaluate_blocks, at_once = fleet->count < resident ? fleet->count : resident;
-    int group = get_group(fleet, shape), max_group = count_groups(shape, resident / at_once);
+    int group = get_group(fleet, shape), max_group = divide_sequences(shape, resident / at_once);
     if (fleet->library != NULL) return compute_workspace_bytes(fleet, shape, group, false);
     size_t blocks = min_size((size_t)fleet->count * (size_t)shape->sequences, (size_t)resident);
     size_t bytes = blocks * compute_workspace_bytes(fleet, shape, group < max_group ? group : max_group, false);
@@ -84,9 +86,9 @@ static size_t compute_shared_bytes(const lh_cuda_fleet *fleet, const lh_shape *s
     return lh_cuda_align(fleet->program->shared_bytes(shape));
 }
 
-static void raise_need(size_t *memory_needs, size_t value) { *memory_needs = max_size(*memory_needs, value); }
+static void raise_need(size_t *need, size_t value) { *need = max_size(*need, value); }
 
-/* Raises memory_needs and max_length to the needs and stream lengths of a condition. */
+/* Raises memory_needs and max_length so that they suffice for a condition. */
 static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *memory_needs, int *max_length) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
@@ -99,7 +101,7 @@ static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t 
     raise_need(&memory_needs[LH_CUDA_NEED_ANSWERS], (size_t)examples * lh_cuda_get_answer_bytes(spec));
     raise_need(&memory_needs[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
     raise_need(&memory_needs[LH_CUDA_NEED_LENGTH], (size_t)n);
-    lh_extend_streams(max_length, shape.length);
+    lh_raise_lengths(max_length, shape.length);
 }
 
 void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
@@ -138,10 +140,11 @@ static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
-    size_t replicas = count_replicas_per_pass(fleet, memory_needs), batch = memory_needs[LH_CUDA_NEED_BATCH],
-           batches = batch;
-    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MAX_BATCH_BYTES));
-    size_t tables = (fleet->library != NULL ? 1 : replicas) * memory_needs[LH_CUDA_NEED_SHARED];
+    size_t replicas = count_replicas_per_pass(fleet, memory_needs), batch_bytes = memory_needs[LH_CUDA_NEED_BATCH],
+           all_batch_bytes = batch_bytes;
+    if (fleet->spec->format->teacher_forced)
+        all_batch_bytes = max_size(batch_bytes, min_size(replicas * batch_bytes, MAX_BATCH_BYTES));
+    size_t shared_bytes = (fleet->library != NULL ? 1 : replicas) * memory_needs[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;
         void **host;
@@ -149,8 +152,8 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, 
         const char *purpose;
     } memory[] = {
         {&forward->device_workspaces, NULL, memory_needs[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
-        {&forward->device_shared, NULL, tables, "the shared values of an evaluation"},
-        {&forward->device_batch, &forward->host_batch, batches, "the examples of an evaluation"},
+        {&forward->device_shared, NULL, shared_bytes, "the shared values of an evaluation"},
+        {&forward->device_batch, &forward->host_batch, all_batch_bytes, "the examples of an evaluation"},
         {&forward->device_answers, &forward->host_answers, replicas * memory_needs[LH_CUDA_NEED_ANSWERS],
          "the answers of an evaluation"},
         {&forward->device_logits, &forward->host_logits, memory_needs[LH_CUDA_NEED_LOGITS], "logits"},
@@ -168,7 +171,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, 
     memset(forward->host_models, 0, get_models_bytes(fleet));
     memcpy(forward->reserved, memory_needs, sizeof forward->reserved);
     forward->replicas_per_pass = (int)replicas;
-    forward->batch_bytes = batches;
+    forward->batch_bytes = all_batch_bytes;
     return lh_cuda_lanes_open(&forward->lanes, fleet, (int)memory_needs[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
 }
 
@@ -228,7 +231,8 @@ static lh_status wait_for_stream(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-/* Starts the groups of the wide model with this index one after the other; with a stop flag, waits for them. */
+/* Starts the groups of the wide model with this index one after the other. If the engine has a stop flag, waits
+ * until they have run. */
 static lh_status start_groups(const lh_cuda_engine *engine, const lh_cuda_models *models, int index,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
@@ -274,9 +278,9 @@ static lh_status start_launch(const lh_cuda_fleet *fleet, int models, lh_cuda_ev
 
 static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the next launch has twice as many groups */
 
-/* Starts one launch or, with a watchdog, launches with one group per block each. With a stop flag but no watchdog,
- * waits for each launch but the last: the first has one group per block, later launches have more until one takes
- * SHORT_LAUNCH. */
+/* Starts one launch. With a watchdog, starts several launches, each with one group for each block. With a stop flag
+ * but no watchdog, waits for each launch except the last; then the first launch has one group for each block, and
+ * later launches have more groups until a launch takes SHORT_LAUNCH. */
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int models,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
@@ -369,7 +373,7 @@ lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models,
     if (status == LH_OK) status = fetch_answers(fleet, models, requested, error);
     bool is_stopped = status == LH_STOPPED;
     if (is_stopped)
-        status = wait_for_stream(fleet, error); /* until the running launches end, they use the host's memory */
+        status = wait_for_stream(fleet, error); /* the launches and copies in the stream still use the host's memory */
     if (is_stopped && status == LH_OK) return LH_STOPPED;
     return lh_cuda_record_failure(fleet, status, error);
 }

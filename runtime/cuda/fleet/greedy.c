@@ -21,14 +21,15 @@ typedef struct greedy_job {
     lh_examples examples;
     lh_query query;        /* all examples */
     model_answers *models; /* [replicas] */
-    /* [replicas][decoded_count] numbers of answers of the pass over the targets that decoding keeps */
+    /* [replicas][decoded_count] the number of answers that decoding takes from the pass over the targets */
     int *known_counts;
     uint16_t *pass_answers; /* [decoded_count][labels] classes of a replica in the current pass */
     int replicas;
     bool has_caches; /* keys and values are cached, and one pass gives all answers */
 } greedy_job;
 
-/* Begins with the answers of the pass over the targets, up to and including the first error. */
+/* Begins the decoding of a replica with its answers of the pass over the targets, up to and including the first
+ * error of each example. */
 static lh_status begin_model(greedy_job *g, int index, lh_error *error) {
     lh_cuda_early_answers *early = g->engine->fleet->evaluated_answers[index];
     const lh_examples *e = &g->examples;
@@ -76,7 +77,7 @@ typedef struct put_job {
     char *memory;
     int rows;
     bool has_caches;
-    atomic_int next;
+    atomic_int next; /* the next row that no thread has taken */
 } put_job;
 
 /* Sets the mask of a row to the answers that the sequence needs, and the labels of the row to the target. */

@@ -1,5 +1,6 @@
-/* Steps of a fleet: one launch makes a number of steps of every replica in training, or several launches do, if too few
- * blocks are resident (grid.h), or if the model is wide: one launch for each phase and product of a step.
+/* Steps of a fleet. One launch makes a number of steps of every replica in training. Several launches are necessary if
+ * too few blocks are resident (grid.h), or if the model is wide. A wide model has a launch for each phase and each
+ * product of a step.
  *
  * A training loop that reads parameters and metrics between steps must see the values of its own step. So a launch
  * makes at most the least number of steps that any engine requested, and starts only after every engine has returned
@@ -28,7 +29,8 @@ static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     lh_cuda_deactivate(engine);
 }
 
-/* Adds facts of parameters and gradient at the failed step to the message. */
+/* Adds facts of the parameters and the gradient of the failed step to the message. is_updated: the step has updated
+ * the parameters; then the message gets no facts of the gradient. */
 static lh_status add_diagnosis(lh_cuda_engine *engine, bool is_updated, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_get_vector_bytes(fleet);
@@ -83,7 +85,7 @@ static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error
     }
 }
 
-/* Arguments of a launch of the active replicas from index `first` on that run side by side, for `count` steps each. */
+/* Arguments of a launch that runs the active replicas from index `first` on side by side, for `count` steps each. */
 static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first, int count) {
     const lh_cuda_arena *arena = &fleet->arena;
     size_t first_element = (size_t)first * (size_t)count,

@@ -111,21 +111,21 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
 
 /* ---- memory ---- */
 
-/* Bytes of a layout that are added to round sizes up, at most. */
+/* Upper bound for the bytes that rounding adds to a layout. */
 enum { LAYOUT_ROUNDING = 512 };
 
-/* The largest number of bytes of a batch. A part of a batch of mixed lengths needs at most the bytes of one sequence,
- * and its share of the bytes of a batch of one length. */
+/* The largest number of bytes of a batch. A part of a batch of mixed lengths needs at most its share of the bytes of
+ * a batch of one length, and in addition the bytes of one sequence. */
 static size_t find_largest_batch(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
-    size_t max_bytes = 0, first_bytes = 0;
+    size_t max_bytes = 0, sequence_bytes = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape shape = lh_make_shape(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
         size_t bytes = lh_cuda_make_layout(fleet, &shape).bytes;
         if (bytes > max_bytes) max_bytes = bytes;
         shape.sequences = 1;
-        first_bytes += lh_cuda_make_layout(fleet, &shape).bytes + LAYOUT_ROUNDING;
+        sequence_bytes += lh_cuda_make_layout(fleet, &shape).bytes + LAYOUT_ROUNDING;
     }
-    return fleet->spec->train.mixes_lengths ? lh_cuda_align(max_bytes + first_bytes) : max_bytes;
+    return fleet->spec->train.mixes_lengths ? lh_cuda_align(max_bytes + sequence_bytes) : max_bytes;
 }
 
 /* Allocates `batches` prepared steps with their parts. */
@@ -202,7 +202,7 @@ void lh_cuda_ring_clear(lh_cuda_fleet *fleet) {
     ring->columns = fleet->active_count;
 }
 
-/* Chooses the task lengths and examples of step number `step`. */
+/* Chooses the task lengths and examples of the step with index `step`. */
 static void choose_lengths(lh_cuda_fleet *fleet, lh_cuda_engine *engine, size_t index, uint32_t step) {
     const lh_spec *spec = fleet->spec;
     lh_cuda_ring *ring = &fleet->ring;
@@ -296,8 +296,8 @@ void lh_cuda_make_draws(const lh_cuda_fleet *fleet, lh_cuda_passes passes, const
     if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
-/* Makes the examples and draws of a part of a step, whose memory begins at `memory`; returns the bytes of this memory,
- * 0 after an error. */
+/* Makes the examples and draws of a part of a step in the memory at `memory`. Returns the number of bytes of the
+ * part, 0 after an error. */
 static size_t fill_part(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, lh_cuda_prepared_step *prepared, int part_index,
                         char *memory) {
     const lh_batch_part *batch_part = &prepared->parts.parts[part_index];
@@ -323,15 +323,15 @@ static int64_t count_counted_labels(const lh_batch *batch) {
     return counted;
 }
 
-/* The factor of the gradient of a label in a part of a step (lh_cuda_program.parts), or of a sequence's mean over its
- * counted labels. */
+/* The factor of each label's gradient in a part of a step (lh_cuda_program.parts). If the loss is a mean over
+ * sequences, the factor of the gradient of a sequence's mean over its counted labels. */
 static double compute_loss_scale(const lh_spec *spec, const lh_cuda_prepared_step *prepared, int64_t counted_labels,
                                  const lh_cuda_step *step) {
     const lh_batch_part *last = &prepared->parts.parts[prepared->parts.count - 1];
     int64_t sequences = last->first + last->sequences, terms = prepared->labels;
-    bool counts = spec->task->loss == LH_LOSS_COUNTED;
-    if (spec->train.weighs_sequences) terms = counts ? prepared->counted_sequences : sequences * step->label_count;
-    else if (counts && spec->train.mixes_lengths) terms = counted_labels;
+    bool has_mask = spec->task->loss == LH_LOSS_COUNTED; /* masked labels do not count */
+    if (spec->train.weighs_sequences) terms = has_mask ? prepared->counted_sequences : sequences * step->label_count;
+    else if (has_mask && spec->train.mixes_lengths) terms = counted_labels;
     return terms > 0 ? 1.0 / (double)terms : 0;
 }
 
