@@ -72,7 +72,9 @@ lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file *
     else
         status =
             lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
-                    needs_checksum ? "" : "\n  hint: a file of parameters needs none, if its metadata has no format");
+                    needs_checksum
+                        ? ""
+                        : "\n  hint: a file of parameters needs no checksum if its metadata has no entry \"format\"");
     if (status == LH_OK) return LH_OK;
     lh_st_free(*file);
     *file = NULL;
@@ -194,8 +196,8 @@ static lh_status check_init_checksum(const char *path, const lh_st_file *file, c
     const char *planned = spec->train.init_checksum, *checksum = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (checksum != NULL && strcmp(checksum, planned) == 0)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: cannot start from it: its checksum is %.40s\n"
-                   "  expected: %s, of %s, which this trainer was built for\n"
+                   "%s: cannot start from this file: its checksum is %.40s\n"
+                   "  expected: %s, the checksum of %s, for which this trainer was built\n"
                    "  hint: --set init=FILE before the -- starts another run from another file",
                    path, checksum != NULL ? checksum : "missing", planned, spec->train.init);
 }

@@ -10,7 +10,7 @@
 #include "data/datasets/corpus.h"
 #include "longhand/spec.h"
 
-enum { LH_MAX_NAME_BYTES = 256 }; /* most bytes of a tensor's name, and a 0 */
+enum { LH_MAX_NAME_BYTES = 256 }; /* bytes of the longest name of a tensor, with the final 0 */
 
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
@@ -30,9 +30,9 @@ uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta);
 
 /* Reads a file and verifies its checksum; all readers of checkpoints call this first. needs_checksum: the file must
- * have a checksum, as all files of trainers do; false: a file whose metadata has no `format` may lack it. On success
- * the caller frees *file with lh_st_free. Fails as lh_read_file does; LH_ERR_INPUT also if the file is no valid
- * safetensors file, or its checksum is wrong or missing. */
+ * have a checksum, as all files of trainers do; false: a file whose metadata has no `format` may lack a checksum. On
+ * success the caller frees *file with lh_st_free. Fails as lh_read_file does; LH_ERR_INPUT also if the file is not a
+ * valid safetensors file, or its checksum is wrong or missing. */
 lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file **file, lh_error *error);
 
 #endif

@@ -23,7 +23,7 @@ enum { SHORTEST_WAIT = 16 };
 typedef struct decoded_row {
     int sequence;    /* index of the sequence in the query */
     int known_count; /* number of answers taken from the pass over the targets; 0 without such a pass */
-    int limit;       /* number of answers at the end, unless the sequence ends earlier */
+    int limit;       /* maximum number of answers; the sequence may end earlier */
     bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
 

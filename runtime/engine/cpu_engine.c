@@ -27,11 +27,12 @@ lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS
 
 /* The greatest number of sequences of one length in a shard. */
 static int get_largest_shard(const lh_spec *spec) {
-    if (spec->train.mixes_lengths) return spec->train.batch; /* short sequences may be many */
+    if (spec->train.mixes_lengths)
+        return spec->train.batch; /* a shard of short sequences may have almost the whole batch */
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-/* Raises *memory_needs, and the lengths max_length, to the needs and lengths of training length n. */
+/* Raises *memory_needs and max_length so that they suffice for training length n. */
 static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *memory_needs,
                         int max_length[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;

@@ -1,6 +1,6 @@
 /* Evaluation, answers and logits on the CPU: threads take the parts of a condition or query in order.
  *
- * Each block of lh_cpu_program.block_sequences sequences has its own sums, which are taken in order. A thread takes a
+ * Each block of lh_cpu_program.block_sequences sequences has its own sums, which are added in order. A thread takes a
  * part at a time: whole blocks in one call, or one block in several calls that add to the same sums. So the sums do not
  * depend on the number of sequences per call.
  */
@@ -13,11 +13,11 @@
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* Numbers of sequences that one sum, one call of forward_block and one part of the condition cover. */
+/* Numbers of sequences. */
 typedef struct call_sizes {
-    int per_sum;
-    int per_call;
-    int per_part; /* one thread processes a part */
+    int per_sum;  /* sequences whose results are added to one sum, a block */
+    int per_call; /* sequences of one call of forward_block */
+    int per_part; /* sequences of one part, which one thread processes */
 } call_sizes;
 
 /* Number of parts per thread if there are enough blocks, so that threads finish at about the same time. */
@@ -28,10 +28,12 @@ static call_sizes choose_sizes(const lh_cpu_engine *cpu, const int length[LH_MAX
     if (cpu->program->forward_sequences != NULL) per_call = cpu->program->forward_sequences(length);
     per_call = min_int(per_call, lh_max_int(per_sum, examples / (PARTS_PER_THREAD * cpu->engine.threads)));
     if (per_call > per_sum) per_call -= per_call % per_sum;
-    return (call_sizes){per_sum, min_int(per_call, examples), min_int(lh_max_int(per_sum, per_call), examples)};
+    return (call_sizes){.per_sum = per_sum,
+                        .per_call = min_int(per_call, examples),
+                        .per_part = min_int(lh_max_int(per_sum, per_call), examples)};
 }
 
-/* Raises *memory_needs, and the lengths max_length, to the needs and lengths of evaluations at task length n. */
+/* Raises *memory_needs and max_length so that they suffice for evaluations at task length n. */
 static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *memory_needs,
                         int max_length[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;

@@ -174,8 +174,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 }
 
 /* The factor that turns the folded gradient into the gradient of the loss. Shards have divided by the number of all
- * labels or sequences, but the loss is the mean over those that count. Exactly 1 if all count, and 1 if none does: then
- * the gradient is 0. */
+ * labels or sequences, but the loss is the mean over those that count. The factor is exactly 1 if all count. It is
+ * also 1 if none counts, since the gradient is 0 then. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     bool weighs_sequences = cpu->engine.spec->train.weighs_sequences;
     int64_t counted = 0, total = weighs_sequences ? cpu->job.shape.sequences : cpu->labels;
@@ -187,8 +187,8 @@ static double compute_mask_factor(const lh_cpu_engine *cpu) {
     return counted > 0 ? (double)total / (double)counted : 1;
 }
 
-/* Finishes the folded gradient of chunks first .. end - 1 (constants, masked labels), computes their squared norms and
- * copies them if the configuration stores the gradient. */
+/* Finishes the folded gradient of chunks first .. end - 1 (constants, masked labels) and computes the squared norm
+ * of each chunk. Copies these chunks if the configuration stores the gradient. */
 static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
@@ -310,7 +310,7 @@ static void start_step(lh_cpu_engine *cpu) {
         .shape = lh_make_shape(spec, get_max_length(cpu), sequences),
         .key = cpu->draws_key,
         .step = step,
-        .draw = {cpu->draws_key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
+        .draw = {.key = cpu->draws_key, .step = step, .example = LH_SHARED, .domain = LH_DOMAIN_POSITIONS},
         .passes = lh_count_passes(spec, get_max_length(cpu)),
         .parameters = cpu->parameters,
         .tables = cpu->tables,

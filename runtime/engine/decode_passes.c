@@ -93,7 +93,8 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
     return rows;
 }
 
-/* Stores the valid answers of a pass over sequence i: those up to the first one that differs from its guess. */
+/* Stores the valid answers of a pass over sequence i: those up to and including the first one that differs from
+ * its guess. */
 static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool are_all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
     for (bool is_valid = true; is_valid && !d->has_ended[i];) {

@@ -83,13 +83,14 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
     if (facts->nonfinite_count == 0 && facts->largest_tensor < 0) append(error, "\n  %s: all zero", vector_name);
     else if (facts->nonfinite_count == 0)
         append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", vector_name, facts->magnitude,
-               tensors[facts->largest_tensor].name, is_too_large ? "; its square is beyond this precision" : "");
+               tensors[facts->largest_tensor].name,
+               is_too_large ? "; the square of this element is too large for this precision" : "");
     else
         append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)",
                vector_name, facts->nonfinite_count, facts->tensor_count, tensors[facts->first_nonfinite].name,
                (long long)facts->first_elements, (long long)lh_count_tensor_elements(&tensors[facts->first_nonfinite]));
     if (facts->nonfinite_count > 1)
-        append(error, ", the last %s (%lld of %lld)", tensors[facts->last_nonfinite].name,
+        append(error, ", the last is %s (%lld of %lld elements)", tensors[facts->last_nonfinite].name,
                (long long)facts->last_elements, (long long)lh_count_tensor_elements(&tensors[facts->last_nonfinite]));
     if (facts->nonfinite_count > 0 && facts->largest_tensor >= 0)
         append(error, "; the largest finite element is %.3g in %s", facts->magnitude,

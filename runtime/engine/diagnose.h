@@ -1,5 +1,5 @@
-/* Diagnoses a failed or a suspicious step: finds facts of vectors of parameters or gradients, tensor by tensor, for its
- * message. Works on vectors in host memory, so any engine can use it. */
+/* Diagnoses a failed or suspicious step: for the message about the step, finds facts of vectors of parameters or
+ * gradients, tensor by tensor. Works on vectors in host memory, so any engine can use it. */
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H
 

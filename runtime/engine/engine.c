@@ -67,7 +67,7 @@ lh_condition lh_make_condition(int n, int examples, uint64_t seed, int draw) {
         .n = n,
         .examples = examples,
         .source = {.key = key, .step = (uint32_t)n, .domain = LH_DOMAIN_EVAL},
-        .draw = {key, (uint32_t)n, (uint32_t)draw, LH_DOMAIN_EVAL, 0},
+        .draw = {.key = key, .step = (uint32_t)n, .example = (uint32_t)draw, .domain = LH_DOMAIN_EVAL},
     };
     return condition;
 }
@@ -162,7 +162,8 @@ static lh_status check_positions(const lh_spec *spec, const lh_lengths *lengths,
 
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     int count = lh_lengths_count(lengths);
-    if (spec->data != NULL) return LH_OK; /* the spec's task.longest is within the limit */
+    if (spec->data != NULL)
+        return LH_OK; /* a dataset has no longer sequences than task.longest, which was checked with the spec */
     for (int i = 0; spec->limit.tokens > 0 && i < count; i++) {
         int n = lh_lengths_get(lengths, i);
         lh_shape shape = lh_make_shape(spec, n, 1);

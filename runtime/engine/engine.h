@@ -46,7 +46,7 @@ typedef struct lh_condition {
     lh_source source;
     lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
-    int passes;        /* passes of a model with loops, not in decoding; 0: as many as in training */
+    int passes;        /* passes of a model with loops (decoding ignores them); 0: as many as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
     /* For this number of examples, from the first, `answers` gets the model's own answers instead (lh_decode with
      * target and mask); 0 unless lh_decodes_condition is true. Sums are those of a pass over the targets. */
@@ -61,13 +61,14 @@ typedef struct lh_query {
     /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding: right answers; NULL:
      * unknown. */
     const uint16_t *target;
-    /* For decoding, [sequences][task output length]: 0: the target's token replaces the model's answer; NULL: all
-     * 1. */
+    /* [sequences][task output length], for decoding. Where it is 0, the target's token replaces the model's answer.
+     * NULL: 1 everywhere. */
     const uint8_t *wants_answer;
     /* [sequences] positions of each sequence, see lh_dataset.positions; NULL unless the spec has positions of
      * lines. */
     int32_t *const *line_positions;
-    /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
+    /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance that the model uses
+     * for two tokens of stream i whose indices differ by d. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
     double noise;     /* see lh_condition.noise; decode ignores it */
@@ -237,8 +238,9 @@ static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query,
 /* The number of labels up to the last label with mask 1: decoding must give answers for these. */
 int lh_count_requested_answers(const uint8_t *mask, int labels);
 
-/* Returns how many answers of a pass over a target decoding would give as well: those up to and including the first
- * wrong one, at most `limit`. In these, replaces answers that do not count by the target's tokens. */
+/* A pass over a target gives an answer for each label. Returns the number of answers that decoding would also give:
+ * the answers up to and including the first wrong one, at most `limit`. Among them, replaces answers that do not
+ * count by the target's tokens. */
 int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
 /* Whether a sequence needs more answers: it has fewer than `limit`, and none has ended it. known_count: number of its

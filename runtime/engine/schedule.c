@@ -33,7 +33,7 @@ lh_status lh_schedule_check(const lh_train_defaults *train, int64_t steps, lh_er
     if (steps <= train->steps) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "--steps %lld: the learning rate falls until step %lld, the last of the spec's schedule\n"
-                   "  expected: at most %lld; with fewer, training stops early\n"
+                   "  expected: at most %lld; with fewer steps, training stops early\n"
                    "  hint: a build with --set train.steps=%lld makes another run, with a slower fall",
                    (long long)steps, last, last, (long long)steps);
 }

@@ -133,7 +133,7 @@ static void test_checkpoint_without_checksum_is_refused(void **state) {
     lh_st_meta meta[] = {{"step", "3"}, {"format", "longhand checkpoint 1"}};
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 2, &error), &error);
     check_parameters_refused(path, &lh_toy_spec,
-                             "no checksum in its metadata\n  hint: a file of parameters needs none");
+                             "no checksum in its metadata\n  hint: a file of parameters needs no checksum");
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 1, &error), &error);
     int64_t step;
     lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, zeros, &step, &error), &error);

@@ -100,7 +100,7 @@ static void test_step_message_names_the_element_whose_square_overflows(void **st
     vector[find_index(TOY_BIAS, 0, 2)] = 2e19f;
     lh_diagnose_step(&error, &lh_toy_spec, 4, vector, vector, 1);
     assert_non_null(strstr(error.text, "gradient: every element is finite, the largest is 2e+19 in output.bias; "
-                                       "its square is beyond this precision"));
+                                       "the square of this element is too large for this precision"));
 }
 
 static void test_step_message_names_parameters_if_there_is_no_gradient(void **state) {
