@@ -57,12 +57,14 @@ bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics)
 static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
     const lh_step_metrics *m = &alarm->metrics;
     if (alarm->kind == LH_ALARM_UPDATE)
-        snprintf(text, size, "the update has a norm of %.3g, the parameters after it %.3g", m->update_norm,
-                 m->parameter_norm);
+        snprintf(text, size, "the norm of the update is %.3g, and the norm of the updated parameters is %.3g",
+                 m->update_norm, m->parameter_norm);
     else if (alarm->kind == LH_ALARM_GRADIENT)
-        snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual_log_norm));
+        snprintf(text, size, "the gradient's norm is %.3g; usually it is %.3g", m->gradient_norm,
+                 exp(alarm->usual_log_norm));
     else
-        snprintf(text, size, "the loss is %.3g and for %d steps was above twice that of guessing, %.3g",
+        snprintf(text, size,
+                 "the loss is %.3g; for %d steps it was more than twice the loss of guessing, which is %.3g",
                  lh_compute_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);
 }
 
@@ -88,7 +90,7 @@ void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char
     lh_diagnose_chunk(engine->spec, alarm->metrics.heavy_chunk, gradient, sizeof gradient);
     lh_fail(warning, LH_OK,
             "step %lld: the training may be diverging: %s (task length %d)\n"
-            "  %.0f%% of its gradient's square lies in %s%s",
+            "  %.0f%% of the squared norm of this step's gradient comes from %s%s",
             (long long)alarm->step, finding, alarm->metrics.length, 100.0 * alarm->metrics.heavy_share, gradient,
             parameter);
     size_t used = strlen(warning->text), size = sizeof warning->text;

@@ -8,7 +8,8 @@
 typedef enum lh_alarm_kind {
     LH_ALARM_NONE,
     LH_ALARM_UPDATE, /* the norm of one update exceeds half of the parameters' norm after the update */
-    /* After 100 steps: the gradient norm exceeds 1,000 times the usual norm, and clip_norm (or 1 if there is none). */
+    /* After 100 steps: the gradient norm exceeds clip_norm (1 if there is no clip_norm) and is more than 1,000 times
+     * the usual norm. */
     LH_ALARM_GRADIENT,
     LH_ALARM_LOSS /* the loss exceeds twice the loss of guessing in 200 consecutive steps */
 } lh_alarm_kind;

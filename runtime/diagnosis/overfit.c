@@ -7,8 +7,9 @@
 
 #include "base/json_text.h"
 
-static const double FULL_ACCURACY = 1.0 - 1e-9; /* least bound of an accuracy that counts as 1 */
-/* Least gradient norm: Adam's epsilon, which exceeds every element of a smaller gradient. */
+static const double FULL_ACCURACY = 1.0 - 1e-9; /* a highest possible accuracy from here on counts as 1 */
+/* A smaller gradient norm counts as no gradient. The value is Adam's epsilon, which exceeds every element of such a
+ * gradient. */
 static const double NO_GRADIENT = 1e-8;
 static const double HARDLY_MOVED = 0.01;  /* sum of the norms of all updates, relative to the initial norm */
 static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
@@ -55,16 +56,19 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
     case LH_OVERFIT_SHORT:
         fprintf(out, "too few steps to judge: %lld steps, %d lines of metrics", (long long)f->steps, f->windows);
         break;
-    case LH_OVERFIT_NO_GRADIENT: fprintf(out, "no gradient: its norm never exceeded %.2g", f->gradient_norm); break;
+    case LH_OVERFIT_NO_GRADIENT:
+        fprintf(out, "no gradient: the gradient's norm never exceeded %.2g", f->gradient_norm);
+        break;
     case LH_OVERFIT_RATE_LOW:
         fprintf(out, "the learning rate is too low: all updates together moved the parameters by %.2g%% of their norm",
                 100.0 * f->update_norm_sum / f->start_norm);
         break;
     case LH_OVERFIT_RATE_HIGH:
-        fprintf(out,
-                "the learning rate is too high: the loss is %.3g times that of guessing, the parameters' norm %.3g "
-                "times the initial one",
-                f->recent_loss / f->guess_loss, f->parameter_norm / f->start_norm);
+        fprintf(
+            out,
+            "the learning rate is too high: the loss is %.3g times the loss of guessing, and the parameters' norm is "
+            "%.3g times the initial norm",
+            f->recent_loss / f->guess_loss, f->parameter_norm / f->start_norm);
         break;
     case LH_OVERFIT_INDISTINGUISHABLE:
         fprintf(out,
@@ -83,10 +87,11 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
                 f->recent_loss, f->steps_between);
         break;
     case LH_OVERFIT_DROPOUT:
-        fprintf(out,
-                "dropout or random positions: with dropout off and positions held the accuracy is %.4f, in training "
-                "%.4f",
-                f->accuracy, f->recent_accuracy);
+        fprintf(
+            out,
+            "dropout or random positions: with dropout off and fixed positions the accuracy is %.4f, in training it is "
+            "%.4f",
+            f->accuracy, f->recent_accuracy);
         break;
     case LH_OVERFIT_UNKNOWN: fprintf(out, "none found in the measurements"); break;
     }
@@ -114,10 +119,11 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_RATE_HIGH:
     case LH_OVERFIT_COLLAPSED: put_rate(out, spec_rate < rate ? spec_rate : 0.1 * rate); break;
     case LH_OVERFIT_INDISTINGUISHABLE:
-        fprintf(out, "an encoding that says where a token stands (this one: trainer info)");
+        fprintf(out,
+                "an encoding from which the model learns the position of a token (trainer info describes this one)");
         break;
     case LH_OVERFIT_FALLING:
-        fprintf(out, "--steps %.0f, if it continues at this rate; or a higher --learning-rate",
+        fprintf(out, "--steps %.0f, if the loss keeps falling at this rate; or a higher --learning-rate",
                 lh_overfit_estimate_steps(f));
         break;
     case LH_OVERFIT_DROPOUT: fprintf(out, "a build with --set model.dropout=0, or more --steps"); break;
@@ -130,12 +136,12 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
 }
 
 static void put_facts(FILE *out, const lh_overfit_facts *f) {
-    fprintf(out, "\n  measured: loss %.4g without dropout; guessing: %.4g", f->loss, f->guess_loss);
+    fprintf(out, "\n  measured: loss %.4g without dropout; loss of guessing %.4g", f->loss, f->guess_loss);
     if (f->windows == 0) return;
     fprintf(out,
             "\n    in training: loss %.4g in the first quarter, %.4g in the last; accuracy %.4f in the last\n"
             "    gradient norm %.3g, clipped in %.0f%% of the steps; parameters' norm %.4g, initially %.4g; "
-            "an update changes %.2g%% of the norm",
+            "norm of an update: %.2g%% of the parameters' norm",
             f->first_loss, f->recent_loss, f->recent_accuracy, f->recent_gradient_norm, 100.0 * f->clipped,
             f->parameter_norm, f->start_norm, 100.0 * f->update_norm / f->parameter_norm);
 }

@@ -21,8 +21,8 @@ typedef struct lh_overfit_facts {
     double data_attainable; /* highest accuracy that any model can reach: equal tokens of the input (and of the target,
                              * in a generative model) get equal answers */
 
-    /* Facts of metrics.jsonl. A window is a line: means over the steps since the previous line. `recent` is the last
-     * quarter of the windows, `earlier` the quarter before it. */
+    /* Facts of metrics.jsonl. A window is a line of this file, which has means over the steps since the previous line.
+     * `recent` is the last quarter of the windows, `earlier` the quarter before it. */
     int windows;
     double first_loss, earlier_loss, recent_loss;             /* dropout on; first_loss: mean over the first quarter */
     double steps_between;                                     /* steps between the middles of `earlier` and `recent` */
@@ -35,8 +35,8 @@ typedef struct lh_overfit_facts {
     /* Facts of the model. */
     int64_t steps;     /* steps of the run so far */
     double start_norm; /* norm of the initial parameters */
-    /* Highest accuracy if positions with equal outputs get equal answers, over at most 512 counted positions, with the
-     * initial and the current parameters. */
+    /* Highest accuracy if positions with equal outputs get equal answers, over at most 512 counted positions:
+     * start_attainable with the initial parameters, end_attainable with the current parameters. */
     double start_attainable, end_attainable;
     double accuracy, loss; /* current values, dropout off */
     double guess_loss;     /* loss of equally likely classes */

@@ -23,7 +23,7 @@ typedef struct window {
     double value[VALUES];
 } window;
 
-/* Value i of a line; the accuracy of a generative model is that of the teacher-forced pass. */
+/* Value i of a line; the accuracy of a generative model is the accuracy of the teacher-forced pass. */
 static double read_value(const json_t *line, int i) {
     const json_t *teacher_forced = json_object_get(line, "accuracy_teacher_forced");
     return json_number_value(i == ACCURACY && teacher_forced != NULL ? teacher_forced : json_object_get(line, keys[i]));
@@ -146,8 +146,8 @@ static int64_t count_best_of_equal_inputs(const example *group, int64_t count, u
     return best;
 }
 
-/* Counts the positions that count, and computes the highest accuracy that a model can reach, since it gives equal
- * tokens equal answers. */
+/* Computes the highest accuracy that a model can reach; a model gives equal tokens equal answers. Also counts the
+ * positions with a counted label. */
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;
@@ -160,11 +160,10 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
         return LH_ERR_ENVIRONMENT;
     }
     for (int i = 0; i < count; i++) {
-        list[i] = (example){{NULL},
-                            batch->labels + (size_t)i * labels,
-                            batch->mask + (size_t)i * labels,
-                            &batch->shape,
-                            spec->format->streams};
+        list[i] = (example){.labels = batch->labels + (size_t)i * labels,
+                            .mask = batch->mask + (size_t)i * labels,
+                            .shape = &batch->shape,
+                            .streams = spec->format->streams};
         for (int s = 0; s < list[i].streams; s++)
             list[i].tokens[s] = batch->tokens[s] + (size_t)i * (size_t)batch->shape.length[s];
     }
@@ -181,7 +180,7 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
 
 /* ---- outputs ---- */
 
-enum { MAX_OUTPUTS = 512 };               /* upper limit of compared positions; each is compared with every other */
+enum { MAX_OUTPUTS = 512 };               /* maximum number of positions, which are all compared with each other */
 static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
 
 /* Outputs of some counted positions. */
@@ -268,8 +267,8 @@ static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_s
     return LH_OK;
 }
 
-/* Measures the outputs with the current parameters, then with the initial parameters, which replace those of the engine
- * for this time. */
+/* Measures the outputs with the current parameters, then with the initial parameters. Meanwhile the engine has the
+ * initial parameters; at the end it gets the current ones back. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;

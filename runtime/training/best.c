@@ -35,6 +35,7 @@ bool lh_best_add(lh_best *best, const lh_spec *spec, int64_t step, const lh_eval
     bool is_lower_better = strcmp(spec->train.best, "loss") == 0;
     bool is_first = best->step == 0 && !isnan(score);
     bool is_better = is_first || (is_lower_better ? score < best->score : score > best->score);
+    /* If scores are equal, the latest checkpoint is the best unless train.best_earliest is set. */
     bool is_best = is_better || (score == best->score && !spec->train.best_earliest);
     best->last_evaluated_step = step;
     best->waited_evaluations = is_better ? 0 : best->waited_evaluations + 1;

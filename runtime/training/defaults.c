@@ -11,11 +11,21 @@
 #include "base/sha256.h"
 #include "data/datasets/example_groups.h"
 
-enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* maximum of the first line */, MAX_INTEGER = INT32_MAX };
+enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* maximum bytes of the first line */, MAX_INTEGER = INT32_MAX };
 
-/* Types of fields: int, int64_t, double, bool, lh_lengths, the kept steps of lh_train_defaults, lh_by, lh_noise, a sum
- * of 1 << lh_set, and text. */
-typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
+/* Types of fields. */
+typedef enum value_kind {
+    INTEGER, /* int */
+    LONG,    /* int64_t */
+    NUMBER,  /* double */
+    SWITCH,  /* bool */
+    LENGTHS, /* lh_lengths */
+    STEPS,   /* keep_steps and keep_steps_count of lh_train_defaults */
+    BY,      /* lh_by */
+    NOISE,   /* lh_noise */
+    SETS,    /* unsigned, a sum of 1 << lh_set */
+    TEXT     /* const char * */
+} value_kind;
 
 static const struct {
     const char *name;

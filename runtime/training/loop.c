@@ -18,7 +18,7 @@
 
 enum {
     STEPS_AT_ONCE = 256, /* maximum number of steps of a call of the engine */
-    CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance after which this is reported */
+    CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance before the view reports them */
 };
 static const double SECONDS_AT_ONCE = 0.1; /* approximate limit for the seconds of a call of the engine */
 static const double ABOVE_CHANCE = 0.02;   /* least accuracy above guessing that counts as learning */
@@ -28,9 +28,9 @@ struct lh_loop {
     const lh_spec *spec;
     lh_engine *engine;
     lh_window *window;
-    int64_t batches;           /* batches of an epoch; 0: there is no dataset, or only a part of it is used */
-    double seconds;            /* time of the window's steps in this process */
-    int64_t timed_steps;       /* number of timed steps; fewer than window->steps after a resume */
+    int64_t batches;     /* batches of an epoch; 0: there is no dataset, or training uses only a part of the dataset */
+    double seconds;      /* time of the window's steps in this process */
+    int64_t timed_steps; /* number of timed steps; fewer than window->steps after a resume */
     double steps_per_second;   /* recent rate */
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line above chance */
@@ -92,8 +92,8 @@ static void update_view_means(lh_loop *loop) {
 /* A hint on a failed step. In the first step, no earlier update can be the reason for a loss or gradient that is not
  * finite. */
 static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *failed) {
-    bool is_updated = loop->engine->step > 0 || (isfinite(failed->sums.loss) && isfinite(failed->gradient_norm));
-    return is_updated ? "a lower --learning-rate"
+    bool has_update = loop->engine->step > 0 || (isfinite(failed->sums.loss) && isfinite(failed->gradient_norm));
+    return has_update ? "a lower --learning-rate"
                       : "not the learning rate, but a formula, such as encoding.score, or the initial values; the "
                         "gradcheck of a\n    float64 build narrows it down (docs/troubleshooting.md)";
 }
@@ -194,7 +194,7 @@ static void update_view_splits(lh_loop *loop, const lh_eval_result *results, int
         lh_split_accuracy *split_accuracy = &view->splits[index];
         if (index == view->split_count) {
             view->split_count++;
-            *split_accuracy = (lh_split_accuracy){split, results[i].axis, n, n, 0};
+            *split_accuracy = (lh_split_accuracy){.split = split, .axis = results[i].axis, .first = n, .last = n};
         }
         if (n != LH_NO_VALUE && (n < split_accuracy->first || split_accuracy->first == LH_NO_VALUE))
             split_accuracy->first = n;
@@ -281,9 +281,9 @@ static bool is_perfect(const lh_loop *loop) {
            loop->training.is_perfect(loop->training.context, loop->engine);
 }
 
-/* Prepares the first step of this process. If a run resumes at a step with an evaluation, a signal may have interrupted
- * the evaluation, and a kill may have prevented the best checkpoint: finishes the one and writes the other again. At
- * step 0, writes a checkpoint that is due. */
+/* Prepares the first step of this process. If a run resumes at a step with an evaluation, a signal may have
+ * interrupted this evaluation, and a kill may have prevented the best checkpoint. So the evaluation is completed,
+ * and the best checkpoint is written again. At step 0, writes a checkpoint that is due. */
 static lh_status start_loop(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
     loop->has_started = true;

@@ -70,7 +70,8 @@ static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     lh_json_end(&data);
 }
 
-/* Writes the input lengths of training examples, in ascending order, with which by.length of eval.jsonl is compared. */
+/* Writes the input lengths of training examples in ascending order. Readers compare by.length of eval.jsonl with
+ * these lengths. */
 static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
     int last = 0;
     lh_json_raw(json, "train_lengths", "[");

@@ -187,16 +187,17 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
         note_lost_lines(run, METRICS, &truncations[METRICS], window->metrics_lines, step, note);
         note_lost_lines(run, EVALUATIONS, &truncations[EVALUATIONS], window->eval_lines, step, note);
     } else {
-        add_note(note,
-                 "%s: %s, expected a line of step %lld\n"
-                 "  the next line of metrics.jsonl covers only steps after this one; it is unknown whether lines are "
-                 "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
-                 run->windows,
-                 !truncations[WINDOWS].exists          ? "is gone"
-                 : truncations[WINDOWS].kept_lines > 0 ? "is short"
-                                                       : "is empty",
-                 (long long)step, (long long)truncations[METRICS].kept_lines,
-                 (long long)truncations[EVALUATIONS].kept_lines);
+        add_note(
+            note,
+            "%s: %s, expected a line of step %lld\n"
+            "  the next line of metrics.jsonl covers only the steps after this step; it is unknown whether lines are "
+            "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
+            run->windows,
+            !truncations[WINDOWS].exists          ? "is gone"
+            : truncations[WINDOWS].kept_lines > 0 ? "is short"
+                                                  : "is empty",
+            (long long)step, (long long)truncations[METRICS].kept_lines,
+            (long long)truncations[EVALUATIONS].kept_lines);
     }
     window->metrics_lines = truncations[METRICS].kept_lines;
     window->eval_lines = truncations[EVALUATIONS].kept_lines;
@@ -212,7 +213,7 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
                        run->directory, (unsigned long long)facts->seed, facts->separate_seeds_text,
                        (unsigned long long)run->seed, seeds_text);
     if (facts->learning_rate != run->learning_rate)
-        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
+        return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has learning rate %s",
                        run->directory, lh_write_shortest(facts->learning_rate, found),
                        lh_write_shortest(run->learning_rate, expected));
     if (facts->step > run->steps)
@@ -287,7 +288,7 @@ lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *win
 lh_status lh_run_close(lh_run *run, int exit_code, const lh_window *window, lh_error *error) {
     char time[32];
     write_now(time);
-    lh_run_end end = {time, exit_code, run->engine->step, window};
+    lh_run_end end = {.time = time, .exit_code = exit_code, .step = run->engine->step, .window = window};
     lh_status status = sync_logs(run, error); /* eval.jsonl may have lines after the last checkpoint */
     if (status == LH_OK) status = lh_run_write_facts(run, &end, error);
     lh_run_release(run);

@@ -3,7 +3,8 @@
  * -overfit<K> for --overfit K.
  *
  *     run.json                          facts of the run, its machine and its end
- *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
+ *     metrics.jsonl                     one line per window (window.h)
+ *     eval.jsonl                        one line per evaluated condition
  *     checkpoint.safetensors            and checkpoint.previous.safetensors
  *     checkpoint-<step>.safetensors     kept checkpoints
  *     checkpoint-best.safetensors       the best checkpoint (best.h)
@@ -45,9 +46,9 @@ typedef struct lh_run {
     int64_t checkpoint_step; /* step of the newest checkpoint; -1: none */
 } lh_run;
 
-/* Creates and locks the folder. LH_ERR_INPUT: the path below run->root has a symbolic link, which may lead to another
- * user's files, start is LH_RUN_FRESH and the folder has a checkpoint, or the path is too long. After any error no file
- * is changed and nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
+/* Creates and locks the folder. LH_ERR_INPUT: the path is too long; or the path below run->root has a symbolic link,
+ * which may lead to another user's files; or start is LH_RUN_FRESH and the folder has a checkpoint. After any error
+ * no file is changed and nothing is locked; run->lock is LH_LOCK_HELD if another process has the lock. */
 lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error);
 
 /* Removes the files of an earlier run unless it is resumed, and writes run.json. The folder must be claimed, and stays

@@ -66,7 +66,7 @@ reports_a_low_rate() {
 }
 
 reports_a_high_rate() {
-    fails_with 'the learning rate is too high' 'times that of guessing' overfit sorts --learning-rate 10 &&
+    fails_with 'the learning rate is too high' 'times the loss of guessing' overfit sorts --learning-rate 10 &&
         hint_works 1
 }
 
@@ -82,14 +82,14 @@ reports_too_few_steps() {
 }
 
 reports_missing_positions() {
-    fails_with 'cannot tell apart positions' 'where a token stands' overfit blind
+    fails_with 'cannot tell apart positions' 'the position of a token' overfit blind
 }
 
 # A training warns if an update's norm is too large, and stops if the gradient overflows; the last checkpoint is usable.
 reports_an_infinite_gradient() {
     fails_with "the gradient's norm is inf; no update was made" 'task length ' train sorts --learning-rate 1e4 \
         --checkpoint-every 1 && grep -q 'gradient: .* in [a-z]*\.' "$work/.out" || return
-    grep -q 'warning: step 1: the training may be diverging: the update has a norm of' "$work/.out" || return
+    grep -q 'warning: step 1: the training may be diverging: the norm of the update is' "$work/.out" || return
     grep -q 'it was written after the warning of divergence' "$work/.out" || return
     file=$(sed -n 's/.*last checkpoint is of step [0-9]*: //p' "$work/.out")
     "$work/sorts/trainer" eval --checkpoint "$file" --out "$work/eval"

@@ -96,8 +96,9 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
     assert_int_equal(add_steps(&alarm, 1, 11, wild), 11);
     lh_alarm_write_warning(&alarm, engine, "runs/x", 10, &error);
     assert_string_equal(error.text,
-                        "step 11: the training may be diverging: the gradient's norm is 1e+04, usually 0.5 (task "
-                        "length 7)\n  90% of its gradient's square lies in output.weight, output.bias\n  at step 12 "
+                        "step 11: the training may be diverging: the gradient's norm is 1e+04; usually it is 0.5 (task "
+                        "length 7)\n  90% of the squared norm of this step's gradient comes from output.weight, "
+                        "output.bias\n  at step 12 "
                         "the largest parameter by magnitude is 321 in layers.0.attention.value.weight\n  the last "
                         "checkpoint is of step 10: runs/x/checkpoint.safetensors\n  training continues; hint: a lower "
                         "--learning-rate");

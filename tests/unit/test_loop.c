@@ -194,7 +194,8 @@ static void test_wild_gradient_is_warned_of_once(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --threads 2 --steps 170");
     const char *warning = strstr(result.err, "warning: step 151: the training may be diverging: the gradient's norm");
     assert_non_null(warning);
-    assert_non_null(strstr(warning, "100% of its gradient's square lies in output.weight, output.bias\n"));
+    assert_non_null(
+        strstr(warning, "100% of the squared norm of this step's gradient comes from output.weight, output.bias\n"));
     assert_non_null(strstr(warning, "the last checkpoint is of step 150: ./" FOLDER "/checkpoint.safetensors"));
     assert_null(strstr(warning + 1, "warning"));
     result = run_toy(state, 0, "train --out . --no-eval --threads 2 --steps 149 --overwrite");
