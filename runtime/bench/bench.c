@@ -54,7 +54,10 @@ static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh
     double start = lh_read_clock(), processor = lh_read_processor_clock();
     uint64_t ticks = lh_read_ticks();
     lh_status status = lh_replica_set_step(set, steps, error);
-    *w = (window){lh_read_clock() - start, lh_read_processor_clock() - processor, lh_read_ticks() - ticks, steps};
+    *w = (window){.seconds = lh_read_clock() - start,
+                  .processor = lh_read_processor_clock() - processor,
+                  .ticks = lh_read_ticks() - ticks,
+                  .steps = steps};
     return status;
 }
 
@@ -74,8 +77,8 @@ double lh_find_median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Converts the ticks of each part to shares. ticks: elapsed time times the number of workers. The difference between
- * `ticks` and the sum of all parts counts as waiting: a team starts or ends, or one thread works alone. */
+/* Converts the ticks of each part to shares. ticks: elapsed time times the number of workers. If `ticks` exceeds the
+ * sum of all parts, the difference counts as waiting, because a team starts or ends, or one thread works alone. */
 static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
     double measured = 0;
     for (int i = 0; i < LH_PARTS; i++) measured += parts[i];
@@ -129,7 +132,8 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     return LH_OK;
 }
 
-/* The number of passes at task length n, divided by spec->passes, for which flops are counted; 1 without loops. */
+/* The number of passes at task length n divided by spec->passes, since flops are counted for spec->passes passes; 1
+ * without loops. */
 static double compute_pass_share(const lh_spec *spec, int n) {
     return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
 }

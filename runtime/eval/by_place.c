@@ -7,11 +7,11 @@
 #include "engine/decode_passes.h"
 #include "eval/results.h"
 
-/* Answers to examples, [count][labels]. */
+/* Answers to examples. */
 typedef struct placed_answers {
-    const uint16_t *answers; /* NULL: the model is generative, and not decoded */
+    const uint16_t *answers; /* [count][labels]; NULL: the model is generative, and not decoded */
     const int *lengths;      /* [count] numbers of answers */
-    const uint16_t *forced;  /* answers of the teacher-forced pass; NULL: none */
+    const uint16_t *forced;  /* [count][labels] answers of the teacher-forced pass; NULL: none */
 } placed_answers;
 
 static size_t count_integers(const lh_by_place *places) { return (size_t)places->capacity * (2 * LH_PLACE_LISTS + 1); }
@@ -50,22 +50,24 @@ void lh_by_place_clear(lh_by_place *places) {
 
 static void add_sequence(lh_by_place *places, const lh_examples *e, const placed_answers *a, int i) {
     size_t row = (size_t)i * e->labels;
-    int limit = e->limits[i], first = -1;
+    int limit = e->limits[i], first_wrong = -1;
     for (int label = 0; label < limit; label++) {
         size_t index = row + (size_t)label;
         if (!e->mask[index]) continue;
         bool is_forced_right = a->forced != NULL && a->forced[index] == e->target[index];
         bool is_right =
             a->answers != NULL ? label < a->lengths[i] && a->answers[index] == e->target[index] : is_forced_right;
-        const int counts[LH_PLACE_LISTS] = {1, a->answers != NULL && is_right, is_forced_right};
+        const int counts[LH_PLACE_LISTS] = {[LH_PLACE_COUNTED] = 1,
+                                            [LH_PLACE_CORRECT] = a->answers != NULL && is_right,
+                                            [LH_PLACE_FORCED] = is_forced_right};
         for (int list = 0; list < LH_PLACE_LISTS; list++) {
             places->start[list * places->capacity + label] += counts[list];
             places->end[list * places->capacity + limit - 1 - label] += counts[list];
         }
-        if (!is_right && first < 0) first = label;
+        if (!is_right && first_wrong < 0) first_wrong = label;
     }
     if (limit > places->places) places->places = limit;
-    if (first >= 0) places->first_error[first]++;
+    if (first_wrong >= 0) places->first_error[first_wrong]++;
     places->sequences += limit > 0;
 }
 

@@ -1,7 +1,7 @@
 /* Counts right answers by the place of a label in its target, over all sequences and draws of a condition.
  *
- * Places are numbered from 1: from the start of the target, and from its end, the last counted label (mask 1). Only
- * counted labels count. A missing answer is wrong. */
+ * Places are counted from 1, both from the start of the target and from its end, which is the last counted label (mask
+ * 1). Element i of a list is for place i + 1. Only counted labels count. A missing answer is wrong. */
 #ifndef LONGHAND_BY_PLACE_H
 #define LONGHAND_BY_PLACE_H
 
@@ -10,8 +10,13 @@
 
 enum { LH_MAX_TARGET_PLACES = 16384 }; /* labels of a sequence; keeps a line of eval.jsonl below the readers' limit */
 
-/* Lists of counts: labels; right answers; right answers of the teacher-forced pass. */
-enum { LH_PLACE_COUNTED, LH_PLACE_CORRECT, LH_PLACE_FORCED, LH_PLACE_LISTS };
+/* Lists of counts by place. */
+enum {
+    LH_PLACE_COUNTED, /* counted labels */
+    LH_PLACE_CORRECT, /* right answers */
+    LH_PLACE_FORCED,  /* right answers of the teacher-forced pass */
+    LH_PLACE_LISTS
+};
 
 typedef struct lh_by_place {
     int capacity;                 /* number of places in each list */

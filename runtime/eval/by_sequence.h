@@ -40,8 +40,8 @@ double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws)
  * inference, the law of succession, and statistical inference". */
 void lh_compute_wilson(double share, double count, double *low, double *high);
 
-/* Uncertainty and right answers of the single examples of a condition, in every draw: with the lines for other numbers
- * of passes they show the answers of a model that chooses its passes for each example. */
+/* Uncertainty and right answers of the single examples of a condition, in every draw. Together with the lines for
+ * other numbers of passes, they show the answers of a model that would choose its passes for each example. */
 enum { LH_MAX_LISTED_EXAMPLES = 16384 }; /* keeps a line of eval.jsonl below the readers' limit, also with places */
 
 typedef struct lh_by_example {

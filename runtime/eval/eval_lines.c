@@ -11,7 +11,7 @@
 #include "base/json_text.h"
 #include "base/json_lines.h"
 
-/* Writes a result's values on its axes: the task length, or the values of its group, and the noise. */
+/* Writes a result's values on its axes: the task length or the values of its group, the noise and the passes. */
 static void write_values(lh_json *by, const lh_eval_result *result) {
     if (result->groups == NULL) lh_json_integer(by, result->axis, result->n);
     for (int i = 0; result->groups != NULL && i < result->groups->axes; i++)
@@ -22,7 +22,7 @@ static void write_values(lh_json *by, const lh_eval_result *result) {
 }
 
 /* Whether the line has a key for its set: there are several sets, and the split is not the name of the set. */
-static bool names_set(const lh_eval_result *result) {
+static bool has_set_key(const lh_eval_result *result) {
     return result->groups != NULL && result->groups->sets != 1u << result->group->set &&
            strcmp(result->split, lh_set_name[result->group->set]) != 0;
 }
@@ -107,7 +107,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     lh_json_string(&line, "split", result->split);
-    if (names_set(result)) lh_json_string(&line, "set", lh_set_name[result->group->set]);
+    if (has_set_key(result)) lh_json_string(&line, "set", lh_set_name[result->group->set]);
     lh_json_raw(&line, "by", "");
     lh_json_begin(&by, text.out);
     write_values(&by, result);
@@ -195,7 +195,7 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
         return false; /* a line without counted labels has no places */
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
            are_equal(json_string_value(json_object_get(line, "set")),
-                     names_set(result) ? lh_set_name[result->group->set] : NULL) &&
+                     has_set_key(result) ? lh_set_name[result->group->set] : NULL) &&
            json_is_true(json_object_get(line, "novel")) == is_novel &&
            is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && read_seed(line) == seed &&

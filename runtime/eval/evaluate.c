@@ -59,7 +59,8 @@ typedef struct per_example {
 
 static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }
 
-/* Upper bound of a condition's batches if result->batch > 0: each shape of a dataset may end with a smaller batch. */
+/* Upper bound for the number of batches of a condition. With result->batch > 0, each shape of a dataset may end with
+ * a smaller batch. */
 static int bound_batches(const lh_spec *spec, const lh_eval_result *result) {
     int size = get_batch_size(result), batches = (result->examples + size - 1) / size;
     return spec->corpus != NULL && result->batch > 0 ? batches + spec->corpus->shapes : batches;
@@ -215,9 +216,9 @@ static void set_means(const lh_spec *spec, lh_eval_result *result, const conditi
 /* Sets exact match (from the answers if only final results count), its interval, and the deviation over sequences. */
 static void set_exact_match(const lh_spec *spec, lh_eval_result *result, const condition_sums *sums,
                             const lh_by_sequence *shares) {
-    const bool by_answers = result->decoding == lh_greedy && spec->task->find_result != NULL;
-    const int64_t sequences = by_answers ? sums->greedy.sequences : sums->pass.sequences;
-    const double exact = (double)(by_answers ? sums->greedy.exact : sums->pass.exact);
+    const bool uses_answers = result->decoding == lh_greedy && spec->task->find_result != NULL;
+    const int64_t sequences = uses_answers ? sums->greedy.sequences : sums->pass.sequences;
+    const double exact = (double)(uses_answers ? sums->greedy.exact : sums->pass.exact);
     double count = (double)sequences / result->draws;
     result->exact_match = compute_share(exact, (double)sequences);
     result->exact_match_low = result->exact_match_high = NAN;
@@ -256,7 +257,7 @@ static lh_status flush_lines(FILE *file, const char *path, lh_error *error) {
                    errno != 0 ? strerror(errno) : "lines are lost");
 }
 
-/* The position at which a condition's lines will start; -1: there is no file, or it has no positions. */
+/* The position at which a condition's lines will start; -1: there is no file, or the file cannot be positioned. */
 static off_t get_file_position(FILE *file) { return file != NULL ? ftello(file) : -1; }
 
 /* Removes the lines of an incomplete condition, buffered lines included; start: from get_file_position. */

@@ -9,7 +9,7 @@
 
 typedef struct lh_eval_request {
     lh_lengths lengths;      /* sampled task: the task lengths */
-    const lh_groups *groups; /* dataset: the groups; NULL: `lengths` counts */
+    const lh_groups *groups; /* dataset: the groups; NULL: `lengths` has the conditions */
     lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: no noise */
     lh_lengths passes;       /* every condition is evaluated at each number of passes; 0: as many as in training */
     int examples;            /* examples per length; ignored for groups, whose examples are already chosen */

@@ -59,7 +59,7 @@ static lh_status decode_examples(const evaluation *a, lh_error *error) {
     return lh_decode(a->engine, &query, a->examples.count, &results, error);
 }
 
-/* The first label of the final result, which is the first label if a target has no intermediate results. */
+/* The index of the first label of the final result; 0 if a target has no intermediate results. */
 static int find_result(const lh_spec *spec, const uint16_t *target, int labels) {
     const int first = spec->task->find_result != NULL ? spec->task->find_result(target, labels) : 0;
     return first > 0 && first < labels ? first : 0;
@@ -74,13 +74,13 @@ static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums
     const uint8_t *mask = e->mask + first;
     const int result = find_result(spec, target, e->limits[i]);
     int counted = 0, correct = 0, length = a->lengths[i];
-    bool ends = false, should_end = false;
+    bool has_end = false, should_end = false; /* whether answers, and counted labels, have an end symbol */
     for (int label = 0; label < e->limits[i]; label++) {
         bool is_given = label < length;
-        const bool counts = mask[label] && label >= result;
-        counted += counts;
-        correct += counts && is_given && answers[label] == target[label];
-        ends = ends || (is_given && lh_is_end_symbol(spec, answers[label]));
+        const bool is_counted = mask[label] && label >= result;
+        counted += is_counted;
+        correct += is_counted && is_given && answers[label] == target[label];
+        has_end = has_end || (is_given && lh_is_end_symbol(spec, answers[label]));
         should_end = should_end || (mask[label] && lh_is_end_symbol(spec, target[label]));
     }
     sums->counted += counted;
@@ -89,7 +89,7 @@ static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums
     sums->exact += counted > 0 && correct == counted;
     sums->ended_early +=
         length > 0 && lh_is_end_symbol(spec, answers[length - 1]) && answers[length - 1] != target[length - 1];
-    sums->not_ended += should_end && !ends;
+    sums->not_ended += should_end && !has_end;
     if (sequence_sums == NULL) return;
     sequence_sums->counted = counted;
     sequence_sums->correct = correct;
@@ -108,13 +108,13 @@ void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *addend) {
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,
                              lh_sums *sequence_sums, lh_greedy_sums *sums, lh_error *error) {
     evaluation a = {.engine = engine, .condition = condition, .lengths = lengths};
-    bool is_open = false; /* some example needs more answers */
+    bool needs_decoding = false; /* whether an example needs more answers */
     *sums = (lh_greedy_sums){0};
     lh_status status = open_examples(&a, count, error);
     if (status == LH_OK) status = lh_make_examples(&a.examples, engine->spec, condition, error);
     for (int i = 0; status == LH_OK && condition->decoded_count == 0 && i < count; i++)
-        is_open = take_pass_answers(&a, i) || is_open;
-    if (status == LH_OK && is_open) status = decode_examples(&a, error);
+        needs_decoding = take_pass_answers(&a, i) || needs_decoding;
+    if (status == LH_OK && needs_decoding) status = decode_examples(&a, error);
     for (int i = 0; status == LH_OK && i < count; i++)
         add_sequence_sums(&a, i, sequence_sums != NULL ? &sequence_sums[i] : NULL, sums);
     close_examples(&a);

@@ -12,11 +12,12 @@
 
 /* Counts over decoded sequences and their labels. */
 typedef struct lh_greedy_sums {
-    int64_t sequences;        /* sequences with a counted label of the final result */
-    int64_t counted, correct; /* labels of final results (lh_task.find_result) with mask 1; right answers to them */
-    int64_t exact;            /* sequences with a counted label whose counted labels all have right answers */
-    int64_t ended_early;      /* sequences that end with an end symbol where the target has another token */
-    int64_t not_ended;        /* sequences whose target has a counted end symbol and whose answers have none */
+    int64_t sequences;   /* sequences with a counted label of the final result */
+    int64_t counted;     /* labels of final results (lh_task.find_result) with mask 1 */
+    int64_t correct;     /* right answers to these labels */
+    int64_t exact;       /* sequences with a counted label whose counted labels all have right answers */
+    int64_t ended_early; /* sequences that end with an end symbol where the target has another token */
+    int64_t not_ended;   /* sequences whose target has a counted end symbol and whose answers have none */
 } lh_greedy_sums;
 
 /* Decodes the first `count` examples of an evaluated condition, unless the evaluation has decoded them

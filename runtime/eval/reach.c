@@ -5,7 +5,8 @@
 
 #include "eval/by_sequence.h"
 
-/* The 95% interval of a result over its sequences: Wilson's of an exact match, the normal one of an accuracy. */
+/* The 95% interval of a result over its sequences: Wilson's interval for exact match, a normal interval for
+ * accuracy. */
 static void find_interval(const lh_eval_result *result, bool uses_accuracy, double *low, double *high) {
     *low = result->exact_match_low;
     *high = result->exact_match_high;
@@ -27,7 +28,7 @@ lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool 
         lh_eval_result *result = &results[index];
         double low, high;
         length_request.lengths = (lh_lengths){.first = n, .last = n, .step = 1};
-        length_request.noise = (lh_noise){0, NULL};
+        length_request.noise = (lh_noise){.count = 0};
         length_request.watch = NULL;
         status = lh_evaluate(engine, &length_request, result, error);
         if (status != LH_OK) break;

@@ -32,8 +32,9 @@ typedef struct lh_eval_result {
     /* The values. Labels with mask 1 are counted. */
     bool is_taken_over; /* the values are read from an existing line of eval.jsonl */
     int64_t counted;    /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
-    /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
-     * With greedy decoding: for the model's own answers to greedy_examples; without: for the teacher-forced pass. */
+    /* The share of the counted labels with right answers, over all draws; with several batches, the mean of the
+     * shares of the batches. With greedy decoding, the answers are the model's own answers to greedy_examples;
+     * otherwise, they are the answers of the pass. */
     double accuracy;
     double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and has_end_symbol */

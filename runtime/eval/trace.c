@@ -255,7 +255,8 @@ static void store_output(const pass *p, lh_trace_tensor *t) {
     }
 }
 
-/* Converts sums in double to means: t->uniform_entropy, and in place the data, to the file's type. */
+/* Divides sums by the number of passes: t->uniform_entropy, and the data, which are converted in place from double
+ * to the type of the file. */
 static void finish_mean(lh_trace_tensor *t, double passes) {
     char *data = t->data;
     t->uniform_entropy /= passes;
@@ -309,7 +310,8 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
     close_pass(&p);
     if (status == LH_OK && group->counted_passes == 0)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--exact: length %d: 0 of %" PRId64 " examples have right answers: there is nothing to average\n"
+                       "--exact: at length %d, 0 of %" PRId64
+                       " examples have right answers, so there is nothing to average\n"
                        "  hint: train longer",
                        reported_length, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)

@@ -98,7 +98,7 @@ typedef struct lh_traces {
     lh_trace_request request;
     int real_bytes;
     int64_t passes;           /* number of passes of all groups */
-    lh_trace_site *sites;     /* longest task length: lh_spec.sites, then the sites of later passes by the length */
+    lh_trace_site *sites;     /* sites at the longest task length: lh_spec.sites, then the sites of later passes */
     char *site_names;         /* names of the sites of later passes */
     lh_trace_tensor *tensors; /* [count] */
     int count;

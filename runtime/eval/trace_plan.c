@@ -348,7 +348,8 @@ lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_tr
         return lh_fail(error, LH_ERR_INPUT, "%s: this model has nothing to trace", engine->spec->id);
     if (engine->spec->passes_by_length && engine->spec->pass_sites == 0)
         return lh_fail(error, LH_ERR_STALE,
-                       "%s: generated before passes by the length had traces; run: ./longhand build", engine->spec->id);
+                       "%s: was generated before models with passes by the length had traces; run: ./longhand build",
+                       engine->spec->id);
     lh_status status = make_groups(traces, error);
     if (status == LH_OK) status = make_sites(traces, error);
     return status == LH_OK ? make_tensors(traces, error) : status;

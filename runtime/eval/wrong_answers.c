@@ -51,7 +51,9 @@ lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_r
         if (sequence_sums[i].exact || sequence_sums[i].counted == 0) continue;
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
-        wrong_example w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};
+        wrong_example w = {.batch = &batch,
+                           .answers = condition->answers + (size_t)i * (size_t)batch.shape.labels,
+                           .length = lengths[i]};
         if (status == LH_OK) status = write_line(out, &w, spec, result, condition->n, first_example + i, draw, error);
         (*written)++;
     }

@@ -3,9 +3,10 @@
  *     procrustes TABLES [ROTATED]
  *
  * TABLES, in this machine's byte order: three int32, count, rows and columns; then count + 1 tables of doubles,
- * row-major, the reference B first. Prints for each other table A a line with the nuclear norm of A^T B, which
- * determines min over orthogonal Q of |A Q - B|^2 = |A|^2 + |B|^2 - 2 |A^T B|_*. The file ROTATED receives the tables
- * A Q for the Q of each minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4 environment.
+ * row-major, the reference B first. Prints for each other table A a line with |A^T B|_*, the nuclear norm of A^T B. It
+ * determines the minimum over orthogonal Q of |A Q - B|^2, which is |A|^2 + |B|^2 - 2 |A^T B|_*. For each table A the
+ * file ROTATED receives the table A Q of this minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4
+ * environment.
  *
  * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T has the singular values of R T^T, a matrix with
  * min(rows, columns) rows and columns; with R T^T = U D V^T, Q = P U V^T S^T. Source: Schoenemann, Psychometrika 31
@@ -36,7 +37,8 @@ enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 typedef struct problem {
     int rows, columns, rank;              /* sizes of the tables; rank: the smaller of rows and columns */
     int work_count;                       /* elements of work */
-    double *reference_q, *reference_r;    /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
+    double *reference_q;                  /* [columns][rank] Q of the reference, with orthonormal columns */
+    double *reference_r;                  /* [rank][rows] R of the reference, upper trapezoidal */
     double *q, *r;                        /* factors of the current table */
     double *cross;                        /* [rank][rank] R T^T */
     double *u, *vt, *singular, *rotation; /* [rank][rank]; singular: [rank] */

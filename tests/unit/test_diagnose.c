@@ -90,7 +90,8 @@ static void test_step_message_names_tensors(void **state) {
         "  task length 9\n"
         "  parameters: every element is finite, the largest is 2.5e+04 in layers.0.attention.query.weight\n"
         "  gradient: NaN or infinite in 2 of 7 tensors; the first is embed.token.weight (28 of 28 elements), "
-        "the last layers.0.attention.query.weight (1 of 16); the largest finite element is 12 in output.weight");
+        "the last is layers.0.attention.query.weight (1 of 16 elements); the largest finite element is 12 in "
+        "output.weight");
 }
 
 /* Every element is finite, but the norm is not. */

@@ -54,7 +54,7 @@ static void test_judge_finds_every_cause(void **state) {
     f.earlier_loss = 1.0;
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.recent_accuracy = f.earlier_accuracy = 0.69;
-    check_cause(f, LH_OVERFIT_DROPOUT, "in training 0.6900", "model.dropout=0");
+    check_cause(f, LH_OVERFIT_DROPOUT, "in training it is 0.6900", "model.dropout=0");
     f.earlier_accuracy = 0.67; /* the accuracy still rises, which may explain the difference */
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.end_attainable = 0.4;
@@ -91,7 +91,7 @@ static void test_hint_names_the_task_of_collected_examples(void **state) {
 static void test_judge_finds_a_high_rate_by_large_parameters(void **state) {
     lh_overfit_facts f = plain;
     f.parameter_norm = 221;
-    check_cause(f, LH_OVERFIT_RATE_HIGH, "10 times the initial one", "--learning-rate 0.0001");
+    check_cause(f, LH_OVERFIT_RATE_HIGH, "10 times the initial norm", "--learning-rate 0.0001");
 }
 
 static void test_steps_needed_follows_the_fall(void **state) {
