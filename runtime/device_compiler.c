@@ -1,13 +1,13 @@
 /* Compiles device code during a build if the toolkit's nvcc is missing. Calls NVRTC, the toolkit's compiler library.
  *
  *     device_compiler LIBRARY                              prints NVRTC's version and architectures: 13.0 75 80
- *     device_compiler LIBRARY ARCHITECTURE                 succeeds if NVRTC supports sm_90a, compute_90, ...
+ *     device_compiler LIBRARY ARCHITECTURE                 succeeds if NVRTC supports it: sm_90a, compute_90, ...
  *     device_compiler LIBRARY ARCHITECTURE INPUT OUTPUT    compiles to the intermediate form (compute_...), or to
  *                                                          machine code (sm_...) with a printed report on each kernel
  *
- * The program is not part of a trainer. Exit status: 1 if the source does not compile without warnings, with the
- * compiler's messages on standard error; 2 if the arguments are wrong; 4 if the library or a file cannot be used, or
- * memory is short.
+ * The program is not part of a trainer. Exit status: 1 if the source does not compile, or compiles with warnings (the
+ * compiler's messages are on standard error); 2 if the arguments are wrong; 4 if the library or a file cannot be used,
+ * or memory is short.
  */
 #include <dlfcn.h>
 #include <stdarg.h>

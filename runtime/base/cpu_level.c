@@ -1,8 +1,9 @@
 /* See cpu_level.h.
  *
  * Section 3.1.1 of the psABI for x86-64 defines the levels. A level is checked feature by feature, because not all
- * compilers know the names of levels in __builtin_cpu_supports. This function checks the features whose names all
- * compilers know, and also whether the operating system saves the wide registers. Other features are read from cpuid.
+ * compilers know the names of levels in __builtin_cpu_supports. __builtin_cpu_supports checks the features whose names
+ * all compilers know, and also whether the operating system saves the wide registers. Other features are read from
+ * cpuid.
  */
 #include "base/cpu_level.h"
 
@@ -99,5 +100,5 @@ lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_pr
     if (*chosen) return LH_OK;
     char levels[256];
     list_levels(programs, true, levels, sizeof levels);
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "this processor runs none of the levels built in: %s", levels);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "this processor supports none of this trainer's levels: %s", levels);
 }

@@ -1,5 +1,5 @@
-/* Turns off fused multiply-adds: each operation is rounded separately. A file whose results must have the same bits at
- * every instruction-set level includes this header first. */
+/* Turns off fused multiply-adds, so that each operation is rounded separately. A file whose results must have the same
+ * bits at every instruction-set level includes this header first. */
 #ifndef LONGHAND_EXACT_H
 #define LONGHAND_EXACT_H
 

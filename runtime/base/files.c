@@ -1,9 +1,10 @@
 /* Writes files completely or not at all; see files.h.
  *
- * New content goes to a temporary file in the directory of its target. This file is synced to disk, read back and
- * compared, and only then renamed. Its name is short, so the target's name may be as long as the file system allows.
- * The name contains the process id and an id of the machine's last start (boot id). They tell the next process that
- * locks the directory which files a killed process has left; files that another machine may be using are kept.
+ * New content goes to a temporary file in the directory of its target. The temporary file is synced to disk, read back
+ * and compared, and only then renamed. Its name is short, so the target's name may be as long as the file system
+ * allows. The temporary name contains the process id and an id of the machine's last start (boot id). With these two
+ * ids, the next process that locks the directory recognises the files that killed processes left, and removes them. It
+ * keeps files that another machine may be using.
  */
 #define _GNU_SOURCE
 #include "base/files.h"
@@ -133,22 +134,22 @@ enum { BUFFER = 16384 };
 
 /* A position in a list of pieces. */
 typedef struct cursor {
-    const lh_piece *next;
+    const lh_piece *current;
     size_t pieces_left; /* number of remaining pieces, the current one included */
     size_t consumed;    /* bytes of the current piece that were consumed */
 } cursor;
 
-/* Copies the next bytes into buffer, at most BUFFER; returns their number, 0 at the end. */
+/* Copies the next bytes into buffer, at most BUFFER bytes; returns the number of bytes copied, 0 at the end. */
 static size_t copy_next(cursor *c, char buffer[BUFFER]) {
     size_t used = 0;
     while (c->pieces_left > 0 && used < BUFFER) {
-        size_t remaining_bytes = c->next->bytes - c->consumed,
+        size_t remaining_bytes = c->current->bytes - c->consumed,
                bytes = remaining_bytes < BUFFER - used ? remaining_bytes : BUFFER - used;
-        if (bytes > 0) memcpy(buffer + used, (const char *)c->next->data + c->consumed, bytes);
+        if (bytes > 0) memcpy(buffer + used, (const char *)c->current->data + c->consumed, bytes);
         used += bytes;
         c->consumed += bytes;
-        if (c->consumed < c->next->bytes) continue;
-        c->next++;
+        if (c->consumed < c->current->bytes) continue;
+        c->current++;
         c->pieces_left--;
         c->consumed = 0;
     }
@@ -170,22 +171,22 @@ static lh_status check_next(int file, const char *path, const char *data, size_t
     return LH_OK;
 }
 
-/* Compares the whole file with the pieces. Before, asks the system to drop cached content, so that reads reach the
- * disk. */
+/* Compares the whole file with the pieces. First asks the system to drop the file's cached content, so that the bytes
+ * are read from the disk. */
 static lh_status check_written(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     struct stat attributes;
     lh_status status = LH_OK;
     char expected[BUFFER];
     cursor content = {pieces, count, 0};
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += pieces[i].bytes;
+    size_t total_bytes = 0;
+    for (size_t i = 0; i < count; i++) total_bytes += pieces[i].bytes;
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     if (lseek(file, 0, SEEK_SET) != 0 || fstat(file, &attributes) != 0)
         return lh_fail_system(path, "cannot read back", error);
-    if ((size_t)attributes.st_size != bytes)
+    if ((size_t)attributes.st_size != total_bytes)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk has %lld bytes, %zu were written", path,
-                       (long long)attributes.st_size, bytes);
-    while (status == LH_OK && (bytes = copy_next(&content, expected)) > 0)
+                       (long long)attributes.st_size, total_bytes);
+    for (size_t bytes; status == LH_OK && (bytes = copy_next(&content, expected)) > 0;)
         status = check_next(file, path, expected, bytes, error);
     return status;
 }
@@ -207,7 +208,8 @@ static const char *get_boot_id(void) {
     return boot_id;
 }
 
-/* Opens a new file in directory. Returns its descriptor, or -1 with errno; *path: malloc'ed path, or NULL. */
+/* Opens a new file in directory. Returns its descriptor, or -1 and sets errno. *path: the file's path, which the caller
+ * frees, or NULL. */
 static int open_temporary(const char *directory, char **path) {
     static atomic_uint next_number;
     for (int attempt = 0; attempt < 100; attempt++) { /* an existing file may have the name */
@@ -255,7 +257,7 @@ lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, si
     } else {
         status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(temporary_path, path, error);
-        if (status != LH_OK) unlink(temporary_path); /* if only the last fsync failed, it is already renamed */
+        if (status != LH_OK) unlink(temporary_path); /* without effect if the rename succeeded */
     }
     free(temporary_path);
     free(directory);
@@ -369,8 +371,9 @@ static bool is_local(int directory) {
 
 /* Whether the process that made a temporary file has ended. If the name contains this machine's boot id, the process
  * can be looked up. With another boot id, the process ended before this machine's last start if the file system is
- * local; on a network file system it may be running on another machine. A file with the id of the calling process is
- * from an earlier process, because the caller writes nothing in the directory before it has the lock. */
+ * local; on a network file system the process may be running on another machine. If the name contains the process id of
+ * the caller, an earlier process with the same id made the file, because the caller writes nothing in the directory
+ * before it has the lock. */
 static bool is_abandoned(const char *name, bool is_local_file_system) {
     const char *file_boot_id = name + strlen(TEMPORARY_PREFIX);
     size_t bytes = strlen(get_boot_id());

@@ -10,9 +10,11 @@
 
 enum { LH_PATH_MAX = 4096, LH_MAX_RUN_JSON_BYTES = 1 << 22 };
 
-/* Two functions that return LH_ERR_ENVIRONMENT with a message that names path: lh_fail_memory after a failed
- * allocation, lh_fail_system after a failed system call, with the problem and the reason from errno. */
+/* Reports a failed allocation: returns LH_ERR_ENVIRONMENT with a message that names path. */
 lh_status lh_fail_memory(const char *path, lh_error *error);
+
+/* Reports a failed system call: returns LH_ERR_ENVIRONMENT with a message that has path, the problem, and the reason
+ * from errno. */
 lh_status lh_fail_system(const char *path, const char *problem, lh_error *error);
 
 /* Returns the directory of path, which the caller frees; NULL: out of memory. */
@@ -50,7 +52,7 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
  * stale handle of a network file system. LH_ERR_INPUT: any other failure. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
-/* Reads a whole file; *data, for free(), has an extra 0 byte at the end. lh_read_text accepts at most max_bytes bytes.
+/* Reads a whole file. The caller frees *data, which ends with an extra 0 byte. lh_read_text accepts at most max_bytes.
  * LH_ERR_INPUT: the file is missing, unreadable or longer; LH_ERR_ENVIRONMENT: out of memory, or as lh_open_file. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
 lh_status lh_read_text(const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error);
@@ -65,8 +67,7 @@ lh_status lh_sync_file(const char *path, lh_error *error);
  * lh_unlock_directory. Then removes temporary files that ended processes have left in the directory: on a local file
  * system all of them, on a network file system only files that this machine wrote since its last start. *is_exclusive:
  * false if the file system has no locks; then other processes may use the directory too, and no file is removed.
- * LH_ERR_ENVIRONMENT:
- * another process holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
+ * LH_ERR_ENVIRONMENT: another process holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
 enum { LH_LOCK_HELD = -2 };
 lh_status lh_lock_directory(const char *directory, int *handle, bool *is_exclusive, lh_error *error);
 void lh_unlock_directory(int handle);

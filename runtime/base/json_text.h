@@ -23,9 +23,10 @@ void lh_json_begin(lh_json *json, FILE *out); /* writes { */
 void lh_json_number(lh_json *json, const char *key, double value);
 void lh_json_integer(lh_json *json, const char *key, int64_t value);
 void lh_json_string(lh_json *json, const char *key, const char *text);
-void lh_json_raw(lh_json *json, const char *key, const char *text); /* JSON, or "" or "[", which the caller completes */
-void lh_json_end(lh_json *json);                                    /* writes } */
-void lh_json_end_line(lh_json *json);                               /* writes } and a newline */
+/* text: a value in JSON, or the beginning of a value ("" or "["); the caller writes the rest to json->out. */
+void lh_json_raw(lh_json *json, const char *key, const char *text);
+void lh_json_end(lh_json *json);      /* writes } */
+void lh_json_end_line(lh_json *json); /* writes } and a newline */
 
 /* Writes one string in quotes. Each byte that is not valid UTF-8, as paths may have, becomes U+FFFD. */
 void lh_json_quote(FILE *out, const char *text);

@@ -1,7 +1,7 @@
 /* Computes elementary functions; see longhand/math.h.
  *
- * The functions use only basic arithmetic and square roots, each operation rounded separately, conversions to integers
- * and exact operations on bits. lh_exp and lh_sincos reduce arguments after Cody and Waite 1980; the polynomials of
+ * The functions use only basic arithmetic, square roots, conversions to integers and exact operations on bits, and each
+ * operation is rounded separately. lh_exp and lh_sincos reduce arguments as in Cody and Waite 1980. The polynomials of
  * lh_exp, lh_log and lh_sincos are Taylor series whose truncation error is below a twentieth of an ulp.
  */
 #include "base/exact.h"
@@ -78,7 +78,7 @@ double lh_log(double x) {
     return k * LN2_HIGH - ((half - tail) - f);
 }
 
-/* x = n pi/2 + r, |r| <= pi/4; the quadrant n mod 4 decides which of sin r and cos r is a result, and its sign. */
+/* x = n pi/2 + r, |r| <= pi/4. Depending on the quadrant n mod 4, sin x is sin r, cos r, -sin r or -cos r. */
 void lh_sincos(double x, double *sine, double *cosine) {
     static const double s[] = {-1.0 / 6,        1.0 / 120,        -1.0 / 5040,          1.0 / 362880,
                                -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
@@ -113,8 +113,8 @@ double lh_power(double base, int64_t n) {
     return result;
 }
 
-/* Wichura 1988, "Algorithm AS 241: the percentage points of the normal distribution", routine PPND16: one rational
- * function near the middle, two in r = sqrt(-log(tail)). */
+/* Wichura 1988, "Algorithm AS 241: the percentage points of the normal distribution", routine PPND16. For p near 1/2
+ * the result is a rational function of p; in each tail it is one of two rational functions of r = sqrt(-log(tail)). */
 double lh_normal_quantile(double p) {
     static const double a[] = {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
                                1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,

@@ -1,5 +1,5 @@
-/* See memory.h. Linux reports memory in /proc, and limits of the process's control group, as a container sees it, in
- * /sys/fs/cgroup. */
+/* See memory.h. Linux reports memory in /proc. In a container, /sys/fs/cgroup has the limits of the container's control
+ * group. */
 #include "base/memory.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Reads, strictly, and writes files in the safetensors format.
+/* Writes files in the safetensors format, and reads them strictly.
  *
  * File: u64 little-endian header length, JSON header padded with blanks to a multiple of 8, raw little-endian data. The
  * reader refuses, with a message that names file and reason: a header longer than the file or than 100 MB, text that is

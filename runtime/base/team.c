@@ -1,6 +1,6 @@
 /* See team.h.
  *
- * In a build with OpenMP, threads are OpenMP's; otherwise they are POSIX threads, which the thread sanitizer supports.
+ * A build with OpenMP uses the threads of OpenMP; other builds use POSIX threads, which the thread sanitizer supports.
  * The barrier is implemented here for both: it spins for about 50 microseconds, the usual difference between threads,
  * and then sleeps in the kernel. A team with more threads than processors never spins, so a waiting thread does not
  * occupy the processor of a working one.
@@ -80,7 +80,7 @@ static void wait_for_change(team *t, unsigned old_generation) {
 }
 
 /* A sleeper counts itself before the kernel compares generation; the last thread to arrive changes generation before
- * it reads the count. So either this thread sees the sleeper, or the sleeper sees the change. */
+ * it reads the number of sleepers. So either the last thread sees the sleeper, or the sleeper sees the change. */
 void lh_team_barrier(void) {
     team *t = current;
     if (!t || thread_count == 1) return;
@@ -111,9 +111,9 @@ static void run_thread(team *t, lh_team_work *work, void *argument, int index, i
 #ifdef _OPENMP
 #include <omp.h>
 
-/* Makes idle threads spin as briefly as in the barrier, unless the user has set another behaviour. The priority makes
- * this function run before a statically linked OpenMP library starts. A dynamically linked library has already read its
- * settings; then idle threads spin longer, which only costs time. */
+/* Makes idle threads spin as briefly as in the barrier, unless the user has set another behaviour. The priority 101
+ * makes this function run before a statically linked OpenMP library starts. A dynamically linked library has already
+ * read its settings; then idle threads spin longer, which only costs time. */
 __attribute__((constructor(101))) static void make_openmp_spin_briefly(void) {
     if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
     setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -155,7 +155,11 @@ static void *start_worker(void *pointer) {
 }
 
 static void run(team *t, int threads, lh_team_work *work, void *argument) {
-    start_gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, t, work, argument};
+    start_gate gate = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                       .ready = PTHREAD_COND_INITIALIZER,
+                       .team = t,
+                       .work = work,
+                       .argument = argument};
     worker *workers = calloc((size_t)threads, sizeof *workers);
     int count = 1;
     for (; workers && count < threads; count++) {
@@ -177,11 +181,11 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 /* The value of team.spins for a team of this many threads. The number of processors is read once, because every step
  * needs it. */
 static int compute_spins(int threads) {
-    static atomic_int stored;
-    int processors = atomic_load(&stored);
+    static atomic_int stored_processors; /* 0: not read yet */
+    int processors = atomic_load(&stored_processors);
     if (processors == 0) {
         processors = lh_team_count_processors();
-        atomic_store(&stored, processors);
+        atomic_store(&stored_processors, processors);
     }
     return threads > processors ? 0 : SPINS;
 }

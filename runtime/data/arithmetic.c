@@ -8,8 +8,15 @@
 #include "data/datasets/number_set.h"
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; if a task lacks CARRY, later indices are 1 less */
-/* Purposes of random numbers: values of the counter word `example` (arithmetic_items.h). */
-enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ };
+/* Purposes of random numbers, values of the counter word `example` (arithmetic_items.h):
+ *
+ *   ORDER                      the order of all numbers of training and validation
+ *   PAIRS                      the digits or pairs that draw_permuted draws
+ *   FIRST, SECOND              first and second operands of stratified pairs
+ *   FIRST_ORDER, SECOND_ORDER  the orders of these operands
+ *   ALL_NUMBERS + d            the order of all numbers with d digits in the test set
+ */
+enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 };
 enum {
     STRATA = 6,             /* each digit count from 1 to this number has a stratum */
     MAX_PER_DIGITS = 10000, /* maximum test numbers of a digit count */
@@ -17,24 +24,26 @@ enum {
     PROGRESS = 1 << 14      /* examples between two reports of progress */
 };
 
-/* A pair of numbers as a number above 0, for the set of training pairs. */
+/* Joins a pair of numbers to one number above 0, which represents the pair in the set of training pairs. */
 static uint64_t join_pair(uint64_t first, uint64_t second) { return (first << 32 | second) + 1; }
 
 /* ---- collection ---- */
 
 typedef struct collection_state {
-    const lh_operation *o;
-    lh_frame f; /* the task's frame */
+    const lh_operation *o; /* the task */
+    lh_frame f;            /* the task's frame */
     lh_collection *c;
     lh_error *error;
     lh_number_set trained;    /* pairs of the training set, as single numbers */
     uint32_t *first, *second; /* [f.numbers] operands for training and validation */
-    int64_t items, total;     /* items: number of stored items; total: its estimated end, for the progress bar */
-    int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
-    int width;                /* width of the current frame; 0: the task's width */
+    int64_t items;            /* number of stored items */
+    int64_t total;            /* estimate of the final number of items, for the progress bar */
+    int frame;                /* value of new items on the axis `frame`; LH_NO_VALUE: they have the task's frame */
+    int width;                /* width of the frame of new items; 0: the task's width */
     uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* scratch */
 } collection_state;
 
+static int get_trained_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? TRAINED - 1 : TRAINED; }
 static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Stores an item with its values on the axes. requested_chain: for a test item that was drawn by its longest chain, the
@@ -51,27 +60,33 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (has_carries)
         axes[CARRY] = set == LH_SET_TEST ? requested_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
-    axes[has_carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
+    axes[get_trained_axis(s->o)] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
     axes[get_frame_axis(s->o)] = s->frame;
     if (s->items++ % PROGRESS == 0) s->c->progress(s->c, s->items < s->total ? (double)s->items / (double)s->total : 1);
     lh_number_item framed = *new_item;
     lh_set_item_width(&framed, s->width);
-    lh_item stored = {framed.word, new_item->words, f.input_length, f.output_length, f.greatest_position};
+    lh_item stored = {.word = framed.word,
+                      .words = new_item->words,
+                      .input_length = f.input_length,
+                      .output_length = f.output_length,
+                      .greatest_position = f.greatest_position};
     return s->c->add_item(s->c, set, &stored, axes, s->error);
 }
 
-/* Draws one operand of each pair as the code of Duan and Shi does: each digit count up to STRATA gets an equal share of
- * the operands or, if it has fewer numbers, as many of the lowest numbers from 0 on as it has numbers. Further operands
- * are uniform up to base^STRATA. As in that code, ranges include their upper ends. */
+/* Draws one operand for each pair as the code of Duan and Shi does. purpose: FIRST or SECOND. Each digit count up to
+ * STRATA gets an equal share of the operands, random numbers with this digit count. If there are fewer such numbers,
+ * say m, than the share has operands, the operands are 0 .. m - 1 instead. The remaining operands are uniform from 1 to
+ * base^STRATA. As in that code, ranges include their upper ends. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = lh_make_number_stream(s->c->seed, 0, (uint32_t)purpose);
     uint64_t top = lh_compute_power(s->f.base, STRATA);
     for (int digits = 1; digits <= STRATA; digits++) {
         uint64_t low = lh_compute_power(s->f.base, digits - 1), number_count = low * (uint64_t)(s->f.base - 1) + 1;
-        bool takes_all = number_count <= (uint64_t)share + 1;
-        for (uint64_t i = 0; i < (takes_all ? number_count : (uint64_t)share + 1) && used < count; i++)
-            list[used++] = (uint32_t)(takes_all ? i : low + lh_rng_below(&rng, (uint32_t)number_count));
+        bool is_random = number_count > (uint64_t)share + 1;
+        uint64_t operand_count = is_random ? (uint64_t)share + 1 : number_count;
+        for (uint64_t i = 0; i < operand_count && used < count; i++)
+            list[used++] = (uint32_t)(is_random ? low + lh_rng_below(&rng, (uint32_t)number_count) : i);
     }
     while (used < count) list[used++] = 1 + lh_rng_below(&rng, (uint32_t)top);
     lh_shuffle(lh_make_number_stream(s->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
@@ -87,7 +102,7 @@ static void draw_stratified(collection_state *s) {
     for (int i = 0; i < s->f.numbers; i++) s->second[i] = 1 + lh_rng_below(&rng, (uint32_t)s->f.base - 1);
 }
 
-/* Draws pairs of the numbers at indices first .. end - 1 of the random order. */
+/* Draws the pairs first .. end - 1 from the numbers that have these indices in the random order. */
 static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, int first, int end) {
     uint32_t count = (uint32_t)(end - first);
     for (int i = first; i < end; i++) {
@@ -96,8 +111,9 @@ static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, 
     }
 }
 
-/* Puts the numbers below f.numbers into a random order. Draws a digit for each number or, for two numbers, pairs from
- * the first `trained` numbers of the order and pairs from the rest. false: out of memory. */
+/* Puts the numbers below f.numbers into a random order. If the second operand is a digit, draws one for each number. If
+ * it is a number, draws training pairs from the first `trained` numbers of the order, and validation pairs from the
+ * other numbers. false: out of memory. */
 static bool draw_permuted(collection_state *s, int trained) {
     int count = s->f.numbers;
     lh_draw_order(lh_make_number_stream(s->c->seed, 0, ORDER), s->first, count);
@@ -131,7 +147,7 @@ static lh_status add_split(collection_state *s) {
     return status;
 }
 
-/* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
+/* Stores all numbers with `digits` digits in the test set, in a random order. count: how many such numbers exist. */
 static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count) {
     uint32_t low = (uint32_t)lh_compute_power(s->f.base, digits - 1), list[MAX_PER_DIGITS];
     lh_status status = LH_OK;
@@ -144,7 +160,8 @@ static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count
     return status;
 }
 
-/* Adds test numbers with this number of digits: all or, like the paper, random numbers; at most MAX_PER_DIGITS. */
+/* Adds at most MAX_PER_DIGITS test numbers with this number of digits: all such numbers or, as in the paper, random
+ * ones. */
 static lh_status add_digits(collection_state *s, int digits) {
     uint64_t end = lh_compute_power(s->f.base, digits);
     uint64_t number_count = end == UINT64_MAX ? end : end - lh_compute_power(s->f.base, digits - 1);
@@ -180,7 +197,8 @@ static void set_width(collection_state *s, int digits) {
     else if (s->frame == 0) s->width = lh_find_least_width(s->o, s->c->options, digits);
 }
 
-/* Adds test numbers with this number of digits and this length of the longest chain. */
+/* Adds test numbers with this number of digits and this length of the longest chain. chains: NULL for
+ * LH_NUMBER_PLUS_ONE. */
 static lh_status add_chain(collection_state *s, const lh_chains *chains, int digits, int chain) {
     lh_status status = LH_OK;
     bool exists = true;
@@ -235,8 +253,8 @@ static lh_status add_numbers(collection_state *s, int max_digits) {
     return status == LH_OK && groups_by_carry ? add_chains(s) : status;
 }
 
-/* Adds the test numbers that fit in frames of `frame` places again, in these frames; 0: each number in its smallest
- * frame. */
+/* Adds once more, in frames of `frame` places, the test numbers that fit in such a frame. frame 0: adds each number in
+ * its smallest frame. */
 static lh_status add_frame(collection_state *s, int frame) {
     s->frame = frame;
     int max_digits = find_max_digits(s);
@@ -246,7 +264,7 @@ static lh_status add_frame(collection_state *s, int frame) {
     if (max_digits > 0) return status;
     return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: eval.by requests a frame of %d places, which holds numbers of at most %d digits\n"
-                   "  expected: a frame that holds numbers of some of eval.by.digits",
+                   "  expected: a frame that holds numbers with one of the digit counts in eval.by.digits",
                    s->o->kind, frame, lh_set_width(s->o, s->c->options, frame).frame.digits);
 }
 
@@ -278,7 +296,7 @@ static lh_status check_frame(const collection_state *s) {
                    s->f.is_stratified ? "" : ", or a smaller task.options.numbers");
 }
 
-/* The approximate number of examples; every frame is assumed to have as many as the task's frame. */
+/* The approximate number of examples, as if every frame had as many test numbers as the task's frame. */
 static int64_t count_examples(const collection_state *s) {
     int64_t count = s->f.numbers, tests = 0, chain_conditions = 0, frames = 1;
     bool groups_by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);

@@ -1,11 +1,12 @@
 /* Arithmetic on numbers in a frame of fixed width (Duan and Shi 2024), for tasks that differ in the operation.
  *
- * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on: there are 15 tokens for bases
- * up to 10. Numbers are padded with zeros. Training and validation examples are numbers, or pairs of numbers; their
- * count, division and sampling are fields of lh_frame. The test set has numbers of every requested digit count. For
- * evaluations by carries it also has numbers with every requested length of the longest chain of carries
- * (data/chains.h). For evaluations by frames it also has the same numbers in frames of the requested widths; width 0 is
- * the smallest frame that holds the number and its result. Examples are stored as items (lh_item).
+ * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on, so bases up to 10 need 15
+ * tokens. Numbers are padded with zeros. Training and validation examples are numbers, or pairs of numbers; fields of
+ * lh_frame say how many there are, how they are sampled, and how they are split into the two sets. The test set has
+ * numbers of every requested digit count. For evaluations by carries it also has numbers with every requested length of
+ * the longest chain of carries (data/chains.h). For evaluations by frames it also has the same numbers in frames of the
+ * requested widths; width 0 is the smallest frame that holds the number and its result. Examples are stored as items
+ * (lh_item).
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H
@@ -29,7 +30,7 @@ typedef struct lh_frame {
     int width;          /* places of an operand */
     int digits;         /* maximum digits of an operand whose result fits in the frame */
     int numbers;        /* training and validation examples: all numbers below this limit, or this many pairs */
-    int parts;          /* parts of the training and validation examples; the last part is the validation set */
+    int parts;          /* number of equal parts of these examples; the last part is the validation set */
     bool is_stratified; /* operands are sampled by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
     int greatest_position;           /* see lh_item */
@@ -78,8 +79,8 @@ static inline uint16_t *lh_write_number(uint16_t *cursor, const uint8_t *x, int 
     return cursor;
 }
 
-/* Makes all examples. LH_ERR_INPUT: a frame is too narrow, or carries of too long numbers are requested;
- * LH_ERR_ENVIRONMENT: out of memory. */
+/* Makes all examples. LH_ERR_INPUT: a frame is too narrow, or evaluations request carries of numbers with more than
+ * LH_MAX_CHAIN_DIGITS digits; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *collection, lh_error *error);
 
 /* Reads a literal such as 12+345, 12*3 or 12, possibly with leading zeros and start and end symbols; see
@@ -87,9 +88,9 @@ lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *co
 lh_status lh_arithmetic_solve(const lh_operation *operation, const lh_literal *literal, lh_example *example,
                               lh_error *error);
 
-/* Reads the number of a literal at *index, and moves *index to the first token that is not a digit, at most to `end`.
- * Returns its number of digits without leading zeros, and writes them to x, lowest first. 0: there is no digit; more
- * than LH_MAX_PLACES: x is not written. */
+/* Reads the number that begins at *index in a literal, and moves *index to the first token that is not a digit, at most
+ * to `end`. Writes the number's digits without leading zeros to x, lowest first, and returns their count. 0: there is
+ * no digit; more than LH_MAX_PLACES: x is not written. */
 int lh_read_number(const lh_literal *literal, int base, int end, int *index, uint8_t *x);
 
 /* Writes the example of an item; see lh_task_expand. */

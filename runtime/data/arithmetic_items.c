@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* Fields of an item's first word: the lowest bits are its kind, higher bits the width of its frame, 0: the task's. */
+/* Fields of an item's first word: the lowest bits are its kind, the higher bits the width of its frame (0: the task's
+ * width). */
 enum { KIND_MASK = 3, WIDTH_SHIFT = 2 };
 enum {         /* kinds of items, with the words that follow the first word */
        SMALL,  /* two numbers of two words each */
-       DRAWN,  /* digits, then the index of the draw in two words */
-       WRITTEN /* digits, then a word for each place: x + 256 y */
+       DRAWN,  /* the digit count, then the index of the random numbers in two words */
+       WRITTEN /* the digit count, then a word for each place: x's digit + 256 times y's digit */
 };
 
 lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example) {
@@ -68,8 +69,8 @@ int lh_measure_chain(const lh_operation *o, const lh_frame *f, int digits, const
 bool lh_draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
     memset(x, base - 1, (size_t)chain);
     for (int i = chain; i < digits; i++) {
-        bool is_highest = i + 1 == digits; /* the highest digit, which is not 0 */
-        int choices = base - is_highest - (i == chain);
+        bool is_highest = i + 1 == digits;              /* the highest digit, which is not 0 */
+        int choices = base - is_highest - (i == chain); /* the digit above the chain is not base - 1 */
         if (choices == 0) return false;
         x[i] = (uint8_t)(is_highest + (int)lh_rng_below(rng, (uint32_t)choices));
     }
@@ -82,8 +83,8 @@ lh_number_item lh_make_small_item(uint32_t x, uint32_t y) {
     return (lh_number_item){{SMALL, (uint16_t)x, (uint16_t)(x >> 16), (uint16_t)y, (uint16_t)(y >> 16)}, 5};
 }
 
-lh_number_item lh_make_drawn_item(int digits, uint32_t draw) {
-    return (lh_number_item){{DRAWN, (uint16_t)digits, (uint16_t)draw, (uint16_t)(draw >> 16)}, 4};
+lh_number_item lh_make_drawn_item(int digits, uint32_t index) {
+    return (lh_number_item){{DRAWN, (uint16_t)digits, (uint16_t)index, (uint16_t)(index >> 16)}, 4};
 }
 
 lh_number_item lh_make_written_item(int digits, const uint8_t *x, const uint8_t *y) {
@@ -103,14 +104,17 @@ int lh_read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const 
         put_digits(f->base, second, y);
         return lh_count_number_digits(f->base, first > second ? first : second);
     }
-    lh_rng rng =
-        lh_make_number_stream(seed, lh_compute_number_step(word[1], -1), kind == DRAWN ? read_two_words(word + 2) : 0);
-    if (kind == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
-    for (int i = 0; kind == WRITTEN && i < word[1]; i++) {
+    const int digits = word[1];
+    if (kind == DRAWN) {
+        lh_rng rng = lh_make_number_stream(seed, lh_compute_number_step(digits, -1), read_two_words(word + 2));
+        draw_numbers(o, f, &rng, digits, x, y);
+        return digits;
+    }
+    for (int i = 0; i < digits; i++) { /* kind is WRITTEN */
         x[i] = (uint8_t)word[2 + i];
         y[i] = (uint8_t)(word[2 + i] >> 8);
     }
-    return word[1];
+    return digits;
 }
 
 void lh_set_item_width(lh_number_item *item, int width) { item->word[0] |= (uint16_t)(width << WIDTH_SHIFT); }

@@ -1,9 +1,9 @@
 /* Numbers of arithmetic tasks (arithmetic.h), and the items from which their examples are made.
  *
- * Counter words of random numbers (longhand/rng.h): for training and validation, and for the order of test numbers with
- * few digits, word `step` is 0 and word `example` tells the purpose (arithmetic.c). For other test numbers, `step`
- * depends on the digit count and the requested length of the longest chain, and `example` is the index of the number
- * among numbers with equal values of both. Arrays of digits begin with the lowest digit.
+ * Random numbers have these counter words (longhand/rng.h). For training and validation, and for the order of test
+ * numbers with few digits, word `step` is 0 and word `example` is the purpose (arithmetic.c). For other test numbers,
+ * `step` depends on the digit count and on the requested length of the longest chain; `example` counts the numbers that
+ * have the same digit count and the same requested length. Arrays of digits begin with the lowest digit.
  */
 #ifndef LONGHAND_ARITHMETIC_ITEMS_H
 #define LONGHAND_ARITHMETIC_ITEMS_H
@@ -19,20 +19,21 @@ typedef struct lh_number_item {
 /* The item of two given numbers below 2^32. */
 lh_number_item lh_make_small_item(uint32_t x, uint32_t y);
 
-/* The item of the random number with index `draw` among numbers of this many digits. */
-lh_number_item lh_make_drawn_item(int digits, uint32_t draw);
-/* The item of two numbers of `digits` digits, at most LH_MAX_CHAIN_DIGITS, which the item contains. */
+/* The item of the random test numbers with index `index` among those with `digits` digits. */
+lh_number_item lh_make_drawn_item(int digits, uint32_t index);
+
+/* An item that contains two numbers of `digits` digits, at most LH_MAX_CHAIN_DIGITS. */
 lh_number_item lh_make_written_item(int digits, const uint8_t *x, const uint8_t *y);
 
 /* Sets the width of a new item's frame; 0: the task's width. */
 void lh_set_item_width(lh_number_item *item, int width);
 
-/* Reads an item's numbers into x and y, whose digits must be 0 on entry; returns the digits of the longer number. */
+/* Reads an item's numbers into x and y, whose digits must be 0 on entry; returns the longer number's digit count. */
 int lh_read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x, uint8_t *y);
 
 lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example);
 
-/* The counter word `step` of test numbers; chain: -1 for numbers of any chain. */
+/* The counter word `step` of test numbers. chain: the requested length of the longest chain; -1: any length. */
 uint32_t lh_compute_number_step(int digits, int chain);
 
 /* base^exponent, or UINT64_MAX if the power is larger. */

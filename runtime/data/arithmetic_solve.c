@@ -7,14 +7,15 @@
 typedef struct reading {
     const lh_operation *o;
     const lh_literal *literal;
-    int first, end; /* indices of the symbols between start and end symbol */
+    int first; /* index of the first symbol after the start symbol */
+    int end;   /* index of the end symbol, or the number of symbols */
     int base;
     uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* lowest digit first */
     int digits;                                 /* significant digits of the longer number; the number 0 has one */
     lh_error *error;
 } reading;
 
-/* The operator between the numbers; -1: there is one number. */
+/* The token of the operator between the numbers; -1: there is one number. */
 static int find_operator(const lh_operation *o) {
     return o->operands == LH_TWO_NUMBERS ? LH_PLUS : o->operands == LH_NUMBER_AND_DIGIT ? LH_TIMES : -1;
 }
@@ -62,24 +63,25 @@ static lh_status read_number(reading *r, int *index, uint8_t *x, int *digits) {
 }
 
 static lh_status read_literal(reading *r) {
-    int index = r->first, second = 0, sign = find_operator(r->o);
+    int index = r->first, y_digits = 0, operator_token = find_operator(r->o);
     lh_status status = read_number(r, &index, r->x, &r->digits);
-    if (status == LH_OK && sign >= 0) {
+    if (status == LH_OK && operator_token >= 0) {
         if (index == r->end) return fail_end(r);
-        if (r->literal->token[index] != sign) return fail_symbol(r, index);
+        if (r->literal->token[index] != operator_token) return fail_symbol(r, index);
         index++;
-        status = read_number(r, &index, r->y, &second);
-        if (status == LH_OK && r->o->operands == LH_NUMBER_AND_DIGIT && second > 1) return fail_symbol(r, index - 1);
-        if (r->o->operands == LH_TWO_NUMBERS && second > r->digits) r->digits = second;
+        status = read_number(r, &index, r->y, &y_digits);
+        if (status == LH_OK && r->o->operands == LH_NUMBER_AND_DIGIT && y_digits > 1) return fail_symbol(r, index - 1);
+        if (r->o->operands == LH_TWO_NUMBERS && y_digits > r->digits) r->digits = y_digits;
     }
     return status != LH_OK || index == r->end ? status : fail_symbol(r, index);
 }
 
-/* Chooses the options with the requested frame. */
-static lh_status choose_frame(const reading *r, lh_framed_options *to) {
+/* Sets *framed to the options with the requested frame. */
+static lh_status choose_frame(const reading *r, lh_framed_options *framed) {
     const lh_literal *l = r->literal;
     int min_width = lh_find_least_width(r->o, l->options, r->digits);
-    int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : min_width;
+    int width = l->frame > 0 ? l->frame : min_width;
+    if (l->frame == LH_NO_VALUE) width = 0; /* the width in the task's options */
     if (width > LH_MAX_PLACES && l->frame > 0)
         return lh_fail(r->error, LH_ERR_INPUT, "%s: a frame of %d places\n  expected: 0 to %d", r->o->kind, width,
                        LH_MAX_PLACES);
@@ -87,12 +89,12 @@ static lh_status choose_frame(const reading *r, lh_framed_options *to) {
         return lh_fail(r->error, LH_ERR_INPUT,
                        "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d",
                        r->o->kind, r->digits, min_width, LH_MAX_PLACES);
-    *to = lh_set_width(r->o, l->options, width);
-    if (r->digits <= to->frame.digits) return LH_OK;
+    *framed = lh_set_width(r->o, l->options, width);
+    if (r->digits <= framed->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,
                    "%s: a number of %d digits, but a frame of %d places holds at most %d\n"
                    "  expected: a frame of at least %d",
-                   r->o->kind, r->digits, to->frame.width, to->frame.digits, min_width);
+                   r->o->kind, r->digits, framed->frame.width, framed->frame.digits, min_width);
 }
 
 lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, lh_example *example, lh_error *error) {

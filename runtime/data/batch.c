@@ -57,9 +57,9 @@ size_t lh_count_batch_words(const lh_spec *spec, int n) {
 
 /* Finds the largest value of each size over all task lengths up to max_n, since a size may decrease with n.
  * LH_ERR_INPUT: the labelled stream has fewer tokens than labels. */
-static lh_status find_max_sizes(const lh_spec *spec, int max_n, lh_shape *max_shape, int *input, lh_error *error) {
+static lh_status find_max_sizes(const lh_spec *spec, int max_n, lh_shape *max_shape, int *max_input, lh_error *error) {
     const lh_format *format = spec->format;
-    *input = 0;
+    *max_input = 0;
     for (int n = 1; n <= max_n; n++) {
         lh_shape shape = lh_make_shape(spec, n, max_shape->sequences);
         if (shape.labels > shape.length[format->label_stream])
@@ -68,7 +68,7 @@ static lh_status find_max_sizes(const lh_spec *spec, int max_n, lh_shape *max_sh
                            shape.length[format->label_stream]);
         lh_raise_lengths(max_shape->length, shape.length);
         if (shape.labels > max_shape->labels) max_shape->labels = shape.labels;
-        if (lh_get_input_length(spec, n) > *input) *input = lh_get_input_length(spec, n);
+        if (lh_get_input_length(spec, n) > *max_input) *max_input = lh_get_input_length(spec, n);
     }
     return LH_OK;
 }
@@ -82,12 +82,12 @@ static int find_max_outputs(const lh_spec *spec, int max_n) {
 
 lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int max_n, int sequences, lh_error *error) {
     memset(batch, 0, sizeof *batch);
-    int input;
+    int max_input;
     lh_shape max_shape = {.sequences = sequences};
-    lh_status status = find_max_sizes(spec, max_n, &max_shape, &input, error);
+    lh_status status = find_max_sizes(spec, max_n, &max_shape, &max_input, error);
     if (status != LH_OK) return status;
     size_t count = (size_t)sequences, labels = count * (size_t)max_shape.labels;
-    size_t words = labels + (size_t)input, places = spec->format->locate != NULL ? labels : 0;
+    size_t words = labels + (size_t)max_input, places = spec->format->locate != NULL ? labels : 0;
     size_t tokens = count * (size_t)lh_count_shape_tokens(&max_shape),
            position_count = spec->format->positions ? tokens : 0;
     size_t bytes = position_count * sizeof(int32_t) + (tokens + words + places) * sizeof(uint16_t) + labels;
@@ -107,9 +107,9 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int max_n, int seq
     batch->labels = next;
     if (places > 0) batch->place = next + labels;
     batch->input = next + labels + places;
-    batch->mask = (uint8_t *)(batch->input + input);
+    batch->mask = (uint8_t *)(batch->input + max_input);
     if (spec->task->source == NULL) return LH_OK;
-    status = lh_trial_open(&batch->trial, input, find_max_outputs(spec, max_n), error);
+    status = lh_trial_open(&batch->trial, max_input, find_max_outputs(spec, max_n), error);
     if (status != LH_OK) lh_batch_close(batch);
     return status;
 }
@@ -147,17 +147,17 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-/* Writes the positions of digits in their numbers. */
+/* Writes the position of each digit in its number, from 1 on, and 0 for other tokens. */
 static void place_digits(const bool *digit, const uint16_t *token, int count, int32_t *position) {
-    int32_t last = 0;
-    for (int i = 0; i < count; i++) position[i] = last = digit[token[i]] ? last + 1 : 0;
+    int32_t previous = 0;
+    for (int i = 0; i < count; i++) position[i] = previous = digit[token[i]] ? previous + 1 : 0;
 }
 
 static int32_t *get_positions(const lh_batch *batch, int s, int row) {
     return batch->positions[s] + (size_t)row * (size_t)batch->shape.length[s];
 }
 
-/* Writes the positions of the task or of the example's line: the target's stream ends with a token for each output. */
+/* Writes the positions that the task or the example's line gives. The outputs are the last tokens of their stream. */
 static void place_by_task(const lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const int stream = spec->format->label_stream, length = batch->shape.length[stream];
     const size_t inputs = (size_t)example->input_length, outputs = (size_t)example->output_length;
@@ -205,7 +205,7 @@ static int32_t find_greatest_position(const lh_batch *batch, const lh_spec *spec
     return max_position;
 }
 
-/* See lh_find_input_positions. */
+/* Checks that the positions of a row are in range; see lh_find_input_positions. */
 static lh_status check_positions(const lh_batch *batch, const lh_spec *spec, int row, lh_error *error) {
     const lh_token_positions *positions = spec->format->positions;
     if (positions == NULL || positions->digit != NULL) return LH_OK; /* lh_spec.limit bounds the positions of digits */

@@ -60,8 +60,8 @@ int lh_batch_count_sequences(const lh_batch *batch, const lh_spec *spec);
  * logits. Points into the batch. */
 lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences);
 
-/* Writes sequence `row` of a batch of shape n, which becomes the last sequence of the batch. Its tokens come from an
- * input and, for streams that read the target, from a target (NULL: all 0). Both must be valid for the task and
+/* Writes the sequence with index `row` at task length n; it becomes the last sequence of the batch. Its tokens come
+ * from an input and, for streams that read the target, from a target (NULL: all 0). Both must be valid for the task and
  * determine a place for every label, as cli/verbs/input.h checks. The target's tokens become the labels, but no label
  * counts. line_positions: see lh_dataset.positions, if the spec has positions of lines; it must stay valid until the
  * next row is written. */
@@ -73,23 +73,23 @@ typedef struct lh_source {
     lh_key key;
     uint32_t step;   /* training: the step; evaluation: the condition */
     uint32_t domain; /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
-    uint32_t
-        distinct_examples; /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
+    /* > 0: the index of an example is taken modulo this number (--overfit); 0: all examples differ */
+    uint32_t distinct_examples;
     const uint32_t *shape_indices; /* dataset: indices of examples in their shape; NULL: all in order */
     const lh_dataset *set;         /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `shape_indices`,
- * the set's first example of shape n follows its last one. LH_ERR_INPUT: a user's own task violates the interface
+/* Fills batch with examples first .. first + sequences - 1 at task length n. In a dataset without `shape_indices`, the
+ * last example of shape n is followed by the first one. LH_ERR_INPUT: a user's own task violates the interface
  * (trial.h), the set has no example of shape n, an example does not determine the places of its labels
- * (lh_format.locate), or has a position that is out of range (lh_find_input_positions). */
+ * (lh_format.locate), or a position is out of range (lh_find_input_positions). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 
 /* Finds the positions that the task or a line gives to an input at task length n, and to its answer; line_positions:
- * see lh_batch_put. Sets `*positions` to one for each token of all streams, which the caller frees, or to NULL if
- * neither task nor lines give any. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest;
- * LH_ERR_ENVIRONMENT: out of memory. */
+ * see lh_batch_put. Sets `*positions` to an array with a position for each token of all streams, which the caller
+ * frees, or to NULL if neither task nor lines give any. LH_ERR_INPUT: a position is below 0 or above
+ * lh_token_positions.greatest; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_find_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
                                   int32_t **positions, lh_error *error);
 

@@ -1,5 +1,5 @@
-/* See chains.h. Digits are drawn from the lowest to the highest. The weight of a digit is the number of ways to
- * continue after it. */
+/* See chains.h. Digits are drawn from the lowest to the highest. The weight of a digit is the number of ways to choose
+ * all higher digits so that the longest chain has the requested length. */
 #include "data/chains.h"
 
 #include <stdlib.h>
@@ -44,13 +44,13 @@ static int draw_index(lh_rng *rng, const weight *w, int count) {
     for (int i = 0; i < count; i++)
         if (w[i].value != 0 && w[i].exponent > exponent) exponent = w[i].exponent;
     for (int i = 0; i < count; i++) total += w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
-    uint32_t position = lh_rng_below(rng, (uint32_t)total);
+    uint32_t remainder = lh_rng_below(rng, (uint32_t)total);
     for (int i = 0; i < count; i++) {
         uint64_t weight_part = w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
         if (weight_part == 0) continue;
         last = i;
-        if (position < weight_part) break;
-        position -= (uint32_t)weight_part;
+        if (remainder < weight_part) break;
+        remainder -= (uint32_t)weight_part;
     }
     return last;
 }
@@ -69,6 +69,7 @@ typedef struct step {
     int carry; /* carry out of the place */
 } step;
 
+/* The step at a place. total: sum or product of the place's digits; carry: incoming carry. */
 static step make_step(int base, int total, int carry) {
     int out = (total + carry) / base;
     return (step){out > total / base ? PASSES : total >= base ? MAKES : ENDS, out};
@@ -88,40 +89,41 @@ int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *
     return max_length;
 }
 
-/* Choices for a place, given the incoming carry: groups of digits with equal steps. */
+/* Choices for a place with a given incoming carry: pairs of digits, in groups with equal steps. */
 enum { MAX_GROUPS = 2 * LH_MAX_BASE + 1, MAX_CHOICES = LH_MAX_BASE * LH_MAX_BASE };
 typedef struct choices {
     int groups;
     struct {
         step step;
-        int first, count; /* range in `digit` */
+        int first, count; /* range in `pair` */
     } group[MAX_GROUPS];
-    uint16_t digit[MAX_CHOICES]; /* x * base + y, group by group */
+    uint16_t pair[MAX_CHOICES]; /* x * base + y, group by group */
 } choices;
 
-/* Appends to c->digit, which has `used` elements, all pairs of digits (x, y) with the step wanted_step, where x is at
- * least x_first and y is from y_first to y_last. Returns the new number of elements. */
-static int append_group(choices *c, int base, bool is_product, int carry, int x_first, int y_first, int y_last,
+/* Appends pairs of digits (x, y) to c->pair, which has `used` elements: all pairs with the step wanted_step, x of at
+ * least min_x, and y from y_first to y_last. Returns the new number of elements. */
+static int append_group(choices *c, int base, bool is_product, int carry, int min_x, int y_first, int y_last,
                         step wanted_step, int used) {
-    for (int x = x_first; x < base; x++)
+    for (int x = min_x; x < base; x++)
         for (int y = y_first; y <= y_last; y++) {
             step s = make_step(base, is_product ? x * y : x + y, carry);
             if (s.effect == wanted_step.effect && s.carry == wanted_step.carry)
-                c->digit[used++] = (uint16_t)(x * base + y);
+                c->pair[used++] = (uint16_t)(x * base + y);
         }
     return used;
 }
 
-/* Lists the choices of a place. is_top: it is the highest place, where no digit is 0; multiplier: y in a product. */
+/* Lists the choices of a place. is_top: the place is the highest one, where no digit is 0; multiplier: y in a product.
+ */
 static void make_choices(choices *c, int base, bool is_product, int multiplier, int carry, bool is_top) {
-    int used = 0;
+    int min_digit = is_top ? 1 : 0, used = 0;
+    int y_first = is_product ? multiplier : min_digit, y_last = is_product ? multiplier : base - 1;
     c->groups = 0;
     for (int kind = ENDS; kind <= PASSES; kind++)
         for (int out = 0; out < base; out++) {
             int first = used;
             step wanted_step = {(effect)kind, out};
-            used = append_group(c, base, is_product, carry, is_top, is_product ? multiplier : is_top,
-                                is_product ? multiplier : base - 1, wanted_step, used);
+            used = append_group(c, base, is_product, carry, min_digit, y_first, y_last, wanted_step, used);
             if (used == first) continue;
             c->group[c->groups].step = wanted_step;
             c->group[c->groups].first = first;
@@ -132,11 +134,15 @@ static void make_choices(choices *c, int base, bool is_product, int multiplier, 
 /* ---- numbers of continuations ---- */
 
 struct lh_chains {
-    int base, digits, chain; /* digits: maximum digits; chain: length set by lh_chains_set_length */
+    int base;
+    int digits; /* maximum digit count */
+    int chain;  /* requested length of the longest chain, see lh_chains_set_length */
     bool is_product;
-    int multipliers, carries; /* numbers of possible multipliers and carries: `base` in a product; in a sum 1 and 2 */
-    choices *choices;         /* [multipliers][carries][2]: for a place below the highest one, for the highest one */
-    /* [multipliers][places left][carries][length][has some chain reached the length set?] numbers of continuations */
+    int multipliers;  /* number of possible multipliers: `base` in a product, 1 in a sum */
+    int carries;      /* number of possible carries: `base` in a product, 2 in a sum */
+    choices *choices; /* [multipliers][carries][2], the last index is is_top */
+    /* Numbers of ways to choose the higher digits: [multipliers][places left][carries][length of the chain that ends at
+     * the last place][is_reached: some chain already has the requested length] */
     weight *ways;
 };
 
@@ -158,9 +164,9 @@ lh_status lh_chains_open(lh_chains **chains, int base, bool is_product, int digi
                          .is_product = is_product,
                          .multipliers = is_product ? base : 1,
                          .carries = is_product ? base : 2};
-        size_t places = (size_t)c->multipliers * (size_t)c->carries, lengths = (size_t)digits + 1;
-        c->choices = calloc(places * 2, sizeof *c->choices);
-        c->ways = calloc(places * lengths * lengths * 2, sizeof *c->ways);
+        size_t combinations = (size_t)c->multipliers * (size_t)c->carries, lengths = (size_t)digits + 1;
+        c->choices = calloc(combinations * 2, sizeof *c->choices);
+        c->ways = calloc(combinations * lengths * lengths * 2, sizeof *c->ways);
     }
     if (c == NULL || c->choices == NULL || c->ways == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw numbers by their carries");
@@ -179,17 +185,19 @@ void lh_chains_close(lh_chains *c) {
     free(c);
 }
 
-/* The number of continuations after choosing a digit of one group; 0 if the chain would become too long. */
+/* The number of ways to choose the digits from a place on, with digits of one group at this place; 0 if the chain would
+ * become too long. */
 static weight count_group_ways(const lh_chains *c, int multiplier, int places_left, const choices *place_choices,
                                int group, int length, bool is_reached) {
     step s = place_choices->group[group].step;
-    int next = extend_chain(s.effect, length);
-    if (next > c->chain) return (weight){0, 0};
-    weight continuations = *get_ways(c, multiplier, places_left - 1, s.carry, next, is_reached || next == c->chain);
-    return multiply_weight(continuations, place_choices->group[group].count);
+    int new_length = extend_chain(s.effect, length);
+    if (new_length > c->chain) return (weight){0, 0};
+    bool is_now_reached = is_reached || new_length == c->chain;
+    weight higher_ways = *get_ways(c, multiplier, places_left - 1, s.carry, new_length, is_now_reached);
+    return multiply_weight(higher_ways, place_choices->group[group].count);
 }
 
-/* The number of continuations from a state; 0 if the chain cannot be reached. */
+/* The number of ways to choose the remaining digits; 0 if no chain can have the requested length. */
 static weight count_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool is_reached) {
     const choices *place_choices = get_choices(c, multiplier, carry, places_left == 1);
     weight sum = {0, 0};
@@ -198,7 +206,7 @@ static weight count_ways(const lh_chains *c, int multiplier, int places_left, in
     return sum;
 }
 
-/* Whether a state is possible: a place has an incoming carry if and only if a chain reaches the place below it. */
+/* Whether this incoming carry is possible: it is above 0 if and only if a chain includes the place below. */
 static bool is_possible(int carry, int length) { return (carry > 0) == (length > 0); }
 
 void lh_chains_set_length(lh_chains *c, int chain) {
@@ -222,10 +230,11 @@ static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int dig
         for (int g = 0; g < place_choices->groups; g++)
             ways[g] = count_group_ways(c, multiplier, digits - i, place_choices, g, length, is_reached);
         int g = draw_index(rng, ways, place_choices->groups);
-        int digit = place_choices->digit[place_choices->group[g].first +
-                                         (int)lh_rng_below(rng, (uint32_t)place_choices->group[g].count)];
-        x[i] = (uint8_t)(digit / c->base);
-        y[c->is_product ? 0 : i] = (uint8_t)(digit % c->base);
+        int pair =
+            place_choices
+                ->pair[place_choices->group[g].first + (int)lh_rng_below(rng, (uint32_t)place_choices->group[g].count)];
+        x[i] = (uint8_t)(pair / c->base);
+        y[c->is_product ? 0 : i] = (uint8_t)(pair % c->base);
         carry = place_choices->group[g].step.carry;
         length = extend_chain(place_choices->group[g].step.effect, length);
         is_reached = is_reached || length == c->chain;

@@ -1,7 +1,7 @@
-/* Measures carry chains, and draws numbers by the length of their longest chain. A chain is a digit whose sum or
- * product makes a carry, and the digits above it that propagate the carry: each makes a greater carry because of the
- * incoming one. A sum propagates a carry where the digits add up to base - 1. The length of a chain is its number of
- * digits.
+/* Measures carry chains, and draws numbers by the length of their longest chain. A chain begins at a place whose digits
+ * alone make a carry. It continues at the places above as long as each propagates the carry, that is, has a greater
+ * carry because of the incoming one. A sum propagates a carry at places where x + y = base - 1. The length of a chain
+ * is its number of places.
  *
  * Digits are lowest first. Draws use integers only: weights have 32 significant bits and an exponent. All pairs of
  * numbers with a given longest chain are nearly equally likely: probabilities of digits are off by less than 2^-17.
@@ -21,8 +21,8 @@ int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *
 
 typedef struct lh_chains lh_chains;
 
-/* Prepares draws of pairs of numbers, or with is_product of a number and a digit, of at most `digits` digits,
- * LH_MAX_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of memory. Call lh_chains_close also after an error. */
+/* Prepares to draw pairs of numbers or, with is_product, a number and a digit. digits: the maximum digit count, at most
+ * LH_MAX_CHAIN_DIGITS. LH_ERR_ENVIRONMENT: out of memory. Call lh_chains_close also after an error. */
 lh_status lh_chains_open(lh_chains **chains, int base, bool is_product, int digits, lh_error *error);
 void lh_chains_close(lh_chains *chains);
 

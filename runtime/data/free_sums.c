@@ -14,10 +14,11 @@ enum {
     PROGRESS = 1 << 14          /* examples between two reports of progress */
 };
 
-/* Words of an item: the digit counts of a test example's first two numbers, or 0 and 0, then the index in two words. */
+/* Words of an item: the digit counts of the first two numbers in the test set, 0 and 0 in other sets; then the index of
+ * the example in two words. */
 enum { WORDS = 4 };
 
-static int draw_count(lh_rng *rng, int max_digits) { return 1 + (int)lh_rng_below(rng, (uint32_t)max_digits); }
+static int draw_digit_count(lh_rng *rng, int max_digits) { return 1 + (int)lh_rng_below(rng, (uint32_t)max_digits); }
 
 void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *a) {
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
@@ -25,7 +26,8 @@ void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     const int max_digits = word[0] == 0 ? max_trained : word[0] > word[1] ? word[0] : word[1];
     a->count = numbers;
-    for (int i = 0; i < numbers; i++) a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_count(&rng, max_digits);
+    for (int i = 0; i < numbers; i++)
+        a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_digit_count(&rng, max_digits);
     for (int i = 0; i < numbers; i++) {
         const int top = a->digits[i] - 1;
         for (int d = 0; d < top; d++) a->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
@@ -42,8 +44,8 @@ static uint64_t compute_number(const lh_addends *a, int i) {
     return number;
 }
 
-/* Adds numbers of at most DIGITS_IN_64_BITS digits each to the set if `is_training`; returns whether the set had them
- * before. */
+/* Returns whether a training example has the same numbers. If is_training, then adds the numbers to the set. Numbers
+ * with more than DIGITS_IN_64_BITS digits are neither found nor added. */
 static bool find_numbers(const lh_number_set *trained, const lh_addends *a, bool is_training) {
     uint64_t number[LH_MAX_ADDENDS];
     if (lh_find_most_digits(a) > DIGITS_IN_64_BITS) return false;
@@ -61,7 +63,7 @@ typedef struct collection_state {
     lh_collection *c;
     lh_error *error;
     lh_number_set trained; /* numbers of training examples, none of which is 0 */
-    int64_t finished;      /* examples, for the progress bar */
+    int64_t finished;      /* number of finished examples, for the progress bar */
     lh_addends addends;    /* scratch */
 } collection_state;
 

@@ -3,8 +3,8 @@
  * Each training example has uniform digit counts from 1 to max_digits and uniform digits, and no number begins with 0.
  * The last part of these examples is the validation set. The test set has `tests` examples for each requested pair of
  * digit counts of the first two numbers; further numbers have uniform digit counts, up to the greater count of the
- * pair. Examples are stored as items (lh_item), whose counter word `step` of random numbers is 0 in training and
- * validation; in the test set each pair has its own word.
+ * pair. Examples are stored as items (lh_item). The counter word `step` of their random numbers is 0 in training and
+ * validation; in the test set each pair of digit counts has its own word.
  */
 #ifndef LONGHAND_FREE_SUMS_H
 #define LONGHAND_FREE_SUMS_H
@@ -16,9 +16,9 @@
 enum { LH_MAX_ADDENDS = 8 };
 
 typedef struct lh_addends {
-    int count;
-    int digits[LH_MAX_ADDENDS];
-    uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [digits], lowest first */
+    int count;                                    /* number of addends */
+    int digits[LH_MAX_ADDENDS];                   /* [count] digit counts */
+    uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [count][digits] digits, lowest first */
     lh_rng rng;                                   /* the stream after the digits, for random choices of the task */
 } lh_addends;
 
@@ -33,11 +33,13 @@ static inline void lh_write_token(lh_token_writer *w, int token) {
     w->count++;
 }
 
-/* A task. max_digits, pairs, parts and tests are the values of the task's options longest, pairs, parts and tests. */
 typedef struct lh_sum_task {
     const char *kind;
-    int numbers; /* addends of an example, 2 to LH_MAX_ADDENDS */
-    int max_digits, pairs, parts, tests;
+    int numbers;    /* addends of an example, 2 to LH_MAX_ADDENDS */
+    int max_digits; /* maximum digit count of training, the task's option `longest` */
+    int pairs;      /* number of training and validation examples, the option `pairs` */
+    int parts; /* number of equal parts of these examples; the last part is the validation set; the option `parts` */
+    int tests; /* test examples for each pair of digit counts, the option `tests` */
     /* Sets the lengths and the greatest position of an item. LH_ERR_INPUT: the options do not fit the numbers. */
     lh_status (*measure)(const lh_addends *addends, const int *options, lh_item *item, lh_error *error);
     lh_task_expand *expand; /* makes examples of the numbers that lh_draw_addends draws */
@@ -55,15 +57,15 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
     return place < addends->digits[i] ? addends->digit[i][place] : 0;
 }
 
-/* Draws an item's numbers, `numbers` in all, with up to `max_trained` digits in training. */
+/* Draws the numbers of an item. numbers: how many; max_trained: maximum digit count of training. */
 void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
-/* Makes all examples, with these values on the axes: digits of the longest, of the first and of the second number, and
- * whether a training example has the same numbers. An example with a number of more than 19 digits counts as new. */
+/* Makes all examples. Their axes are the digit counts of the longest, the first and the second number, and whether a
+ * training example has the same numbers. An example with a number of more than 19 digits counts as new. */
 lh_status lh_collect_sums(const lh_sum_task *task, lh_collection *collection, lh_error *error);
 
-/* Reads a literal such as 12+345, a number for each of `numbers`; its random numbers are not set. LH_ERR_INPUT: another
- * symbol, a number too few or too many, or a number of more than LH_MAX_PLACES digits. */
+/* Reads a literal of `numbers` numbers, such as 12+345; addends->rng is not set. LH_ERR_INPUT: another symbol, too few
+ * or too many numbers, or a number of more than LH_MAX_PLACES digits. */
 lh_status lh_read_addends(const char *kind, int numbers, const lh_literal *literal, lh_addends *addends,
                           lh_error *error);
 

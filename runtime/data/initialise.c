@@ -11,8 +11,8 @@
 /* A uniform number in the open interval (0, 1): the middle of one of 2^32 equal intervals. */
 static double make_uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
-/* A uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the
- * bound. */
+/* A uniform number in [-1, 1), a multiple of 2^-23. Its product with a positive bound, rounded to float, is therefore
+ * below the bound. */
 static double make_signed_uniform(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
 /* Computes a random value from one word. lower_tail: the probability that a normal number is below -2; truncated normal

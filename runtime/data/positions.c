@@ -114,7 +114,7 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
                    bool lists_all, int max_distances, int32_t *rank, int32_t *out) {
     int32_t *distances = out + 1, *index = distances + max_distances, *start = index + (size_t)T * (size_t)S;
     int32_t *pair = start + max_distances + 1;
-    int count = 0, first = 0;
+    int count = 0, first_pair = 0;
     memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) rank[rank_distance(position, key_position, i, j, low, high)]++;
@@ -122,11 +122,11 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
         const int pairs = rank[r];
         if (pairs == 0 && !lists_all) continue;
         distances[count] = low + r;
-        start[count] = first;
-        first += pairs;
+        start[count] = first_pair;
+        first_pair += pairs;
         rank[r] = count++;
     }
-    start[count] = first;
+    start[count] = first_pair;
     out[0] = count;
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) index[j * T + i] = rank[rank_distance(position, key_position, i, j, low, high)];

@@ -9,7 +9,7 @@
 
 enum {
     GUARD = 32,              /* guard elements on either side of a buffer */
-    EXAMPLES_PER_LENGTH = 2, /* examples that are tried of each length */
+    EXAMPLES_PER_LENGTH = 2, /* number of examples of each length that are tried */
     EXAMPLE_TEXT = 256       /* bytes of the text of describe_example */
 };
 
@@ -141,7 +141,12 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < 2; i++) {
         const struct lh_trial_copy *copy = &trial->copy[i];
-        lh_example sampled = {p.inputs, p.outputs, copy->input, copy->target, copy->mask, task->options};
+        lh_example sampled = {.input_length = p.inputs,
+                              .output_length = p.outputs,
+                              .input = copy->input,
+                              .target = copy->target,
+                              .mask = copy->mask,
+                              .options = task->options};
         lh_rng rng = *start;
         poison_example(&p, copy, POISON[i]);
         task->sample(&rng, n, &sampled);
@@ -183,7 +188,7 @@ static void clear_positions(int32_t *position, int count) {
     for (int i = -GUARD; i < count + GUARD; i++) position[i] = i < 0 || i >= count ? GUARD_POSITION : 0;
 }
 
-/* Calls task->place twice, before and after it changes every token of the example's target. */
+/* Calls task->place twice; every token of the example's target differs between the two calls. */
 static lh_status try_positions(const probe *p, lh_example *example) {
     size_t inputs = (size_t)p->inputs + 2 * GUARD, outputs = (size_t)p->outputs + 2 * GUARD;
     int32_t *block = malloc(2 * (inputs + outputs) * sizeof *block), *input[2], *target[2];

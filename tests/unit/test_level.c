@@ -93,7 +93,7 @@ static void test_program_without_a_supported_level_is_refused(void **state) {
     const lh_cpu_program *programs[] = {&riscv, NULL}, *empty[] = {NULL}, *program;
     lh_error error;
     lh_status status = lh_level_choose(programs, &program, &error);
-    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none of the levels built in: riscv64");
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none of this trainer's levels: riscv64");
     lh_assert_error(lh_level_choose(empty, &program, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
     lh_assert_error(lh_level_choose(NULL, &program, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
 }

@@ -171,13 +171,14 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
     state.task.path = paths[LH_SET_VALIDATION];
     if (status == LH_OK) status = spec->task->collect(&state.task, error);
     for (int set = 0; set < LH_SETS; set++) {
-        lh_example_list *r = &lists[set];
-        r->expand = state.task.expand;
-        r->seed = state.task.seed;
-        r->exclusive_axes = state.task.exclusive_axes[set];
-        lh_sha256(r->tokens != NULL ? (const void *)r->tokens : "", (size_t)r->used * sizeof *r->tokens, r->digest);
+        lh_example_list *list = &lists[set];
+        const void *tokens = list->tokens != NULL ? (const void *)list->tokens : "";
+        list->expand = state.task.expand;
+        list->seed = state.task.seed;
+        list->exclusive_axes = state.task.exclusive_axes[set];
+        lh_sha256(tokens, (size_t)list->used * sizeof *list->tokens, list->digest);
         if (set != LH_SET_VALIDATION || text == NULL) paths[set] = spec->task->kind;
-        else memcpy(r->digest, digest, sizeof digest);
+        else memcpy(list->digest, digest, sizeof digest);
     }
     free(text);
     if (status == LH_OK && lists[LH_SET_TRAIN].count == 0)

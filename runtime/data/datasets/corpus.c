@@ -27,7 +27,7 @@ static int compare_sizes(const void *a, const void *b) {
     const lh_sizes *x = a, *y = b;
     if (x->input != y->input) return x->input < y->input ? -1 : 1;
     if (x->output != y->output) return x->output < y->output ? -1 : 1;
-    return x->passes != y->passes ? x->passes < y->passes ? -1 : 1 : 0;
+    return (x->passes > y->passes) - (x->passes < y->passes);
 }
 
 /* Writes the shapes of all records, each once and in ascending order; sizes must hold as many elements as there are
@@ -206,7 +206,7 @@ void lh_corpus_close(lh_corpus *corpus) {
     memset(corpus, 0, sizeof *corpus);
 }
 
-/* Converts the intervals of a spec that counts epochs to steps. */
+/* If a spec counts its intervals in epochs, converts them to steps. */
 static void convert_epochs(const lh_corpus *corpus, lh_spec *spec) {
     lh_train_defaults *train = &spec->train;
     if (!train->by_epochs) return;

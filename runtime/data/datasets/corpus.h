@@ -1,7 +1,7 @@
-/* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...]} (lists of tokens, or texts of
- * symbols) and optionally "mask":[...], "positions":[...] and values on axes on each line, or in the formats of
- * line_formats.h; or from a task that makes them when a run begins (longhand/task.h). Targets of files get the task's
- * end symbol if they lack it.
+/* Datasets: fixed sets of examples, which come from files or from a task that makes them when a run begins
+ * (longhand/task.h). Each line of a file has one example, as {"input":[...],"target":[...]} (lists of tokens, or texts
+ * of symbols), optionally with "mask":[...], "positions":[...] and values on axes, or in a format of line_formats.h.
+ * Targets of files get the task's end symbol if they lack it.
  *
  * Examples are grouped by shape, (input length, output length, passes), so a batch needs no padding and has one number
  * of passes. With a dataset a "task length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all
@@ -34,19 +34,20 @@ typedef struct lh_dataset {
     int64_t count;                 /* examples, fewer than 2^31 */
     int64_t *first;                /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
     uint32_t *line;                /* [count]: line in the file, or number of a task's example, from 1 */
-    int64_t *start;                /* [count]: index in tokens of an example's input, which its target follows */
-    uint16_t *tokens;              /* input and target of each example; or, with `expand`, the words of its item */
+    int64_t *start;                /* [count]: index in `tokens` at which an example begins */
+    uint16_t *tokens;              /* input, then target of each example; or, with `expand`, the words of its item */
     uint8_t *mask;                 /* mask of each token; only masks of targets are used */
     int64_t masked;                /* labels with mask 0; not counted for a task's examples */
-    char ignored[LH_IGNORED_KEYS]; /* text: the keys in lines that have no meaning; empty: none */
+    char ignored[LH_IGNORED_KEYS]; /* list, as text, of the keys in lines that have no meaning; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
-    /* Positions of tokens, by their index in `tokens`: the tokens of an example's input, then the separator and the
-     * target without its last token. NULL unless the spec has positions of lines (lh_token_positions.by_line). */
+    /* Positions of the tokens that a decoder reads. An example has as many positions as tokens, from the same index on:
+     * those of its input, of the separator, and of its target without the last token. NULL unless the spec has
+     * positions of lines (lh_token_positions.by_line). */
     int32_t *positions;
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
     lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */
     uint64_t seed;           /* seed for expand */
-    unsigned exclusive_axes; /* bit 1 << axis: examples with a value on this axis count only in evaluations by it */
+    unsigned exclusive_axes; /* bit 1 << axis: evaluations by other axes leave out examples with a value on this axis */
 } lh_dataset;
 
 typedef struct lh_corpus {
@@ -59,7 +60,7 @@ typedef struct lh_corpus {
     int32_t *train_shapes;   /* [train_shape_count] shapes in train */
     int32_t *lengths;        /* [length_count] input lengths in eval */
     int train_shape_count, length_count;
-    int32_t *selected; /* result of lh_corpus_select */
+    int32_t *selected; /* [shapes] memory for the result of lh_corpus_select */
 } lh_corpus;
 
 /* Paths that replace the spec's paths (NULL: not replaced), and a progress callback for tasks that make examples. */

@@ -68,7 +68,7 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     const lh_task *task = l->spec->task;
     for (int a = 0; a < task->axes; a++) {
         const json_t *item = json_object_get(object, task->axis[a]);
-        json_int_t value = item == NULL ? LH_NO_VALUE : json_is_integer(item) ? json_integer_value(item) : -2;
+        json_int_t value = json_is_integer(item) ? json_integer_value(item) : LH_NO_VALUE;
         if (item != NULL && (value < 0 || value > LH_LARGEST_VALUE))
             return lh_fail(l->error, LH_ERR_INPUT,
                            "%s:%lld: %s is not a valid value\n  expected: an integer from 0 to %d", l->path, l->number,
@@ -106,7 +106,7 @@ static lh_status find_list(const line *l, const json_t *object, const char *key,
     *list = json_object_get(object, key);
     if (*list == NULL)
         return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing%s%s\n  expected: a list of %s", l->path,
-                       l->number, key, l->ignored[0] != 0 ? "; without a meaning: " : "", l->ignored, content);
+                       l->number, key, l->ignored[0] != 0 ? "; keys without a meaning: " : "", l->ignored, content);
     if (json_is_array(*list) && json_array_size(*list) > 0) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of %s", l->path, l->number, key,
                    json_is_array(*list) ? "empty" : "not a list", content);
@@ -128,7 +128,7 @@ static lh_status check_mask(const line *l, const json_t *object, const json_t *t
                    l->number, json_array_size(list), json_array_size(target));
 }
 
-/* Takes the mask, which check_mask has accepted; without one, all outputs count. */
+/* Takes the mask, whose length check_mask has checked; without a mask, all outputs count. */
 static lh_status take_mask(const line *l, const json_t *object, size_t outputs, uint8_t *mask, int64_t *masked) {
     const json_t *list = json_object_get(object, "mask");
     memset(mask, 1, outputs);
@@ -152,8 +152,8 @@ static lh_status take_positions(const line *l, const json_t *object, size_t inpu
     if (status == LH_OK && json_array_size(list) != inputs + outputs)
         return lh_fail(l->error, LH_ERR_INPUT,
                        "%s:%lld: positions has %zu items\n"
-                       "  expected: %zu, of the input's %zu tokens, the separator, and the target's %zu tokens but the "
-                       "last",
+                       "  expected: %zu, one for each of the input's %zu tokens, the separator, and the target's %zu "
+                       "tokens without the last",
                        l->path, l->number, json_array_size(list), inputs + outputs, inputs, outputs);
     for (size_t i = 0; status == LH_OK && i < inputs + outputs; i++) {
         const json_t *item = json_array_get(list, i);
@@ -214,7 +214,7 @@ lh_status lh_example_list_add(lh_example_list *r, int input, int output, int wor
     return LH_OK;
 }
 
-/* Adds the example of a line, whose number is part of messages. */
+/* Adds the example of a line; a message names the line. */
 static lh_status add_example(const line *l, lh_example_list *r, size_t inputs, size_t outputs,
                              lh_example_storage *storage) {
     lh_error problem;

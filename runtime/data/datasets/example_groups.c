@@ -192,18 +192,20 @@ static int32_t find_max_value(const lh_corpus *corpus, int axes, int axis) {
 }
 
 /* Sets facts about training that evaluations need: the greatest values on the axes, and the marks of held-out examples
- * that are also training examples. */
+ * that are also training examples. with_trained: marked examples are evaluated, too (eval.novel = false). */
 static void compare_with_training(selection *s, bool with_trained) {
     lh_groups *groups = s->groups;
     int axes = s->task->axes;
     groups->stride = axes;
     for (int i = 0; i < s->by->count; i++) groups->reach[i] = find_max_value(s->corpus, axes, s->by->axes[i].axis);
-    for (int axis = 0; axis < axes; axis++)
-        for (int set = LH_SET_TEST; set < LH_SETS && strcmp(s->task->axis[axis], "trained") == 0; set++)
+    for (int axis = 0; axis < axes; axis++) {
+        if (strcmp(s->task->axis[axis], "trained") != 0) continue;
+        for (int set = LH_SET_TEST; set < LH_SETS; set++)
             if (lh_corpus_get_set(s->corpus, (lh_set)set) != NULL) {
                 groups->trained[set] = lh_corpus_get_set(s->corpus, (lh_set)set)->values + axis;
                 groups->novel = !with_trained;
             }
+    }
 }
 
 static const char *get_axis_name(const lh_spec *spec, int axis) {

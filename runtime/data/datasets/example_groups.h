@@ -42,9 +42,9 @@ extern const char lh_trained_axis[];
 /* Names of sets: "train", "test", "validation". */
 extern const char *const lh_set_name[LH_SETS];
 
-/* Makes groups. by: the requested axes, none: length; sets: 0 means the held-out sets, or the training set if there are
- * none. LH_ERR_INPUT: a set is missing, no example has any of the values, or all are left out. Call lh_groups_close
- * also after an error. */
+/* Makes groups. by: the requested axes; if there are none, the axis is the length. sets: the sets, 1 << lh_set for
+ * each; 0: the held-out sets or, if there are none, the training set. LH_ERR_INPUT: a set is missing, no example has
+ * any of the values, or all examples are left out. Call lh_groups_close also after an error. */
 lh_status lh_groups_open(lh_groups *groups, const struct lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error);
 void lh_groups_close(lh_groups *groups);
@@ -56,8 +56,8 @@ unsigned lh_sets_parse(const char *text);
  * all examples including the examples that are left out; -1: unknown. */
 double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group);
 
-/* Whether the group's value on requested axis number `axis` is greater than the values of all training examples; false
- * if no training example has a value on it. */
+/* Whether the group's value on the requested axis with index `axis` is greater than the values of all training
+ * examples; false if no training example has a value on this axis. */
 bool lh_is_group_beyond(const lh_groups *groups, const lh_group *group, int axis);
 
 /* The counter word `step` of the group's random numbers in evaluation. It depends on the group's values alone; for

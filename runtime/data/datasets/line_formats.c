@@ -32,7 +32,7 @@ static span take_column(span *unread) {
 
 static bool equals(span p, const char *word) { return p.bytes == strlen(word) && memcmp(p.text, word, p.bytes) == 0; }
 
-/* Takes the names of columns from a first line; without names a line has input and target. */
+/* Sets the names of columns: from the first line, if it is a header; else they are input and target. */
 static lh_status name_columns(lh_line_reader *reader, span line, const char *location, bool *is_header,
                               lh_error *error) {
     span unread = line, first = take_column(&unread);
@@ -87,15 +87,14 @@ json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t b
     bool blank_is_symbol = lh_alphabet_has(alphabet, " ", 1);
     span unread = blank_is_symbol ? (span){text, bytes} : trim((span){text, bytes});
     bool has_words = !blank_is_symbol && memchr(unread.text, ' ', unread.bytes) != NULL;
-    bool is_one = !has_words && lh_alphabet_has(alphabet, unread.text, unread.bytes), is_ok = true;
+    bool is_symbol = !has_words && lh_alphabet_has(alphabet, unread.text, unread.bytes), is_ok = true;
     json_t *list = json_array();
     while (list != NULL && is_ok && unread.bytes > 0) {
         const char *blank = has_words ? memchr(unread.text, ' ', unread.bytes) : NULL;
-        size_t next = blank != NULL         ? (size_t)(blank - unread.text)
-                      : has_words || is_one ? unread.bytes
-                                            : count_bytes(unread);
-        is_ok = append_symbol(list, (span){unread.text, next});
-        unread = (span){unread.text + next, unread.bytes - next};
+        size_t symbol_bytes = has_words || is_symbol ? unread.bytes : count_bytes(unread);
+        if (blank != NULL) symbol_bytes = (size_t)(blank - unread.text);
+        is_ok = append_symbol(list, (span){unread.text, symbol_bytes});
+        unread = (span){unread.text + symbol_bytes, unread.bytes - symbol_bytes};
         if (has_words) unread = trim(unread);
     }
     if (is_ok) return list;

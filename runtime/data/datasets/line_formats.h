@@ -1,9 +1,9 @@
 /* Formats of files of examples other than JSON lines. Each line becomes the JSON object that a file of JSON lines would
  * have in its place:
  *
- *     1 0 +<tab>1                      two columns, input and target; or the columns that a first line names, of which
- *                                      input and target are the first two: input<tab>target<tab>digits; positions are
- *                                      numbers separated by blanks
+ *     1 0 +<tab>1                      two columns, input and target. A first line may name other columns after these
+ *                                      two: input<tab>target<tab>digits. A column `positions` has numbers separated
+ *                                      by blanks
  *     IN: jump twice OUT: JUMP JUMP    the format of SCAN (Lake and Baroni 2018)
  */
 #ifndef LONGHAND_LINE_FORMATS_H

@@ -1,4 +1,4 @@
-/* A hash set of tuples of numbers, with open addressing. The set never grows: its user keeps some slots free. */
+/* A hash set of tuples of numbers, with open addressing. The set never grows, so its user must keep some slots free. */
 #ifndef LONGHAND_NUMBER_SET_H
 #define LONGHAND_NUMBER_SET_H
 
@@ -8,7 +8,7 @@
 typedef struct lh_number_set {
     uint64_t *slot;    /* [capacity][numbers], set by the user; first number 0: the slot is free */
     uint64_t capacity; /* a power of 2 */
-    int numbers;       /* of a tuple, whose first number is not 0 */
+    int numbers;       /* numbers of each tuple; the first number of a tuple is never 0 */
 } lh_number_set;
 
 /* The smallest power of 2 that is at least `min_capacity`, as the capacity of a set. */
@@ -23,8 +23,8 @@ static inline uint64_t *lh_number_set_find(const lh_number_set *set, const uint6
     const size_t bytes = (size_t)set->numbers * sizeof *number;
     uint64_t mixed = 0;
     for (int i = 0; i < set->numbers; i++) mixed = (mixed << 32 ^ mixed >> 32 ^ number[i]) * 0x9e3779b97f4a7c15u;
-    for (uint64_t place = mixed >> 20;; place++) {
-        uint64_t *slot = set->slot + (place & (set->capacity - 1)) * (uint64_t)set->numbers;
+    for (uint64_t index = mixed >> 20;; index++) {
+        uint64_t *slot = set->slot + (index & (set->capacity - 1)) * (uint64_t)set->numbers;
         if (slot[0] == 0 || memcmp(slot, number, bytes) == 0) return slot;
     }
 }

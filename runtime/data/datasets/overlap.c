@@ -43,7 +43,10 @@ static int compare_hashes(const void *a, const void *b) {
 }
 
 static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_dataset *set, lh_error *error) {
-    *hashes = (hashed_set){corpus, set, malloc((size_t)set->count * sizeof *hashes->list + 1), set->count};
+    *hashes = (hashed_set){.corpus = corpus,
+                           .set = set,
+                           .list = malloc((size_t)set->count * sizeof *hashes->list + 1),
+                           .count = set->count};
     if (hashes->list == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to compare %s", set->path);
     for (int n = 1; n <= corpus->shapes; n++)
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
@@ -59,12 +62,13 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
     return LH_OK;
 }
 
-/* Whether two examples have the same input and, if with_target is set, the same target. */
-static bool are_equal(const hashed_set *a, uint32_t first, const hashed_set *b, uint32_t second, bool with_target) {
-    const lh_sizes *x = get_sizes(a, first), *y = get_sizes(b, second);
+/* Whether example a_index of set a and example b_index of set b have the same input and, with with_target, the same
+ * target. */
+static bool are_equal(const hashed_set *a, uint32_t a_index, const hashed_set *b, uint32_t b_index, bool with_target) {
+    const lh_sizes *x = get_sizes(a, a_index), *y = get_sizes(b, b_index);
     if (x->input != y->input || (with_target && x->output != y->output)) return false;
     size_t tokens = (size_t)(with_target ? x->input + x->output : x->input);
-    return memcmp(a->set->tokens + a->set->start[first], b->set->tokens + b->set->start[second],
+    return memcmp(a->set->tokens + a->set->start[a_index], b->set->tokens + b->set->start[b_index],
                   tokens * sizeof(uint16_t)) == 0;
 }
 
@@ -83,20 +87,20 @@ static int64_t find_first(const hashed_set *hashes, uint64_t input_hash, uint64_
 
 /* Whether the training set has an example with the input of `entry` and, if with_target is set, also its target. */
 static bool has_example(const hashed_set *train, const hashed_set *set, const hashed_example *entry, bool with_target) {
-    int64_t slot = find_first(train, entry->input_hash, with_target ? entry->example_hash : 0);
-    if (slot == train->count || train->list[slot].input_hash != entry->input_hash) return false;
-    if (with_target && train->list[slot].example_hash != entry->example_hash) return false;
-    return are_equal(set, entry->index, train, train->list[slot].index, with_target);
+    int64_t first = find_first(train, entry->input_hash, with_target ? entry->example_hash : 0);
+    if (first == train->count || train->list[first].input_hash != entry->input_hash) return false;
+    if (with_target && train->list[first].example_hash != entry->example_hash) return false;
+    return are_equal(set, entry->index, train, train->list[first].index, with_target);
 }
 
-/* Counts a line, and keeps the first few in ascending order. */
-static void add_line(lh_overlap_count *kind, uint32_t line) {
-    int slot = kind->count < LH_OVERLAP_LINES ? (int)kind->count : LH_OVERLAP_LINES;
-    kind->count++;
-    if (slot == LH_OVERLAP_LINES && kind->line[slot - 1] < line) return;
-    if (slot == LH_OVERLAP_LINES) slot--;
-    for (; slot > 0 && kind->line[slot - 1] > line; slot--) kind->line[slot] = kind->line[slot - 1];
-    kind->line[slot] = line;
+/* Counts a line, and keeps the lowest line numbers in ascending order. */
+static void add_line(lh_overlap_count *total, uint32_t line) {
+    int i = total->count < LH_OVERLAP_LINES ? (int)total->count : LH_OVERLAP_LINES;
+    total->count++;
+    if (i == LH_OVERLAP_LINES && total->line[i - 1] < line) return;
+    if (i == LH_OVERLAP_LINES) i--;
+    for (; i > 0 && total->line[i - 1] > line; i--) total->line[i] = total->line[i - 1];
+    total->line[i] = line;
 }
 
 lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set set_index, lh_overlap *overlap, uint8_t *trained,
@@ -106,12 +110,12 @@ lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set set_index, l
     lh_status status = hash_set(&train, corpus, &corpus->train, error);
     if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_get_set(corpus, set_index), error);
     for (int64_t i = 0; status == LH_OK && i < set.count; i++) {
-        const hashed_example *entry = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
+        const hashed_example *entry = &set.list[i], *previous = i > 0 ? &set.list[i - 1] : NULL;
         bool is_trained = has_example(&train, &set, entry, true);
         if (is_trained) add_line(&overlap->trained, entry->line);
         else if (has_example(&train, &set, entry, false)) add_line(&overlap->input, entry->line);
-        if (last != NULL && last->example_hash == entry->example_hash &&
-            are_equal(&set, entry->index, &set, last->index, true))
+        if (previous != NULL && previous->example_hash == entry->example_hash &&
+            are_equal(&set, entry->index, &set, previous->index, true))
             add_line(&overlap->duplicates, entry->line);
         if (trained != NULL) trained[entry->index] = is_trained;
     }

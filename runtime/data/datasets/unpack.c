@@ -16,7 +16,7 @@
 
 static const char GZIP_START[] = "\x1f\x8b"; /* the first bytes of all files of gzip (RFC 1952) */
 
-/* Opens a file in memory with these bytes, at its beginning. */
+/* Makes a file in memory with these bytes, and opens it at its beginning. */
 static lh_status open_copy(const char *path, const char *data, size_t bytes, int *file, lh_error *error) {
     *file = memfd_create("longhand", MFD_CLOEXEC);
     if (*file < 0) return lh_fail_system(path, "cannot make a file in memory", error);
@@ -29,8 +29,8 @@ static lh_status open_copy(const char *path, const char *data, size_t bytes, int
     return lseek(*file, 0, SEEK_SET) == 0 ? LH_OK : lh_fail_system(path, "cannot read its copy in memory", error);
 }
 
-/* Starts gzip with these files as its input and output. Its process group is its own: Ctrl-C is for the trainer, which
- * reports gzip's errors in its own words. */
+/* Starts gzip with these files as its input and output. gzip gets a process group of its own, so that Ctrl-C reaches
+ * only the trainer. Error messages of gzip are dropped, because the trainer reports its errors. */
 static lh_status start_gzip(const char *path, int input, int output, pid_t *child, lh_error *error) {
     char program[] = "gzip", flags[] = "-dc", *words[] = {program, flags, NULL};
     posix_spawn_file_actions_t actions;

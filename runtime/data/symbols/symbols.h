@@ -7,8 +7,8 @@
 
 #include "longhand/status.h"
 
-/* Prints tokens by names, [symbols], without separators if every name is one byte, else separated by blanks. A
- * name with mask 0 (mask may be NULL) is in parentheses. */
+/* Prints the names of tokens, without separators if every name is one byte, else separated by blanks. names: [symbols].
+ * The name of a token with mask 0 is in parentheses; mask may be NULL. */
 void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                       int count);
 

@@ -14,15 +14,15 @@ typedef struct lh_alphabet {
     uint16_t *by_name; /* [count] ids in the order of their names */
 } lh_alphabet;
 
-/* names must outlive the alphabet. Call lh_alphabet_close also after an error. */
+/* Makes the alphabet of `count` names, which must outlive it. Call lh_alphabet_close also after an error. */
 lh_status lh_alphabet_open(lh_alphabet *alphabet, const char *const *names, int count, lh_error *error);
 void lh_alphabet_close(lh_alphabet *alphabet);
 
 /* Whether the text, which need not end with 0, is a name in the alphabet. */
 bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
-/* Replaces every null in the list "target" of an object by token 0 with mask 0. The list "mask" is as long as the
- * target; a missing list is made where it is needed. false: no memory. */
+/* Replaces every null in the list "target" of an object by token 0 with mask 0. The list "mask" must be as long as the
+ * target; if it is missing and needed, it is made. false: no memory. */
 bool lh_mask_nulls(json_t *object);
 
 /* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message

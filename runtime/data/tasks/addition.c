@@ -17,8 +17,8 @@
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
- * option split:   permutation stratified; pairs of numbers below `numbers`, or of numbers up to base^6 by digit count
- * option numbers: 64..4194304 = 1048576; number of training and validation pairs; numbers of `permutation` are smaller
+ * option split:   permutation stratified; numbers below `numbers`; stratified: numbers up to base^6, by digit count
+ * option numbers: 64..4194304 = 1048576; number of training and validation pairs; limit of numbers in `permutation`
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */
 #include "data/arithmetic.h"
@@ -59,8 +59,10 @@ static uint16_t *write_plain(uint16_t *cursor, const uint8_t *x, const uint8_t *
 
 static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {
     int base = options[BASE], width = options[WIDTH], carry = 0;
-    example->input[0] = LH_START;
-    *(options[INPUT] == ALIGNED ? write_aligned : write_plain)(example->input + 1, x, y, width) = LH_END;
+    uint16_t *next = example->input;
+    *next++ = LH_START;
+    next = options[INPUT] == ALIGNED ? write_aligned(next, x, y, width) : write_plain(next, x, y, width);
+    *next = LH_END;
     for (int i = 0; i < width; i++) {
         int sum = x[i] + y[i] + carry;
         example->target[i] = lh_get_digit_token(sum % base);

@@ -17,7 +17,8 @@
 lh_task_sample lh_task_binary_multiplication;
 lh_task_place lh_place_binary_multiplication;
 
-/* Each place of the product first counts its pairs of ones, then carries; a count is below 2^16 for n < 2^17. */
+/* First counts the pairs of ones for each place of the product, then propagates the carries. A count is below 2^16 for
+ * n < 2^17. */
 static void multiply(const operands *o, uint16_t *product) {
     int bits = o->x_bits + o->y_bits;
     for (int i = 0; i < bits; i++) product[i] = 0;

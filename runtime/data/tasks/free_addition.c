@@ -19,7 +19,7 @@
  * axis second:    1 to 4096; digits of the second number
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
  * positions:      of digits and their hints by weight; of + and =, below those of the lowest digits; spaces have none
- * option order:   reversed plain reversed_sum; the parts that begin with the lowest digit: all, none, the sum
+ * option order:   reversed plain reversed_sum; reversed: lowest digits first; reversed_sum: only in the sum
  * option padding: none longer; longer: zeros fill the shorter number to the longer one's length, the sum to one more
  * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
  * option pairs:   64..16777216 = 1048576; number of training and validation pairs
@@ -56,7 +56,7 @@ static extras draw_extras(const lh_addends *addends, const int *options) {
     return e;
 }
 
-/* Computes the sum, lowest digit first, one digit longer than the longer number: its last digit may be 0. */
+/* Computes the sum, lowest digit first. It has one digit more than the longer number; its highest digit may be 0. */
 static void add_numbers(const lh_addends *addends, uint8_t *sum) {
     const int longer = lh_find_most_digits(addends);
     int carry = 0;
@@ -81,13 +81,13 @@ static bool begins_with_lowest(const int *options, bool is_sum) {
     return options[ORDER] != PLAIN && (is_sum || options[ORDER] != REVERSED_SUM);
 }
 
-/* The place of a token's digit in its number of `count` digits, from 0 for the lowest one. */
-static int find_place(const int *options, bool is_sum, int token, int count) {
-    return begins_with_lowest(options, is_sum) ? token : count - 1 - token;
+/* The place, 0 for the lowest digit, of the digit that is written at `index` in a number of `count` digits. */
+static int find_place(const int *options, bool is_sum, int index, int count) {
+    return begins_with_lowest(options, is_sum) ? index : count - 1 - index;
 }
 
-/* Writes a space with a probability of e->spaces percent; if it did, a second one with a tenth of the probability, and
- * a third one with a hundredth. McLeish et al. 2024 have no limit; here three is the maximum. */
+/* Writes a space with a probability of e->spaces percent. After it, writes a second one with a tenth of this
+ * probability, and then a third one with a hundredth. McLeish et al. 2024 have no limit; here three is the maximum. */
 static void write_spaces(lh_token_writer *w, extras *e) {
     uint32_t unit = 100; /* percent, then tenths of a percent, then hundredths */
     if (e->spaces == 0) return;
@@ -133,7 +133,7 @@ static int place_equals(const int *options, int longer) { return begins_with_low
 
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */
 void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *target) {
-    const int *options = example->options, width = options[HINTS] > 0 ? 2 : 1; /* tokens of a digit */
+    const int *options = example->options, width = options[HINTS] > 0 ? 2 : 1; /* width: tokens per digit */
     int count[2] = {0}, number = 0;
     for (int t = 0; t < example->input_length; t++) {
         number |= example->input[t] == PLUS;

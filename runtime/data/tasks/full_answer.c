@@ -1,11 +1,11 @@
-/* Full answers (Fan et al. 2024): bits, whose answer, followed by padding, is read at the tokens from = on.
+/* Full answers (Fan et al. 2024): the input has bits and =; the answer and padding are read at the tokens from = on.
  *
  * input symbols:  0 1 + = _
  * output symbols: 0 1 _
  * mask:           loss
  * input length:   (2 + operation / 3) * n + 1 + 2 * (operation / 3)
  * output length:  (2 + operation / 3) * n + 1 + 2 * (operation / 3)
- * option operation: copy parity ones addition; the answer: the bits, their parity, their sum (lowest bit first), a + b
+ * option operation: copy parity ones addition; copy: the bits; ones: their sum, lowest bit first; addition: a + b
  * chance:         0.3333
  */
 #include <string.h>

@@ -24,8 +24,8 @@ enum { PUZZLES, STRICT };             /* options */
 enum { TRAINING, VALIDATION, SPLIT }; /* purposes of random numbers */
 enum {
     BASES = 12,            /* validation puzzles per number of vectors, without their rotated copies */
-    PATIENCE = 30000000,   /* maximum number of rejected draws between two accepted ones */
-    REPORT_EVERY = 1 << 16 /* draws between two reports of progress */
+    PATIENCE = 30000000,   /* maximum number of rejected puzzles between two accepted ones */
+    REPORT_EVERY = 1 << 16 /* random puzzles between two reports of progress */
 };
 
 typedef struct items {

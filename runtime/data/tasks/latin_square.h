@@ -63,13 +63,14 @@ static inline int latin_get_symbol(int bit) { return __builtin_ctz((unsigned)bit
 typedef struct latin_line {
     int symbols;          /* given symbols of the line, as bits */
     int givens;           /* number of given symbols */
-    int crossing_symbols; /* as bits: symbols that every line across a blank (not the probe) has, and this line lacks */
+    int crossing_symbols; /* as bits: symbols that this line lacks, and that each line across its other blanks has */
 } latin_line;
 
 static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
     int index = is_row ? p->probe / 4 : p->probe % 4;
-    latin_line line = {
-        is_row ? latin_collect_row_symbols(p->givens, index) : latin_collect_column_symbols(p->givens, index), 0, 15};
+    latin_line line = {.crossing_symbols = 15}; /* all symbols */
+    line.symbols =
+        is_row ? latin_collect_row_symbols(p->givens, index) : latin_collect_column_symbols(p->givens, index);
     for (int i = 0; i < 4; i++) {
         int cell = is_row ? 4 * index + i : 4 * i + index;
         if (latin_get_symbols(p->givens, cell) != 0) line.givens++;

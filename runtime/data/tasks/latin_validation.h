@@ -152,7 +152,7 @@ static lh_status latin_check_counts(const latin_answer *answers, int count, cons
 static lh_status latin_read_file(const lh_collection *c, const uint64_t *squares, latin_puzzle *puzzles,
                                  latin_answer *answers, int *count, lh_error *error) {
     int column[LATIN_COLUMNS];
-    latin_row row = {c->path, 0, c->validation, 0, column, squares, error};
+    latin_row row = {.path = c->path, .text = c->validation, .column = column, .squares = squares, .error = error};
     lh_status status = LH_OK;
     *count = 0;
     while (status == LH_OK && row.text[0] != 0) {

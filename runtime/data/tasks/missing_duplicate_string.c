@@ -1,4 +1,4 @@
-/* Missing Duplicate (Ruoss et al. 2023): the one missing bit of a string of bits that the input repeats.
+/* Missing Duplicate (Ruoss et al. 2023): the bit that is missing in the input, a string of bits that stands twice.
  *
  * input symbols:  0 1 _ .
  * output symbols: 0 1

@@ -18,7 +18,7 @@
  * option width:   2..4096 = 60; places of the number, with leading zeros
  * option extra:   0..16 = 2; places of the product beyond the width
  * option input:   plain aligned; plain: a * b; aligned: the operator, then b after every digit of a
- * option split:   permutation stratified; numbers below `numbers`, factors from 0; or up to base^6, factors from 1
+ * option split:   permutation stratified; numbers below `numbers`, digits from 0; stratified: up to base^6, from 1
  * option numbers: 64..4194304 = 1048576; number of training and validation pairs
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */
@@ -62,8 +62,10 @@ static uint16_t *write_plain(uint16_t *cursor, const uint8_t *x, const uint8_t *
 
 static void write_example(const int *options, const uint8_t *x, const uint8_t *y, lh_example *example) {
     int base = options[BASE], width = options[WIDTH], places = width + options[EXTRA], carry = 0;
-    example->input[0] = LH_START;
-    *(options[INPUT] == ALIGNED ? write_aligned : write_plain)(example->input + 1, x, y, width) = LH_END;
+    uint16_t *next = example->input;
+    *next++ = LH_START;
+    next = options[INPUT] == ALIGNED ? write_aligned(next, x, y, width) : write_plain(next, x, y, width);
+    *next = LH_END;
     for (int i = 0; i < places; i++) {
         int product = (i < width ? x[i] * y[0] : 0) + carry;
         example->target[i] = lh_get_digit_token(product % base);

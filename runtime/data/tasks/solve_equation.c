@@ -1,4 +1,4 @@
-/* Solve Equation (Ruoss et al. 2023): the digit that x replaces in an expression modulo 5 of + and -, whose value is
+/* Solve Equation (Ruoss et al. 2023): the digit that x replaces in an expression of + and -, whose value modulo 5 is
  * given.
  *
  * input symbols:  0 1 2 3 4 + - ( ) x =
