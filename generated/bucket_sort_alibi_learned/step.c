@@ -77,7 +77,8 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
     lay_out_self_scores(&sums->score, memory, used, T);
 }
 
-/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
+/* The number of elements of one head's weights for a group of LANES queries: [keys rounded up to a multiple of
+ * KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
 /* Values of the self-attention that a layer saves for the backward pass. */
@@ -143,7 +144,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
+/* A part of the tokens of each sequence. Its rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
     int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
@@ -156,7 +157,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    /* all: all tokens; read: labelled tokens, the only ones with results that are read after the last attention */
+    /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
     row_set all, read;
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
@@ -173,7 +174,7 @@ typedef struct workspace {
     shard_sums sums;
 } workspace;
 
-/* Returns the bytes that one channel of all tokens has, or of all symbols if there are more symbols than tokens. */
+/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }

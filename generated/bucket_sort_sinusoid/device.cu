@@ -122,7 +122,7 @@ typedef struct lh_cuda_evaluate {
 
 enum {
     THREADS = 256, /* threads of a block */
-    DROPOUT_SITES = 11, /* masks of WIDTH channels for one sequence */
+    DROPOUT_SITES = 11, /* number of masks of WIDTH channels for one sequence */
     PARAMETER_STORAGE = 253952, /* elements of the parameter vector */
     LAYERS = 5,
     WIDTH = 64,
@@ -1172,6 +1172,7 @@ INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
  * of a key. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
+/* Values of one head of one sequence for the loops over its pairs. */
 typedef struct head {
     const real *query, *key, *value; /* rows of token 0; HEAD_WIDTH channels each, with the stride QUERY_STRIDE */
     int T;
@@ -1431,8 +1432,8 @@ INLINE int find_best_class(const real *logits) {
     return best;
 }
 
-/* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
- * workspace; in training the logits are replaced by their gradients. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of
+ * the workspace; in training the logits are replaced by their gradients. */
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
     const int count = block()->sequences * block()->view.label_count;
@@ -1494,7 +1495,8 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* Computes the gradients of the output layer, and w->gradient [rows][WIDTH], from those of the logits in w->logits. */
+/* Computes the gradients of the output layer, and w->gradient [rows][WIDTH], the gradient of its input, from the
+ * gradients of the logits in w->logits. */
 NOINLINE void classify_backward(const real *x, parameters *g) {
     assume_global(x);
     assume_global(g);
@@ -1570,8 +1572,8 @@ INLINE void layer_forward(const bool training) {
             layer_weights()->norm2_scale, layer_weights()->norm2_offset, s->norm2_xhat, s->norm2_rstd, s->output);
 }
 
-/* On entry the workspace's gradient is that of the layer's output, on return that of its input. Writes the gradients of
- * all parameters of the layer. */
+/* On entry the workspace's member `gradient` holds the gradient of the layer's output, on return the gradient of the
+ * layer's input. Writes the gradients of all parameters of the layer. */
 INLINE void layer_backward(void) {
     const workspace *w = &block()->work;
     const layer_state *s = &block()->layer;
@@ -1646,7 +1648,7 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The index of the first sequence of a shard, a part of the batch. Every shard has sequences / shards
+/* The index of the first sequence of a shard (a part of the batch). Every shard has sequences / shards
  * sequences, and one more if its index is less than (sequences % shards). */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;

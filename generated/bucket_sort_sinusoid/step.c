@@ -87,7 +87,8 @@ enum {
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
-/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
+/* The number of elements of one head's weights for a group of LANES queries: [keys rounded up to a multiple of
+ * KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
 /* Values of the self-attention that a layer saves for the backward pass. */
@@ -141,7 +142,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
+/* A part of the tokens of each sequence. Its rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
     int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
@@ -154,7 +155,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    /* all: all tokens; read: labelled tokens, the only ones with results that are read after the last attention */
+    /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
     row_set all, read;
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] output of the last layer */

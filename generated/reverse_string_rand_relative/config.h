@@ -29,8 +29,10 @@ enum {
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     MAX_POSITION = 2048,
-    DISTANCE_DRAWS = 5, /* samples of distances, from 1 .. MAX_POSITION - 1 */
-    BLOCK_TOKENS = 84 /* approximate number of tokens in a block of sequences: its values fit into the cache */
+    /* number of samples of distances in one pass; distances are sampled from 1 .. MAX_POSITION - 1 */
+    DISTANCE_DRAWS = 5,
+    /* approximate number of tokens in a block of sequences, so small that the block's values fit into the cache */
+    BLOCK_TOKENS = 84
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */

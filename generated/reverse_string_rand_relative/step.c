@@ -107,12 +107,12 @@ enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
  * T - 1 - x. For one key, adjacent queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
-/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache. A vector can be loaded from every row on, with the rows of
- * LANES adjacent queries: zeros follow the last row. */
+/* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an
+ * odd number of vectors, which spreads channels over the sets of a cache. From every row on, a vector with the rows of
+ * LANES adjacent queries can be loaded, since zeros follow the last row. */
 INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) / LANES | 1) * LANES; }
 
-/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+/* The number of elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
 /* The signed distance to which row x of a set belongs. */
@@ -123,7 +123,7 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
 
 enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
 
-/* Elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
+/* The number of elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t self_sinusoid_elements(int T) {
     return (size_t)round_up(self_distance_count(T), TILE_ROWS) * WIDTH;
 }
@@ -163,10 +163,12 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
     for (int l = 0; l < LAYERS; l++) sums->biases[l] = reserve(memory, used, 2 * WIDTH * LANES * sizeof(real));
 }
 
-/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
+/* The number of elements of one head's weights for a group of LANES queries: [keys rounded up to a multiple of
+ * KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
+/* The number of elements of a group's gradients of logits. The KEYS zeros after a group's keys are also the zeros
+ * before the next group's keys. */
 INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
 /* Values of the self-attention that a layer saves for the backward pass. */
@@ -238,7 +240,7 @@ typedef struct layer_state {
     int8_t *attention_keep, *feedforward_keep; /* [tokens][WIDTH] 0 or -1 */
 } layer_state;
 
-/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
+/* A part of the tokens of each sequence. Its rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
     int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
@@ -251,7 +253,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    /* all: all tokens; read: labelled tokens, the only ones with results that are read after the last attention */
+    /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
     row_set all, read;
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
@@ -268,7 +270,7 @@ typedef struct workspace {
     shard_sums sums;
 } workspace;
 
-/* Returns the bytes that one channel of all tokens has, or of all symbols if there are more symbols than tokens. */
+/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }
@@ -383,7 +385,8 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* row [WIDTH] = the sinusoid of a signed distance: sines, which are odd, then cosines, which are even. */
+/* row [WIDTH] = the sinusoid of a signed distance: sines, then cosines. A negative distance has negated sines and the
+ * same cosines. */
 static void write_signed_sinusoid(const position_row *table, int distance, real *row) {
     const real *from = table[distance < 0 ? -distance : distance].sinusoid;
     for (int c = 0; c < WIDTH / 2; c++) row[c] = distance < 0 ? -from[c] : from[c];
@@ -398,7 +401,7 @@ static void draw_self_distances(const lh_cpu_step *step, int d) {
             s->distance_scratch[d]);
 }
 
-/* Makes the sinusoids of a set's distances; returns their number. */
+/* Makes the sinusoids of a set's distances; returns the number of distances. */
 static int make_self_sinusoids(const lh_cpu_step *step, int set) {
     int count = self_distance_count(step->shape.length[0]);
     real *sinusoids = self_sinusoids(step, set);

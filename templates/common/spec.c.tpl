@@ -84,9 +84,10 @@ enum { ${token_constants} };
 
 % local input, output = task.data and "input" or "input_length(n)", task.data and "output" or "output_length(n)"
 % local appends_outputs = not streams[2] and readout == "outputs" -- one stream has the tokens of both
+% -- length: the C text of the number of tokens in the first stream
 % local length = (computation and computation.all .. " * " or "") .. input .. (appends_outputs and " + " .. output or "")
-% local own_length = not task.data and length ~= input
-% if own_length then
+% local has_source_length = not task.data and length ~= input
+% if has_source_length then
 static int source_length(int n) { return ${length}; }
 
 % elseif task.data then
@@ -103,10 +104,10 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
     for (int i = 0; i < example->input_length; i++) *source++ = example->input[i];
     for (int i = 0; i < ${computation.prefix}example->input_length; i++) *source++ = COMPUTATION_TOKEN; % if computation
 % if decoder then
-% local to = streams[2] and "target" or "source"
+% local output_pointer = streams[2] and "target" or "source"
     uint16_t *target = tokens[1]; % if streams[2]
-    *${to}++ = SEPARATOR;
-    for (int i = 0; i + 1 < example->output_length; i++) *${to}++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
+    *${output_pointer}++ = SEPARATOR;
+    for (int i = 0; i + 1 < example->output_length; i++) *${output_pointer}++ = (uint16_t)(FIRST_OUTPUT + example->target[i]);
 % elseif readout == "outputs" then
     for (int i = 0; i < example->output_length; i++) *source++ = EMPTY_TOKEN;
 % end
@@ -128,17 +129,17 @@ static bool locate(const lh_example *example, uint16_t *place) {
 % end
 % local counts_outputs = task.data and not task.data.is_generated and readout ~= "outputs"
 % if counts_outputs then
-/* Outputs of an input with this many tokens. */
+/* Returns the number of outputs of an input with `input` tokens. */
 static int count_outputs(int input) { return input; } % if readout == "in_place"
 static int count_outputs(int input) { return 1; } % else
 
 % end
 % if token_positions and not token_positions.digits then
-% local by_line = token_positions.by_line and ".by_line = true, " or ""
-static const lh_token_positions token_positions = {${by_line}.greatest = ${token_positions.max_position}};
+% local by_line_text = token_positions.by_line and ".by_line = true, " or ""
+static const lh_token_positions token_positions = {${by_line_text}.greatest = ${token_positions.max_position}};
 
 % elseif token_positions then
-/* Tokens that are digits. */
+/* is_digit[t]: whether token t is a digit. */
 static const bool is_digit[${tokens}] = {
         ${line} % for _, line in ipairs(token_positions.lines)
 };
@@ -146,11 +147,12 @@ static const bool is_digit[${tokens}] = {
 static const lh_token_positions token_positions = {.digit = is_digit, .offset = ${token_positions.offset}};
 
 % end
-% local source = ('{"source", %s}'):format(task.data and "NULL" or own_length and "source_length" or "input_length")
-% local target = (', {"target", %s}'):format(task.data and "NULL" or "output_length")
+% local length_function = has_source_length and "source_length" or "input_length"
+% local source_text = ('{"source", %s}'):format(task.data and "NULL" or length_function)
+% local target_text = (', {"target", %s}'):format(task.data and "NULL" or "output_length")
 static const lh_format format = {
         % include("parts/fields.tpl", { fields = {
-        %   { "stream", ("{%s%s}"):format(source, streams[2] and target or "") },
+        %   { "stream", ("{%s%s}"):format(source_text, streams[2] and target_text or "") },
         %   { "streams", #streams },
         %   { "label_stream", #streams - 1 },
         %   { "shape", task.data and "set_shape" },
@@ -175,6 +177,8 @@ static const lh_trace_site sites[] = {
 /* A multiply-add counts as two operations, the backward pass as two forward passes.
  * ${line} % for _, line in ipairs(comments.flops)
  */
+% -- forward: the C text of the operations of a forward pass; rows: of the operations for rows of distances, "" if there
+% -- are none; names: the C variables of the streams' lengths
 % local forward, rows, names = "", "", {}
 % for i, stream in ipairs(flops.streams) do
 % names[i] = streams[2] and stream.name or "T"
@@ -184,14 +188,15 @@ static const lh_trace_site sites[] = {
 % local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
 % forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.count), queries, keys)
 % local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)
-% local rows_of_pair = pair.rows > 0 and ("2 * %s * %s"):format(f64(pair.rows), distances)
-% rows = rows_of_pair and (rows ~= "" and rows .. " + " or "") .. rows_of_pair or rows
+% if pair.rows > 0 then
+% rows = ("%s%s2 * %s * %s"):format(rows, rows ~= "" and " + " or "", f64(pair.rows), distances)
+% end
 % end
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     const double ${names[i]} = shape->length[${stream.index}]; % for i, stream in ipairs(flops.streams)
     const double forward = ${forward};
-% local training = flops.training == 3 and "3" or f64(flops.training)
-    return forward * shape->sequences * (mode == LH_MODE_TRAIN ? ${training} : 1);
+% local training_factor = flops.training == 3 and "3" or f64(flops.training)
+    return forward * shape->sequences * (mode == LH_MODE_TRAIN ? ${training_factor} : 1);
 }
 
 % if rows ~= "" then

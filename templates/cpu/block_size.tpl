@@ -26,9 +26,9 @@ static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mo
     return lay_out(&w, NULL, &shape, mode); % else
 }
 
-/* Returns the bytes of the largest workspace that a block of sequences of at most these lengths needs. Among blocks with
- * equal numbers of sequences, the block with the most tokens needs the most memory, so only those blocks are tried. A
- * sequence longer than most_tokens forms a block by itself. */
+/* Returns the bytes of the largest workspace that a block of sequences of at most these lengths needs. `tokens` counts the
+ * source and target tokens of one sequence. Among blocks with equal numbers of sequences, those with the longest sequences
+ * need the most memory, so only such lengths are tried. A sequence longer than most_tokens forms a block by itself. */
 static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
     size_t most = count_bytes(longest, longest->length[0], longest->length[1], mode);
     for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {

@@ -1,7 +1,7 @@
 % local decoding, has_two_streams = cpu.decoding, streams[2] ~= nil
 % local stream = streams[decoding.stream + 1]
-% local size_prefix = has_two_streams and "w->" .. stream.name .. "." or "w->" -- before members such as `length`
-% local source_words = has_two_streams and ", and of the " .. streams[1].name or ""
+% local size_prefix = has_two_streams and "w->" .. stream.name .. "." or "w->" -- the text before members such as `length`
+% local source_words = has_two_streams and (", and for the tokens of the %s"):format(streams[1].name) or ""
 % local weight = cpu.class_table and "w->" .. panels_member .. "->output" or "p->output"
 % local bias = cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", lines = comments.decode })

@@ -1,6 +1,6 @@
 % local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
 % local range = "MAX_POSITION" .. (input_draw.first == 1 and " - 1" or "")
-/* Draws the positions whose vectors are added to a stream's tokens. */
+/* Samples or copies the positions of a stream's tokens for the position vectors that are added to the tokens. */
 static void draw_input_positions(const lh_cpu_step *step, int stream) {
     static const uint32_t site[] = {${streams[1].first_site}, ${streams[2].first_site}};
     shared *s = step->shared;

@@ -3,8 +3,8 @@
 % if cpu.has_masks then
 
 % if cpu.unused_rows then
-/* Samples the masks, of `width` channels for each token, of the dropout with index `place` of a layer, for the tokens in
- * `part` of every sequence of the block. A token's mask does not depend on `part`. */
+/* Samples masks for the dropout with index `place` of a layer: `width` channels for each token in `part`, in every
+ * sequence of the block. A token's mask does not depend on `part`. */
 static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,
         int width, int8_t *keep) {
     const lh_cpu_step *step = w->step;
@@ -19,8 +19,8 @@ static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, 
                 (uint32_t)(${part_start} * width / 8), count, drop_below, keep + (size_t)s * (size_t)count);
 }
 % else
-/* Samples the masks, of `width` channels for each token, of the dropout with index `place` of a layer, for every sequence
- * of the block. */
+/* Samples masks for the dropout with index `place` of a layer: `width` channels for each token, in every sequence of the
+ * block. */
 % if streams[2] then
 static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint16_t drop_below, int length, int width,
         int8_t *keep) {

@@ -15,7 +15,7 @@
 % local bias = cpu.class_table and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
 
-/* Two counts for the labels of one sequence: of the labels that are not masked, and of right answers to them. */
+/* Counts for one sequence. counted: labels that are not masked; correct: right answers to these labels. */
 typedef struct answer {
     int counted, correct;
 } answer;
@@ -115,11 +115,11 @@ INLINE void copy_logits(const real *from, real *logits) {
     for (int v = CLASSES; v < CLASS_COLUMNS; v++) logits[v] = logits[0];
 }
 
-/* Computes loss, counts and, if requested, answers and sums of single sequences from x [${rows_of_x}][WIDTH], and writes
- * requested logits [sequences][labels][CLASSES]; x NULL: reads block->logits instead. */
+/* Computes loss and counts from x [${rows_of_x}][WIDTH]; if requested, also answers, sums of single sequences and logits
+ * [sequences][labels][CLASSES]. If x is NULL, the logits are read from block->logits instead. */
 % else
-/* Computes loss, counts and, if requested, logits [sequences][labels][CLASSES], answers and sums of single sequences,
- * from x [${rows_of_x}][WIDTH]. */
+/* Computes loss and counts from x [${rows_of_x}][WIDTH]; if requested, also answers, sums of single sequences and logits
+ * [sequences][labels][CLASSES]. */
 % end
 static void classify(const workspace *w, const real *x, lh_sums *sums) {
     const lh_cpu_block *block = w->block;
@@ -149,7 +149,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             sum->loss += loss;
             if (single) single->loss += loss;
 % if cpu.passes then
-            const double uncertainty = -lh_log((double)logits[find_class(CLASSES, logits)]); /* now probabilities */
+            const double uncertainty = -lh_log((double)logits[find_class(CLASSES, logits)]); /* softmax_loss replaced the logits by probabilities */
             sum->uncertainty += uncertainty;
             if (single) single->uncertainty += uncertainty;
 % end

@@ -1,4 +1,7 @@
-% -- panel_structs: the structs of panels, each for one struct of parameters; list: its members
+% -- panel_structs: a list of structs of packed weights, each an entry with the fields
+% --   struct   the struct of parameters that has the weights
+% --   name     "panels", or "maps": weights that tables by length are computed with
+% --   list     members of the struct
 % local panel_structs = {}
 % for _, struct in ipairs(structs) do
 % local list = has_tables_by_length and struct.packed or struct.panels
@@ -59,8 +62,8 @@ typedef struct shared {
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }
-/* The number of rows before the first row that the step's sequences read. Rows before it belong to distances that occur
- * only in longer sequences. */
+/* The number of rows that lie before the first row that the step's sequences read. They belong to distances that occur only
+ * in longer sequences. */
 INLINE int get_slice(const lh_cpu_step *step, int stream) {
     return get_tables_shape(step)->length[stream] - step->shape.length[stream];
 }

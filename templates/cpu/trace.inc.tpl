@@ -1,10 +1,10 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", lines = comments.trace })
 
 % if attentions[1] then
-/* The pass calls the functions of evaluation, so its results equal those of an evaluation. After each layer, scores and
+/* A traced pass calls the functions of evaluation, so its results equal those of an evaluation. After each layer, scores and
  * weights of attention are recomputed from the queries and keys in the workspace, and stored. */
 % else
-/* The pass calls the functions of evaluation, so its results equal those of an evaluation. */
+/* A traced pass calls the functions of evaluation, so its results equal those of an evaluation. */
 % end
 
 % paragraph("attention/cpu/trace.tpl", family) % for _, family in ipairs(attentions)

@@ -4,7 +4,7 @@
 % end
 % paragraph("cpu/workspace_types.tpl", { samples_positions = sampled_streams[1] ~= nil })
 % if cpu.vocabulary then
-/* Returns the bytes that one channel of all tokens has, or of all symbols if there are more symbols than tokens. */
+/* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
     return (size_t)(w->rows > w->vocabulary.rows ? w->rows : w->vocabulary.rows) * sizeof(real);
 }

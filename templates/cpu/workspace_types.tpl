@@ -6,7 +6,7 @@ typedef struct ${block.name}_state {
 
 % end
 % if streams[2] then
-/* The size of a stream in a block of sequences. tokens: the number in all sequences; rows: tokens rounded up to whole tiles. */
+/* The size of a stream in a block of sequences. tokens: number of tokens in all sequences; rows: tokens rounded up to whole tiles. */
 typedef struct stream_size {
     int length, tokens, rows;
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
@@ -15,7 +15,7 @@ typedef struct stream_size {
 
 % end
 % if cpu.unused_rows then
-/* A part of the tokens of each sequence, whose rows lie one sequence after another. */
+/* A part of the tokens of each sequence. Its rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
     int tokens, rows; /* tokens of all sequences; rows: tokens rounded up to whole tiles */
@@ -47,7 +47,7 @@ typedef struct workspace {
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % end
 % if cpu.unused_rows then
-    row_set all, read; /* all: all tokens; read: labelled tokens, the only ones with results that are read after the last attention */
+    row_set all, read; /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
 % elseif cpu.vocabulary then
     row_set all; /* all tokens */
 % end

@@ -19,7 +19,7 @@ INLINE void ${name}_forward(${mode_parameter}) {
     % include(op.template, op) % for _, op in ipairs(forward)
 }
 
-/* On entry the workspace's gradient is that of the ${name}'s output, on return that of its input. Writes the gradients of all parameters of the ${name}${cuda.by_team and ", or stores the operands of the products that compute them" or ""}. */
+/* On entry the workspace's member `gradient` holds the gradient of the ${name}'s output, on return the gradient of the ${name}'s input. Writes the gradients of all parameters of the ${name}${cuda.by_team and ", or stores the operands of the products that compute them" or ""}. */
 INLINE void ${name}_backward(void) {
     const workspace *w = &block()->work; % if backward_reads.w
     const ${state} *s = &block()->${name}; % if backward_reads.s
@@ -47,7 +47,7 @@ INLINE void enter_${name}(int ${index}) {
 }
 
 % if decoding then
-/* Directs the values that the ${name} caches to the caches of the ${name} with index `${index}`. Called by one thread. */
+/* Makes the members for cached values point to the caches of the ${name} with index `${index}`. Called by one thread. */
 INLINE void find_${name}_caches(block_state *b, int ${index}) {
 % for _, cache in ipairs(decoding.caches) do
     b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index});

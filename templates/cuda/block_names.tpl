@@ -4,8 +4,8 @@ INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p-
 INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${name} + block()->l; } % if device.rounds
 % local type = cuda.products == "generated" and parameters_type or gradients_type
 % if loops > 1 and cuda.products == "generated" then
-/* The address to which the gradients of a layer's parameters are stored, which are sums over its repetitions: the last
- * repetition stores to the gradient, the others store to the workspace, from which their gradients are added. */
+/* The address to which the current repetition of a layer stores the gradients of the layer's parameters. The last
+ * repetition stores them to the gradient. The others store them to the workspace; their sum is added to the gradient. */
 INLINE ${type} *${name}_dweights(void) {
     if (block()->use < ${last_loop_start}) return (${type} *)(real *)block()->work.${name}_more;
     return block()->gradient->${name} + block()->l;

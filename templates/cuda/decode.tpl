@@ -14,8 +14,8 @@ INLINE void find_caches(block_state *b) {
     lay_out_caches(&b->cached, b->memory, used, b->sequences, b->view.T);
 }
 
-/* Finds the first and the last requested answer of each sequence, and the first token of the group from which a requested
- * answer is predicted. */
+/* Finds the first and the last requested answer of each sequence. The current token becomes the earliest token of the group
+ * from which a requested answer is predicted. */
 INLINE void begin_decoding(void) {
     block_state *b = block();
     const int label_count = b->view.label_count, unlabelled = b->view.${device.labelled_length} - label_count;

@@ -1,4 +1,3 @@
-% local real = precision == "float64" and f64 or f32
 % include("parts/banner.tpl", { template = "cuda/device.cu.tpl", lines = comments.device })
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
@@ -22,13 +21,13 @@ typedef int int32_t;
 
 enum {
     THREADS = ${cuda.threads}, /* threads of a block */
-    DROPOUT_SITES = ${device.site_count}, /* masks of WIDTH channels for one sequence */ % if device.masks[1]
+    DROPOUT_SITES = ${device.site_count}, /* number of masks of WIDTH channels for one sequence */ % if device.masks[1]
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
-    PARTS = ${cuda.parts}, /* parts of a step, at most; the sequences of a part have one length */ % if train.mixes_lengths
+    PARTS = ${cuda.parts}, /* largest number of parts of a step; all sequences of a part have the same length */ % if train.mixes_lengths
     % include("parts/dimensions.tpl")
     % include("attention/cuda/head_constants.tpl", family) % for _, family in ipairs(attentions)
 % if attentions[2] then
-    HEADS = ${PREFIX}HEADS, /* heads of every attention; kernels use these names */
+    HEADS = ${PREFIX}HEADS, /* number of heads of every attention; kernels use these names */
     HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
 % end
     STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */ % if not cuda.multiplies

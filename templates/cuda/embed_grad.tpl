@@ -4,11 +4,11 @@
 % local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % local table_row = by_sequence and place or "(" .. place .. ")"
 % table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
-% local trains = additive.kind == "learned" and not additive.frozen
+% local learns_positions = additive.kind == "learned" and not additive.frozen
 % local keep = mask_number > 0 and "keep" or "w->keep"
-% local store = adds_places and "+=" or "="
-% local column_sums = adds_vectors and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
-% local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
+% local place_operator = adds_places and "+=" or "="
+% local column_sums_text = adds_vectors and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
+% local scaled_sum = linear and "sum.v[i]" or "sum.v[i] * " .. scale
 /* Computes the gradients of a shard's embedding, each as a sum over rows in a fixed order. */
 NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     assume_global(g);
@@ -48,18 +48,18 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
 % end
 #pragma unroll
-        for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled}; % if adds_vectors
-        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled}; % elseif has_class_gradients
-        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled}; % else
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled_sum}; % if adds_vectors
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = (read_out ? g->${vectors}[e + i] : 0) + ${scaled_sum}; % elseif has_class_gradients
+        for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled_sum}; % else
     }
-    ${column_sums}, w->${gradient}, g->${vectors}_bias); % if linear
-% if trains and by_sequence and draw.by_token then
+    ${column_sums_text}, w->${gradient}, g->${vectors}_bias); % if linear
+% if learns_positions and by_sequence and draw.by_token then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     for (int sequence = 0; sequence < sequences; sequence++) {
         __syncthreads();
         add_placed_rows(v->${T}, ${sequences}() + sequence * v->${T}, w->${gradient} + sequence * v->${T} * WIDTH, g->position_table);
     }
-% elseif trains and by_sequence then
+% elseif learns_positions and by_sequence then
     const int *position = ${sequences}();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     /* The positions of one sequence are distinct, so threads add to different elements. */
@@ -70,11 +70,11 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
             g->position_table[${table_row} * WIDTH + c] += w->${gradient}[row * WIDTH + c];
         }
     }
-% elseif trains then
+% elseif learns_positions then
     for (int e = threadIdx.x; e < v->${T} * WIDTH; e += THREADS) {
         real sum = 0;
         for (int sequence = 0; sequence < sequences; sequence++) sum += w->${gradient}[sequence * v->${T} * WIDTH + e];
-        block()->sums.${places}[e] ${store} sum;
+        block()->sums.${places}[e] ${place_operator} sum;
     }
 % end
     __syncthreads();

@@ -27,7 +27,7 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
 }
 
 % end
-/* The index of the first sequence of a shard, a part of the batch. Every shard has sequences / shards
+/* The index of the first sequence of a shard (a part of the batch). Every shard has sequences / shards
  * sequences, and one more if its index is less than (sequences % shards). */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;

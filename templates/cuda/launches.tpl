@@ -24,8 +24,8 @@ typedef struct launch_list {
 } launch_list;
 % if device.samples_passes then
 
-/* The index of the state of repetition `index` of a block that each pass repeats `count` times: state 0 for all
- * repetitions without gradient, and states from 1 on for those with gradient. */
+/* Returns the index of the state for repetition `index` of a block; each pass repeats the block `count` times. All
+ * repetitions without gradient have state 0, those with gradient have the states from 1 on. */
 static int choose_state(const launch_list *list, int index, int count) {
     const int free = list->free_passes * count;
     return index < free ? 0 : index + 1 - free;

@@ -41,13 +41,13 @@ typedef struct workspace {
     ${line} % for _, line in ipairs(device.lines.training)
 % for _, block in ipairs(device.states) do
 % if not block.is_group and block.loops > 1 and cuda.products == "generated" then
-    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters from a single use, for every use but the last */
+    reals ${block.name}_more; /* gradients of ${block.article} ${block.name}'s parameters in one repetition; every repetition but the last stores them here */
 % end
     char *${block.plural};
 % end
-    reals more_sums; /* gradients of tables from a single use of a layer, for every use but the last */ % if device.adds_table_sums and cuda.products == "generated"
+    reals more_sums; /* gradients of tables in one repetition of a layer; every repetition but the last stores them here */ % if device.adds_table_sums and cuda.products == "generated"
 % for _, group in ipairs(cuda.products == "generated" and device.groups or {}) do
-    reals ${m.name}_more; /* [${m.size}] gradient of a single ${group.name}, for every one but the last */ % for _, m in ipairs(group.shared_gradients)
+    reals ${m.name}_more; /* [${m.size}] gradient in one ${group.name}; every ${group.name} but the last stores it here */ % for _, m in ipairs(group.shared_gradients)
 % end
 } workspace;
 
@@ -141,7 +141,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 typedef struct ${struct.gradients_type} {
     ${line} % for _, line in ipairs(struct.shard_sums.lines)
 % for _, group in ipairs(struct.block and {} or device.groups) do
-    real ${m.name}_more[${m.size}]; /* of a single ${group.name}, for every one but the last */ % for _, m in ipairs(group.shared_gradients)
+    real ${m.name}_more[${m.size}]; /* gradient in one ${group.name}; every ${group.name} but the last stores it here */ % for _, m in ipairs(group.shared_gradients)
 % end
 } ${struct.gradients_type};
 

@@ -28,8 +28,8 @@ INLINE int find_best_class(const real *logits) {
 }
 
 % if weighs_sequences then
-/* The factor of the gradient of label n, which counts: the counted labels of a sequence have, in sum, the weight of one
- * sequence. loss_scale is 1 / the sequences of the batch that have a counted label. */
+/* The factor of the gradient of label n, a counted label. All counted labels of a sequence together have the weight of
+ * one sequence. loss_scale is 1 / (the number of sequences in the batch that have a counted label). */
 INLINE real weigh_label(int n) {
     const int label_count = block()->view.label_count, first = n / label_count * label_count;
     const unsigned char *mask = block()->mask;
@@ -40,11 +40,11 @@ INLINE real weigh_label(int n) {
 
 % end
 % if task.has_counted_labels then
-/* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
- * workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of
+ * the workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
 % else
-/* Logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of the
- * workspace; in training the logits are replaced by their gradients. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of
+ * the workspace; in training the logits are replaced by their gradients. */
 % end
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
@@ -65,7 +65,7 @@ NOINLINE void classify(const real *x, const bool training) {
         const real largest = logits[best];
         for (int c = 0; c < CLASSES; c++) sum += exp_negative(logits[c] - largest);
         w->losses[n] = log_real(sum) + (largest - logits[label]);
-        if (!training) w->uncertainties[n] = log_real(sum); /* -log of the greatest probability, 1 / sum */ % if device.has_passes
+        if (!training) w->uncertainties[n] = log_real(sum); /* -log(p), where p = 1 / sum is the greatest probability */ % if device.has_passes
         if (training) w->losses[n] /= count_passes(); /* the loss is the mean over the losses of all passes */ % if device.has_losses
         w->correct[n] = best == label;
         if (training) {
@@ -79,7 +79,7 @@ NOINLINE void classify(const real *x, const bool training) {
 
 % if device.has_losses then
 /* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. adds: whether to->loss already
- * holds the losses of earlier passes, to which this one is added. */
+ * holds the loss of earlier passes; the loss of this pass is then added to it. */
 INLINE void add_up(lh_cuda_sums *to, const bool adds) {
 % else
 /* Computes sums over a shard's answers, in a fixed order; one thread writes them to *to. */
@@ -131,7 +131,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
     return sum;
 }
 
-/* Computes the gradients of the output layer${device.has_losses and ", or adds them to g if `adds`" or ""}, and w->${device.readout_gradient} [rows][WIDTH], from those of the logits in w->logits. */
+/* Computes the gradients of the output layer${device.has_losses and ", or adds them to g if `adds`" or ""}, and w->${device.readout_gradient} [rows][WIDTH], the gradient of its input, from the gradients of the logits in w->logits. */
 % define("NOINLINE void classify_backward", "const real *x", cuda.gradients .. " *g", device.has_losses and "const bool adds")
     assume_global(x);
     assume_global(g);

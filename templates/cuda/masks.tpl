@@ -21,6 +21,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % local layer = mask.layer > 0 and ("%s%s + %d"):format(site_of_mask, over_sites, mask.layer) or "0"
 % local place = mask.layer > 0 and place_of_site or site_of_mask
 % if mask.dropout_numbers then
+% -- place becomes the text of a chain of conditions, which chooses the number of the site's dropout
 % local index = place
 % place = "" .. mask.dropout_numbers[mask.sites]
 % for n = mask.sites - 1, 1, -1 do

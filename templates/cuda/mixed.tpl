@@ -38,9 +38,9 @@ INLINE void enter_part(int part) {
 
 % end
 % if cuda.has_begin_step then
-/* Begins step number `n` of the launch: cuts its parts into shards, and makes the tables of each part. */
+/* Begins the step with index `n` in the launch: cuts its parts into shards, and makes the tables of each part. */
 % else
-/* Begins step number `n` of the launch: cuts its parts into shards. */
+/* Begins the step with index `n` in the launch: cuts its parts into shards. */
 % end
 INLINE void begin_parts(int n, int shards) {
     block_state *b = block();

@@ -1,23 +1,23 @@
-% local wide = cuda.products == "library"
-% local gradient_bytes = wide and "GRADIENT_BYTES" or "PARAMETER_STORAGE * sizeof(real)"
-% local memory = wide and "more_sums" or "the workspace"
-% local numbers = wide and "(real *)more_sums()" or "b->work.more_sums"
-% local bytes = wide and "more_sums()" or "(char *)(real *)" .. numbers
-/* Directs the shard's sums for tables to memory. Called by one thread. */
+% local is_library = cuda.products == "library"
+% local gradient_bytes = is_library and "GRADIENT_BYTES" or "PARAMETER_STORAGE * sizeof(real)"
+% local memory = is_library and "more_sums" or "the workspace"
+% local numbers = is_library and "(real *)more_sums()" or "b->work.more_sums"
+% local bytes = is_library and "more_sums()" or "(char *)(real *)" .. numbers
+/* Lets the pointers to the shard's sums for tables point into memory. Called by one thread. */
 INLINE void direct_sums(block_state *b, char *memory) {
     size_t used = 0;
     lay_out_sums(&b->sums, memory, &used, b->view.T);
 }
 
-/* The shard's sums for tables, after its gradient. */
+/* The shard's sums for tables; they lie after its gradient. */
 INLINE char *shard_sums(void) { return (char *)(${cuda.gradients} *)block()->gradient + ${gradient_bytes}; }
 
-% if wide then
-/* Sums of one use of a layer, after the shard's. */
+% if is_library then
+/* The sums of one repetition of a layer; they lie after the shard's sums. */
 INLINE char *more_sums(void) { return shard_sums() + sum_bytes(block()->view.T); }
 
 % end
-/* Before a use of a layer that is not the last: sums for tables go to ${memory}, whose numbers are 0. */
+/* Called before every repetition of a layer except the last: clears the sums in ${memory}, to which sums for tables then go. */
 INLINE void begin_more_sums(void) {
     block_state *b = block();
     clear_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${numbers});
@@ -25,7 +25,7 @@ INLINE void begin_more_sums(void) {
     __syncthreads();
 }
 
-/* After such a use: adds its sums to the shard's, to which the next sums go again. */
+/* Called after such a repetition: adds its sums to the shard's sums. Later sums go to the shard's sums again. */
 INLINE void end_more_sums(void) {
     block_state *b = block();
     add_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${numbers}, (real *)shard_sums());

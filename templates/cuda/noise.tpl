@@ -1,7 +1,7 @@
 enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the high bits of a site */
 
-/* Standard normal numbers for four channels in an evaluation: for the quad with index `quad_number` of the vectors of an
- * example's tokens. place: the index of the embedding. */
+/* Samples standard normal numbers for four channels in an evaluation: the quad with index `quad_number` in the vectors of
+ * all tokens of an example. place: the index of the embedding. */
 INLINE quad draw_noise(unsigned int example, unsigned int place, unsigned int quad_number) {
     const lh_cuda_step *in = &block()->step;
     return normal_quad(in->key, in->step, in->first + example, NOISE_DOMAIN << 24 | in->draw << 8 | place, quad_number);

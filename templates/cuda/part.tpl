@@ -1,4 +1,4 @@
-/* Advances the pointers to the arrays of a state, which hold all sequences, to sequence `first`. */
+/* Advances the pointers of a state to sequence `first`; its arrays hold all sequences. */
 % for _, block in ipairs(device.states) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
     const size_t ${block.row_declarations.before_first};
@@ -6,7 +6,7 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
 }
 
 % end
-/* Advances the pointers of the workspace, which holds all sequences, to sequence `first`. Masks, and arrays with a
+/* Advances the pointers of the workspace to sequence `first`; its arrays hold all sequences. Masks, and arrays with a
  * dimension before [sequences], are stored shard after shard: each shard's part has the layout of an array for this shard
  * alone. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
@@ -52,21 +52,22 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
     const size_t step = ${block.name}_bytes(all, b->view.T);
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.state_number} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
-% local is_own = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
+% -- has_own_state: a condition in C: whether the repetition before has a state of its own
+% local has_own_state = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
 % if block.overwrites_input then
     if (!training) return b->${block.name}.output = ${block.input};
     if (${block.index} == 0) return ${block.input}; % if block.is_progressive
-    return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
+    return ${has_own_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
     return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input}; % else
 % else
 % if not block.follows_condition then
     return ${block.input};
 % elseif block.in_group then
     if (!(${block.follows_condition})) return ${block.input};
-    return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+    return ${has_own_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % else
     if (${block.index} == 0) return ${block.input};
-    return ${is_own} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+    return ${has_own_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % end
 % end
 }
@@ -75,7 +76,7 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 % local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
 % local other_words = has_several_blocks and ", and to the last layers of other blocks" or ""
 /* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and sets the block's state to the
- * layer of `at`${other_words}. group: the index in the batch of the first of all sequences. Called by one thread. */
+ * layer of `at`${other_words}. group: the index in the batch of the first of these sequences. Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then

@@ -12,8 +12,8 @@
 % end
 % if backward.phases[1] then
 
-/* Runs one phase of the backward pass, which replaces the workspace's gradient, that of the ${name}'s output, by that of
- * its input. */
+/* Runs one phase of the backward pass. The pass replaces the gradient of the ${name}'s output, in the workspace, by the
+ * gradient of its input. */
 INLINE void ${name}_backward_phase(int phase) {
     const workspace *w = &block()->work; % if backward_reads.w
     const ${state} *s = &block()->${name}; % if backward_reads.s

@@ -100,6 +100,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
             if (a.decodes) find_caches(b); % if device.decoding
         }
         __syncthreads();
+% -- last_block: the index of the last record that runs layers; decoding begins after it
 % local last_block = 0
 % for i, op in ipairs(device.pass.evaluate) do
 % if op.kind == "block" then last_block = i end

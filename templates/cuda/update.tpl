@@ -24,7 +24,7 @@ INLINE void clear_constants(int piece, real *gradient) {
 
 % end
 % if task.has_counted_labels then
-/* The number of labels of all shards that count in the loss, in every thread. */
+/* Returns to every thread the number of labels of all shards that count in the loss. */
 INLINE double count_labels(void) {
     const lh_cuda_sums *sums = block()->replica.shard_sums;
     double counted = 0;
@@ -35,8 +35,9 @@ INLINE double count_labels(void) {
 
 % end
 % if cuda.scales_gradient then
-/* The factor that converts the sum of the shards' gradients to the gradient of the mean over the labels in the loss:
- * shards divide by all labels of the batch. It is exactly 1 if no label is masked; if all are, the gradient is 0. */
+/* The factor that converts the sum of the shards' gradients to the gradient of the mean over the labels in the loss.
+ * Shards divide by the number of all labels of the batch, so the factor is exactly 1 if no label is masked. If all labels
+ * are masked, the gradient is 0. */
 INLINE double mask_factor(double counted) {
     const lh_cuda_step *step = &block()->step;
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
@@ -119,7 +120,7 @@ INLINE void add_shards(const real *from, int count, real *to) {
 }
 
 % end
-/* Computes the gradients of the step that products have not computed, and the sums of squares of all pieces of the whole
+/* Computes the gradients of the step that products have not computed, and the sum of squares of each piece of the whole
  * gradient. */
 INLINE void fold_gradients(real factor) {
     const block_state *b = block();
@@ -130,6 +131,7 @@ INLINE void fold_gradients(real factor) {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.shard_sums.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
+% -- first_back: the C text of the index of the layer's first repetition with a gradient, less l
 % local last_loop_start, first_back = device.last_loop_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
 % local last_use = last_loop_start and last_loop_start .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];

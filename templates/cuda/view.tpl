@@ -54,8 +54,8 @@ typedef struct block_state {
     int most_sequences;       /* number of sequences of the largest shard */
     ${device.lengths} rows_before; /* number of rows of a stored operand before those of the current repetition of a layer */
 % end
-    const lh_cuda_step *parts; /* [PARTS] of the step, the longest sequences first; after the last, parts are empty */ % if train.mixes_lengths
-    int largest_shard; /* sequences of a shard, at most */ % if train.mixes_lengths
+    const lh_cuda_step *parts; /* [PARTS] parts of the step, those with the longest sequences first; unused parts at the end have no sequences */ % if train.mixes_lengths
+    int largest_shard; /* largest number of sequences of a shard */ % if train.mixes_lengths
     lh_cuda_step step;
     lh_cuda_train train;
     lh_cuda_replica replica;
@@ -76,8 +76,8 @@ INLINE int count_passes(void) { return block()->view.pass_counts[0]; }
 /* The number of passes without gradient, which come first in a step. */
 INLINE int count_free_passes(void) { return block()->view.pass_counts[1]; }
 
-/* The index of the state of repetition `index` of a block that each pass repeats `count` times: state 0 for all
- * repetitions without gradient, and states from 1 on for those with gradient. */
+/* Returns the index of the state for repetition `index` of a block; each pass repeats the block `count` times. All
+ * repetitions without gradient have state 0, those with gradient have the states from 1 on. */
 INLINE int choose_state(int index, int count) {
     const int free = count_free_passes() * count;
     return index < free ? 0 : index + 1 - free;
@@ -99,8 +99,8 @@ INLINE size_t count_rows_before(int use, int T) { return (size_t)use * ((block()
 % end
 % if device.rounds then
 
-/* Rounded copies of products' weights in training, in the memory of the first shard's gradients of these weights. Other
- * fields are gradients of that shard. */
+/* Rounded copies of products' weights in training. They lie in the memory of the first shard's gradients of these weights;
+ * the other fields hold gradients of that shard. */
 INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
 % end
 % for _, draw in ipairs(cuda.step_draws) do

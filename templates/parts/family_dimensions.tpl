@@ -6,9 +6,9 @@ ${PREFIX}MAX_POSITION = ${positions.max_position}, /* positions are sampled from
 % elseif positions.distance.draws then
 ${PREFIX}MAX_POSITION = ${positions.distance.max_position},
 % end
-${PREFIX}DRAWS = ${positions.draws}, /* independent samples of positions in one pass */ % if positions.kind == "randomized"
+${PREFIX}DRAWS = ${positions.draws}, /* number of independent samples of positions in one pass */ % if positions.kind == "randomized"
 % if positions.distance.draws then
-${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* samples of distances, from 1 .. ${PREFIX}MAX_POSITION - 1 */
+${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* number of samples of distances in one pass; distances are sampled from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
 ${PREFIX}SCORE_SETS = ${score.sets}, /* number of sets of tables that the score reads, one set for each layer */ % if score.per_layer
 ${PREFIX}${request.constant} = ${request.width}, /* ${request.description}, rounded up to a whole vector */ % if request

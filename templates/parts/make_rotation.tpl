@@ -1,7 +1,7 @@
 % local scaling = rotation.scaling
 % local place = positions.period and "cyclic" or "position"
 % if scaling.kind == "yarn" then
-/* The scaled speed of a pair, in radians per position. Within the ${scaling.original_length} positions of training, a pair that
+/* The scaled speed of a pair of channels, in radians per position. Within the ${scaling.original_length} positions of training, a pair that
  * makes ${scaling.fast_text} full turns or more keeps its speed, a pair that makes ${scaling.slow_text} or fewer is ${scaling.factor_text} times slower;
  * pairs between them have a mixture of both speeds. Source: Peng et al. 2024, "YaRN", section 3.2. */
 static double ${prefix}scale_speed(double speed) {

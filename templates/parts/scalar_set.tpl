@@ -10,6 +10,7 @@ INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
     s->${n.name} = ${n.value}; % for _, n in ipairs(numbers)
     s->${t.name} = (${t.type} *)reserve(memory, used, ${t.count} * sizeof(${t.type})); % for _, t in ipairs(members)
     if (!memory) return; % if members.has_distance_tables
+% -- Tables of distances have negative indices too: their pointers point to the element of distance 0.
 % for _, t in ipairs(members) do
     s->${t.name} += ${S} - 1; % if t.class == "distance"
 % end

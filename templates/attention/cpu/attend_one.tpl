@@ -4,7 +4,9 @@
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys
 % local function_of_pair = not keys_are_open and score_function or keys_are_open and open_score_function
-% local key_index, heads_together = terms.has_spans and "begin + j" or "j", 1
+% local key_index = terms.has_spans and "begin + j" or "j"
+% -- heads_together: the largest power of 2 that is at most 8 and at most the number of heads
+% local heads_together = 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local needs_single_head = terms.maps_logits or terms.differs_by_head
 % local pair_score = function_of_pair and invoke(function_of_pair, needs_single_head and "&single_head" or "head", "&group",

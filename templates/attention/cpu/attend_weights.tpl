@@ -15,8 +15,8 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
     % slot("distance_logits", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from_key};
-    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = score_function }) % if terms.open_keys_begin_later
-    % include("attention/cpu/attend_scores.tpl", { to = "open_end", through = open_score_function }) % if terms.has_open_keys
-    % include("attention/cpu/attend_scores.tpl", { to = to_key, through = score_function })
+    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", map_function = score_function }) % if terms.open_keys_begin_later
+    % include("attention/cpu/attend_scores.tpl", { to = "open_end", map_function = open_score_function }) % if terms.has_open_keys
+    % include("attention/cpu/attend_scores.tpl", { to = to_key, map_function = score_function })
     return exp_weights(${keys_seen}, largest, ${from_weights});
 }

@@ -84,7 +84,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     saved->inverse_sum += saved->sum_step; % if terms.normalised
 }
 
-% -- the number of rows of queries of a sequence, as an expression and in words
+% -- the number of query rows of a sequence, as an expression and in words
 % local count, query_rows = computes_ranges and "count" or "T", computes_ranges and "to - from" or "T"
 % local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
 %     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. "; NULL: query_key_value has all tokens." or "")

@@ -21,17 +21,19 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % paragraph("attention/cpu/sums.tpl") % if terms.has_sums
 % -- whether the backward pass recomputes the weights of sequences of any length
 % local always_recomputes = recomputed and recomputed.always
+% -- is_saved: a condition in C: whether the weights of all groups are stored
 % local is_saved = recomputed and "saves" or "train"
 % local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
-% local elements = (terms.visits_outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
+% local element_words = (terms.visits_outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
 % local division_words = terms.normalised and ", not yet divided by their sum" or ""
 % local drop_words = terms.drops_weights and "; weights that dropout drops are stored negated" or ""
-% local note = recomputed and "; NULL: they are recomputed" or drop_words
-/* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
+% local further_words = recomputed and "; NULL: they are recomputed" or drop_words
+/* The number of elements of one head's weights for a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
 
-/* Elements of a group's gradients of logits: the KEYS zeros after the keys also precede the next group. */
+/* The number of elements of a group's gradients of logits. The KEYS zeros after a group's keys are also the zeros before
+ * the next group's keys. */
 INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}KEYS) * LANES; }
 % end
 
@@ -48,7 +50,7 @@ INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}SAVED_P
 % end
 /* Values of the ${name}-attention that a layer saves for the backward pass. */
 typedef struct ${name}_saved {
-    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${elements}${division_words}${note} */
+    /* [sequences][${PREFIX}HEADS][groups][keys][LANES] ${element_words}${division_words}${further_words} */
     real *weights;
     % slot("saved_members")
     size_t step; /* elements from one group's weights to the next; 0: the groups share one buffer */

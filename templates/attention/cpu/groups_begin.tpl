@@ -1,5 +1,5 @@
-% -- Begins the pass of keys j .. j + KEYS - 1 over groups of queries, which read `vectors` vectors per query from the
-% -- member `rows` of the scratch.
+% -- Begins a loop over groups of queries, for keys j .. j + KEYS - 1. The loop reads `vectors` vectors per query from the
+% -- member of the scratch that `rows` names.
 % local from = has_query_bounds and (" + head->first_query * %d * %sHEAD_WIDTH"):format(vectors, PREFIX) or ""
 const int first_group = ${name}_first_group(head);
 const real *row = scratch->${rows}${from};

@@ -7,7 +7,7 @@ typedef struct ${name}_head {
     int from, to; /* requested queries, `to` excluded; only these have rows */ % if computes_ranges
     int first_query, end_query; /* computed queries, end_query excluded${rows_text} */ % if has_query_bounds
     % slot("members")
-    int h; % if terms.needs_head_number
+    int h; /* index of the head */ % if terms.needs_head_number
     % slot("last_members")
 } ${name}_head;
 

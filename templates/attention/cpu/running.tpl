@@ -5,15 +5,15 @@
 % if running.summed == running.heads then
 /* Running sums of a sequence. Each token has a term that is computed from its values; its sum adds the terms of all tokens up to this one. */
 % else
-/* Terms of a sequence's tokens, computed from their values${running.summed and ", after running sums of such terms over all tokens up to this one" or ""}. */
+/* Terms of a sequence's tokens, computed from the tokens' values.${running.summed and " Running sums of such terms, over all tokens up to a token, lie before the terms." or ""} */
 % end
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
-    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums, added over LANES after the last query */
+    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums; their LANES are added up after the last query */
 } ${name}_running;
 
-/* Elements of the ${words} of a sequence. */
+/* The number of elements of the ${words} of a sequence. */
 INLINE size_t count_${name}_running(int T) {
     return ${running.heads} * (size_t)(round_up(T, LANES) + LANES);
 }
@@ -23,7 +23,7 @@ INLINE ${name}_running place_${name}_running(int T, real *memory) {
 }
 
 % if maps[1] then
-/* One value of a head for LANES of `count` tokens; lanes beyond the last token repeat its value. */
+/* Loads one value of a head for LANES tokens. If only `count` tokens are left, the other lanes repeat the last value. */
 INLINE vector load_${name}_values(const real *values, int count) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = values[(k < count ? k : count - 1) * ${row_width}];
@@ -32,7 +32,7 @@ INLINE vector load_${name}_values(const real *values, int count) {
 
 % end
 % if products[1] then
-/* The products of a head's vector and the rows of LANES of `count` tokens; lanes beyond the last token repeat its product. */
+/* Computes the products of a head's vector with the rows of LANES tokens. If only `count` tokens are left, the other lanes repeat the last product. */
 INLINE vector multiply_${name}_rows(const real *rows, int count, const real *factor) {
     vector x = {0};
     for (int k = 0; k < LANES; k++)

@@ -40,7 +40,7 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 % end
 % paragraph("attention/cpu/running.tpl") % if scalar.running
 % for _, sum in ipairs(scalar.row_sums or {}) do
-/* The terms of LANES queries, from i on, and key j in sums over keys, from their logits. */
+/* Returns terms of a sum over keys: those of LANES queries, from i on, with key j. logit: the logits of these pairs. */
 INLINE vector ${name}_score_${sum.name}(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = sum.term })
 }

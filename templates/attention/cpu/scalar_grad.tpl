@@ -7,13 +7,13 @@
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
 % local group_words = scalar.gathers and " of tables. Sums for (query - key) or (query + key) are shifted by one lane from one key to the next." or "."
 % sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
-% local and_begin, less_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
+% local plus_begin, minus_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
 % if scalar.has_group then
 /* Sums of one group's gradients${group_words} */
 typedef struct ${name}_score_group {
     vector ${t.name}; % for _, t in ipairs(scalar.gathered)
-    vector d${sum.name}; /* of sum ${sum.name} over keys, from all keys so far */ % for _, sum in ipairs(gathered_sums)
+    vector d${sum.name}; /* gradient of the sum ${sum.name} over keys, from all keys so far */ % for _, sum in ipairs(gathered_sums)
 } ${name}_score_group;
 
 % end
@@ -34,12 +34,12 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, const ${name}
 % elseif t.class == "query" then
     add_at(${t.address}, group->${t.name});
 % elseif t.class == "distance" then
-    store(d->${t.row} + i${less_begin} + LANES, (vector){0});
-    for (int o = i - ${to_key} + 1; o < i${less_begin} + LANES; o += LANES)
+    store(d->${t.row} + i${minus_begin} + LANES, (vector){0});
+    for (int o = i - ${to_key} + 1; o < i${minus_begin} + LANES; o += LANES)
         add_at(${t.address}, load(d->${t.row} + o));
 % elseif t.class == "sum" then
     store(d->${t.row} + i + ${to_key} + LANES - 1, (vector){0});
-    for (int t = i${and_begin}; t < i + ${to_key} + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
+    for (int t = i${plus_begin}; t < i + ${to_key} + LANES - 1; t += LANES) add_at(${t.address}, load(d->${t.row} + t));
 % end
 % end
 }

@@ -1,4 +1,4 @@
-% -- Writes to logits [keys][LANES] the logits of a group with keys from..to - 1; j: the first key, afterwards `to`.
+% -- Writes to logits [keys][LANES] the logits of a group with keys from..to - 1; j: on entry the first key, afterwards `to`.
 for (; j + SIDE_BY_SIDE <= to; j += SIDE_BY_SIDE) {
     vector logit[SIDE_BY_SIDE];
     ${name}_logits(SIDE_BY_SIDE, group, key, j, logit);

@@ -1,4 +1,5 @@
-% -- begin, end: bounds of the other side's rows (keys or queries) in visible pairs with the warp's rows.
+% -- begin, end: bounds of the keys (if the warp's rows are queries) or queries (if they are keys) that form visible pairs
+% -- with the warp's rows.
 % if terms.has_spans then
 int begin = ${count}, end = 0;
 #pragma unroll

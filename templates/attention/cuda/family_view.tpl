@@ -26,7 +26,7 @@ INLINE const int *${prefix}find_key_positions(const step_view *v, int l) {
 % end
 % if distance.draws then
 
-/* The middle of the sampled distances that layer l reads. */ % if distance.independent
+/* The address of the sample for offset 0, in the middle of the sampled distances that layer l reads. */ % if distance.independent
 /* The sampled distances, ascending from 0, that layer l reads. */ % else
 INLINE const int *${prefix}find_distances(const step_view *v, int l) { return v->${prefix}draws${attends.to_distances}; }
 % end

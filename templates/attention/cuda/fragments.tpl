@@ -1,4 +1,4 @@
-/* ${cross and "Cross-attention" or "Self-attention"} of a shard, divided among warps: a warp has ${attends.fragment_rows} queries of a head (in the backward pass then as many
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard, divided among warps: a warp has ${attends.fragment_rows} queries of a head (then, in the backward pass, as many
  * keys) and computes all their pairs in fragments, so no sum is split between warps. Weights are not stored: the
  * backward pass recomputes each from the logarithm of its query's sum. */
 

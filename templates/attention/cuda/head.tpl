@@ -2,6 +2,7 @@
 % local stride_words = (cross
 %     and ("rows of queries have the stride %s, of keys and values %sKEY_STRIDE"):format(stride, PREFIX)
 %     or ("%sHEAD_WIDTH channels each, with the stride %s"):format(PREFIX, stride))
+/* Values of one head of one sequence for the loops over its pairs. */
 typedef struct ${prefix}head {
     const real *query, *key, *value; /* rows of token 0; ${stride_words} */
     % slot("members")

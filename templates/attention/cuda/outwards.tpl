@@ -67,7 +67,7 @@ NOINLINE void ${prefix}attend(void) {
     __syncthreads();
 }
 
-/* Visits the keys of query i again; stores the weight of each pair, and in misses its probability not to match. */
+/* Visits the keys of query i again; stores each pair's weight, and in `misses` the probability that the key does not match. */
 INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights, real *misses) {
     const int T = a->T;
     real unmatched = 1;

@@ -4,8 +4,8 @@ enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* number of keys whose logits
 % slot("domain") % if not attends.in_fragments
 
 % slot("row_of_pair")
-% local scales = attends.in_fragments and attends.rounded == "true" -- products have scaled the queries for fragments
-% local factor = not scales and " * " .. PREFIX .. "LOGIT_SCALE" or attends.to_log2 ~= "" and " / LOG2E" or ""
+% local is_scaled = attends.in_fragments and attends.rounded == "true" -- products have scaled the queries for fragments
+% local factor = not is_scaled and " * " .. PREFIX .. "LOGIT_SCALE" or attends.to_log2 ~= "" and " / LOG2E" or ""
 /* The scaled logit of a pair${inline("logit_text", "")}. */
 INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${attends.head_part}],
         const real key[${attends.head_part}], int i, int j) {
@@ -14,6 +14,7 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 }
 % slot("before_forward")
 
+% -- key_names: texts for slots: members of the head, a pointer to it, the head's index, the key, the number of keys
 % local key_names = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
 % local logit = inline("scanned", invoke(prefix .. "pair_logit", "a", "query", "key", "i", "j + u"), key_names)
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */

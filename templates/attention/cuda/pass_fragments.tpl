@@ -1,4 +1,11 @@
-% -- A pass over a shard's ${lane} rows by warps. body: the template for the rows of one warp, ${lane}[] and row.
+% -- A pass over the rows of a shard, queries or keys; a warp computes WARP_ROWS rows of a head at a time. Fields:
+% --   comment      the function's comment
+% --   pass         the function's name without its prefix, and its parameters
+% --   constant     "const " if the pass does not change the head
+% --   body         the template for the rows of one warp: `row`, and the rows of a lane, clipped, in the array `lane`
+% --   lane         the name of this array, "query" or "key"
+% --   rows, count  the number of rows, "T" or "S", and the number of rows on the other side
+% --   lane_index, first, last   for bounds_fragments.tpl: the variable of a row's index, and the slots for the bounds
 /* ${comment} */
 NOINLINE void ${prefix}${pass} {
     % include("attention/cuda/opening.tpl")

@@ -1,3 +1,5 @@
+% -- Writes the sinusoids of the distances of a set. place: the index of the element for element e of [distance][channel].
+% -- A negative distance has negated sines and the same cosines.
 const int count = ${prefix}row_count(v, ${set});
 for (int e = first; e < count * WIDTH; e += stride) {
     const int c = e % WIDTH, distance = ${attends.distance_of_row}(v, ${set}, e / WIDTH);

@@ -10,6 +10,7 @@
 % position_format = "(" .. position_format .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
 % local forward_row, backward_row = position_format:gsub("#", token_index), position_format:gsub("#", "m")
+% -- positions_text: the text of the array of positions; draw_routine: the function that samples the positions
 % local positions_text, draw_routine = false, false
 % if by_sequence and input_draw.by_token then
 % positions_text = ("w->block->positions[%d]"):format(stream)
@@ -21,7 +22,7 @@
 % if streams[stream + 1].sequence_reader then
 % draw_routine = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
-% local trains = additive.kind == "learned" and not additive.frozen
+% local learns_positions = additive.kind == "learned" and not additive.frozen
 % local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % -- channels: LANES channels of the token's vector
@@ -74,19 +75,19 @@ static void ${routine}(const workspace *w, real *x) {
 /* Adds to the gradients of the embedding in g. gradient: the gradient of x, which this function may change. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
     dropout_apply(${tokens} * WIDTH, w->${mask}, ${dropout}_KEEP_SCALE, gradient); % if dropout
-    const int32_t *position = ${positions_text}; % if trains and positions_text
+    const int32_t *position = ${positions_text}; % if learns_positions and positions_text
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
         const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blank_count > 0
         const int input = w->block->tokens[${stream}][m]; % elseif linear
         real *token = g->${vectors} + w->block->tokens[${stream}][m] * WIDTH; % else
-        real *place = g->position_table + ${backward_row} * WIDTH; % if trains
+        real *place = g->position_table + ${backward_row} * WIDTH; % if learns_positions
 % if linear then
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors}_bias + c, load(d + c));
-        for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c)); % if trains
+        for (int c = 0; c < WIDTH; c += LANES) add_at(place + c, load(d + c)); % if learns_positions
         if (input < 0) continue; % if task.blank_count > 0
         for (int c = 0; c < WIDTH; c += LANES) add_at(g->${vectors} + input * WIDTH + c, load(d + c));
-% elseif trains then
+% elseif learns_positions then
         for (int c = 0; c < WIDTH; c += LANES) {
             store(token + c, load(token + c) + load(d + c) * ${scale});
             store(place + c, load(place + c) + load(d + c));

@@ -17,9 +17,9 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     }
 }
 
-/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout alone,
- * on return also from the next steps. w->gates: on entry the values of the forward pass, on return the gradients of the
- * sums. */
+/* Processes the steps from the last to the first. dstates: gradients of the states, on entry only those from the readout,
+ * on return also those from later steps. w->gates: on entry the values of the forward pass, on return the gradients of
+ * the sums. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

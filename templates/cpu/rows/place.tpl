@@ -9,13 +9,13 @@
 % elseif draw then
 % position = "position[" .. token .. " % " .. length .. "]"
 % end
-% local less_first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
+% local minus_first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* output = x + vectors of the tokens' positions. output may be x. */
 % define("NOINLINE void " .. name, "const workspace *w", draw and "const int32_t *position", "const real *x", learned and "const real *vectors", "real *output")
     const position_row *table = w->step->tables; % if not learned
     for (int m = 0; m < w->${stream_prefix}tokens; m++) {
         const int token = find_token(${size_argument}, m); % if decodes
-        const real *added = vectors + (${position}${less_first}) * WIDTH; % if learned
+        const real *added = vectors + (${position}${minus_first}) * WIDTH; % if learned
         const real *added = table[${position}].${encoding.member}; % else
         for (int c = 0; c < WIDTH; c += LANES) store(output + m * WIDTH + c, load(x + m * WIDTH + c) + load(added + c));
     }

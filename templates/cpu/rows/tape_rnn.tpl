@@ -8,7 +8,7 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const int stored = stores ? sequences : 0; /* the number of rows between the values of a step and those of the next step */
     const int tape_size = sequences * CELLS * CELL_WIDTH;
-    const int jump = ${jump}; /* the tokens of the input, around the tape */
+    const int jump = ${jump}; /* how many cells a head jumps: the number of input tokens, modulo the size of the tape */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *tape = w->tapes, *after = stores ? tape + tape_size : w->spare_tape, *read = w->reads;
     real *hidden_1 = w->hidden_1, *hidden_2 = w->hidden_2, *written = w->written;
@@ -44,7 +44,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const int tape_size = sequences * CELLS * CELL_WIDTH;
-    const int jump = ${jump}; /* the tokens of the input, around the tape */
+    const int jump = ${jump}; /* how many cells a head jumps: the number of input tokens, modulo the size of the tape */
     const uint16_t *token = w->block->tokens[0];
     const real *later = NULL;
     real *dtape = w->dtape, *dbefore = w->spare_tape;

@@ -1,3 +1,4 @@
+% -- Runs the backward pass of a block, from the last repetition to first_back, the first one with a gradient.
 clear_numbers(sizeof(${parameters_type}) / sizeof(real), b->work.${name}_more); % if clears_unwritten
 #pragma unroll 1
 for (int ${index} = ${past} - 1; ${index} >= ${first_back}; ${index}--) {

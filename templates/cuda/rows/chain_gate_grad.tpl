@@ -1,8 +1,8 @@
 % local keeps_hidden = stores_operand and "true" or "false"
 % local storing = stores_operand and "true, stored_dy" or "false, NULL"
-/* dhidden = the gradients of gate and up, computed from the gradient of ${kernel}(gate) * up, which is dy times
- * next_weight transposed; dx = other + dhidden times weight transposed: two products in a chain. sum: gate and up, stored
- * by the forward pass.
+/* dhidden = the gradients of gate and up. They are computed from the gradient of ${kernel}(gate) * up, which is dy times
+ * next_weight transposed. dx = other + dhidden times weight transposed. The two products form a chain. sum: gate and up,
+ * stored by the forward pass.
  * other may be NULL.${stores_operand and " Stores dy in stored_dy; stored_dy and dhidden have the layout of store_pair." or ""} */
 % define("NOINLINE void " .. name, "int rows", "const real *dy", stores_operand and "real *stored_dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     assume_global(dy);

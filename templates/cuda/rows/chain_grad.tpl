@@ -1,7 +1,7 @@
 % local keeps_hidden = stores_operand and "true" or "false"
 % local storing = stores_operand and "true, stored_dy" or "false, NULL"
 % local rectifies = kernel == "relu"
-/* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
+/* hidden: ${rectifies and "results" or "arguments"} of ${kernel}. dhidden = dy times next_weight transposed, times the slope of ${kernel}; dx = other + dhidden
  * times weight transposed: two products in a chain. other may be NULL. Stores dy in stored_dy; % if stores_operand
  * stored_dy${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if stores_operand
  * times weight transposed: two products in a chain. other may be NULL. */ % else

@@ -4,7 +4,7 @@
 % local row_index = decodes and "row * v->" .. T .. " + block()->current" or "row" -- within all sequences
 % local times_tokens = decodes and "" or " * v->" .. T
 % local place = by_sequence and "position[" .. row_index .. "]" or draw and ("position[%s]"):format(token_index) or token_index
-% local less_first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
+% local minus_first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* out = x + vectors of the tokens' positions${dropout and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", dropout and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
@@ -15,7 +15,7 @@
     assume_global(vectors); % if learned
     for (int e = 4 * threadIdx.x; e < count; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
-        const quad added = *(const quad *)(vectors + (${place}${less_first}) * WIDTH + c); % if learned
+        const quad added = *(const quad *)(vectors + (${place}${minus_first}) * WIDTH + c); % if learned
         const quad added = *(const quad *)(v->tables[${place}].${encoding.member} + c); % else
         quad y = *(const quad *)(x + e);
 #pragma unroll

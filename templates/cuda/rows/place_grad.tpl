@@ -1,5 +1,5 @@
 % local by_sequence, draw = learned and not sums, encoding.draw
-% local less_first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
+% local minus_first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 % local words = dropout and "Applies dropout to dy, the gradient of the sum, in place" or "Computes the gradients of the vectors of positions"
 /* ${words}${dropout and learned and ", and computes the gradients of the vectors of positions" or ""}. */
 % define("NOINLINE void " .. name, dropout and "const unsigned char *keep", (dropout and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
@@ -19,7 +19,7 @@
         __syncthreads();
         for (int e = threadIdx.x; e < T * WIDTH; e += THREADS) {
             const int row = sequence * T + e / WIDTH, c = e % WIDTH;
-            dvectors[(position[row]${less_first}) * WIDTH + c] += dy[row * WIDTH + c];
+            dvectors[(position[row]${minus_first}) * WIDTH + c] += dy[row * WIDTH + c];
         }
     }
 % elseif sums then

@@ -1,4 +1,6 @@
-% local first_beyond, left, unless_some_see_all, or_all, sees_all_text = visibility.right + 1, visibility.left or 0, "", "", ""
+% local left = visibility.left or 0 -- how many keys to the left of a query its window has
+% local first_beyond = visibility.right + 1 -- key - query of the first key to the right of the window
+% local unless_some_see_all, or_all, sees_all_text = "", "", ""
 % if visibility.sees_all then
 % or_all = (" | at_most(offset, broadcast((real)(j - S - %d)))"):format(left)
 % unless_some_see_all = " && !some_see_all"

@@ -68,7 +68,7 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 
 static const real ${PREFIX}LEAST_TOTAL = ${least_total}; /* the least number by which weights are divided */
 
-/* The inverses of the numbers by which a group's weights are divided: of the sums of weights, or of LEAST_TOTAL if this
+/* The inverses of the numbers by which a group's weights are divided: the sum of a query's weights, or LEAST_TOTAL if this
  * is larger. So a query with a tiny sum has small weights; the weights of a query without other keys are 0. */
 INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
@@ -102,7 +102,7 @@ real *chances; /* the smaller of P and 1 - P, P = sigmoid(logit), with the sign 
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-/* [T + 2] and [T + 1 + LANES] vectors, one for each key, with spare rows at both ends. Arguments of functions in geometric.h: along is `remaining`, or `sums` in the backward pass; across is `mirrored`. */
+/* along [T + 2], across [T + 1 + LANES]: a vector for each key, with spare rows at both ends. In geometric.h, along is the argument `remaining`, or `sums` in the backward pass; across is the argument `mirrored`. */
 real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));

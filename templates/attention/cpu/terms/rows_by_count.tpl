@@ -1,8 +1,8 @@
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 enum {
-    ${PREFIX}COUNT_ROWS = ${rows.rows}, /* vectors of a layer, one for each count from 0 to COUNT_ROWS - 1 */
-    ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* rows of a group's products, with one after the last */
+    ${PREFIX}COUNT_ROWS = ${rows.rows}, /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
+    ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* number of rows of a group's products: one for each vector and one after the last, rounded up to a multiple of KEYS */
 };
 static const real ${PREFIX}COUNT_FACTOR = ${format_real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
 % section("members")
@@ -49,7 +49,7 @@ real *dproducts = scratch->dproducts;
 % section("scan_back")
 count_${name}_keys(head, &queries, key, ${from}, ${to}, head->gates);
 memset(dproducts, 0, ${PREFIX}PRODUCTS * LANES * sizeof(real));
-vector dgate = {0}; /* the gradient of a gate: the sum of the gradients of the counts of its key and of all keys before */
+vector dgate = {0}; /* the gradient of a gate, which is a term of the counts of its key and of all keys before: the sum of their gradients */
 % section("pair_back")
 vector gate = load(head->gates + j * LANES);
 dgate += look_up_count_grad(head->products, dproducts, load(head->counts + j * LANES), dscore);
@@ -64,8 +64,7 @@ for (int n = 0; n < ${PREFIX}COUNT_ROWS; n++) {
 dproducts += ${PREFIX}PRODUCTS * LANES;
 % section("queries_grad")
 
-/* Adds to the gradients of KEYS vectors of counts, from row n on, the parts that a head's queries contribute. Lanes are
- * channels here. */
+/* Adds a head's gradients of KEYS vectors of counts, from row n on, to head->dcount_table. Lanes are channels here. */
 INLINE void add_${name}_count_rows(const ${name}_head *head, int n, const ${name}_scratch *scratch) {
     const int T = head->T;
     ${name}_part sum[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];

@@ -1,7 +1,7 @@
 % local last_vector_factor, row_sums = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
 % local head_offset, dhead_offset, biases_text = "", "", ""
 % if rows.biases then
-% biases_text = "; the biases get the sums over queries"
+% biases_text = ", and adds their sums over queries to the gradients of the biases"
 % head_offset, dhead_offset = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
 % end
 % local slice_offset = slices and " + get_slice(w->step, " .. keys.stream .. ")" or ""
@@ -73,7 +73,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
     }
 }
 
-/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows${biases_text}. */
+/* Adds to dq the gradients of a group's queries from the terms of the rows${biases_text}. dq still lacks its factors. */
 INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};
@@ -115,12 +115,12 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.wi
  * ${S} - 1 - x. For one key, adjacent queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_parameters}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
-/* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache. A vector can be loaded from every row on, with the rows of
- * LANES adjacent queries: zeros follow the last row. */
+/* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an odd number of
+ * vectors, which spreads channels over the sets of a cache. From every row on, a vector with the rows of LANES
+ * adjacent queries can be loaded, since zeros follow the last row. */
 INLINE int ${name}_row_stride(${length_parameters}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
-/* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
+/* The number of elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t ${name}_row_elements(${length_parameters}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
 /* The signed distance to which row x of a set belongs. */

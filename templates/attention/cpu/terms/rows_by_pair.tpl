@@ -16,7 +16,8 @@ INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
     return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
 }
 
-/* column [HEAD_WIDTH] = the rows of LANES queries from `first` on with key j; lanes beyond the last query repeat it. */
+/* column [HEAD_WIDTH] = the rows of the pairs of key j with LANES queries, from `first` on; lanes beyond the last query
+ * repeat it. */
 INLINE void load_${name}_rows(const ${name}_head *head, int first, int j, vector *column) {
     int32_t offset[LANES];
     for (int i = 0; i < LANES; i++)
@@ -42,7 +43,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 }
 % section("queries_grad")
 
-/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows. */
+/* Adds to dq the gradients of a group's queries from the terms of the rows; dq still lacks its factors. */
 INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
     const int ${head_lengths};

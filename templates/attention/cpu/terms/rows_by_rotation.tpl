@@ -32,8 +32,8 @@ rotate_queries(${PREFIX}HEAD_WIDTH, WIDTH, position, head->weight, head->query_s
         head->rotated);
 group->distance_terms = head->distance_terms;
 % section("logit_functions")
-/* Writes to head->distance_terms the terms of distances in the logits of the group with rotated queries head->rotated,
- * with keys from..to - 1. from: a multiple of ROTATED_KEYS. */
+/* Writes to head->distance_terms the terms of distances in a group's logits with keys from..to - 1. head->rotated: the
+ * group's rotated queries. from: a multiple of ROTATED_KEYS. */
 INLINE void ${name}_distance_logits(const ${name}_head *head, int from, int to) {
     dot_rotated(WIDTH, to - from, head->rotated, head->key_sinusoids + from * WIDTH, head->distance_terms + from * LANES);
 }
@@ -46,8 +46,8 @@ ${name}_distance_logits(head, ${from}, ${to}); % section("distance_logits")
 % section("queries_grad")
 
 % local before = has_query_bounds and " + before" or ""
-/* Adds to dq, which lacks the factors inverse * LOGIT_SCALE, the gradients of a group's queries from the terms of
- * distances. Also adds the gradients of the biases and of the weight. */
+/* Adds to dq the gradients of a group's queries from the terms of distances; dq still lacks the factors
+ * inverse * LOGIT_SCALE. Also adds the gradients of the biases and of the weight. */
 INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.has_spans and "T = head->T" or head_lengths}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
@@ -73,11 +73,11 @@ scratch->distance_terms = reserve(memory, used, (size_t)round_up(${S}, ROTATED_K
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
 
-/* Elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
+/* The number of elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
 INLINE size_t ${name}_sinusoid_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
 
-/* Elements from one channel of the queries' sinusoids to the next: an odd number of vectors, which spreads channels
- * over the sets of a cache, and covers LANES queries from every query on. */
+/* The number of elements from one channel of the queries' sinusoids to the next. It is an odd number of vectors, which
+ * spreads channels over the sets of a cache, and so large that LANES queries can be loaded from every query on. */
 INLINE int ${name}_sinusoid_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
 /* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */

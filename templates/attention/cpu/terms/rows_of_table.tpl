@@ -20,9 +20,10 @@ static size_t ${name}_relative_bytes(${length_parameters}) {
 }
 
 % section("step_functions")
-% local shared, set_index = rows.sets == 1, rows.sets == 1 and "0" or "l"
+% local layers_share_set = rows.sets == 1
+% local set_index = layers_share_set and "0" or "l"
 /* Makes the rows of distances of layer l. */
-static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *step, int l) {
+static void make_${name}_${layers_share_set and "rows" or "relative"}(const lh_cpu_step *step, int l) {
     const parameters *p = step->parameters;
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
     int stride = ${name}_row_stride(${T_S});
@@ -34,7 +35,7 @@ static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *s
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];
     }
 }
-% if shared then
+% if layers_share_set then
 
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int l = 0; l < ${stack.count}; l++) make_${name}_rows(step, l);

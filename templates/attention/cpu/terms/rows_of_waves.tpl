@@ -23,7 +23,7 @@ for (int u = 0; u < N; u++) sum[u] += distance_terms[u];
 % section("tables")
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
-/* Elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
+/* The number of elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t ${name}_sinusoid_elements(${length_parameters}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
 }
@@ -45,7 +45,7 @@ static size_t ${name}_relative_bytes(${length_parameters}) {
 }
 
 % section("step_functions")
-/* Makes the sinusoids of a set's distances; returns their number. */
+/* Makes the sinusoids of a set's distances; returns the number of distances. */
 static int make_${name}_sinusoids(const lh_cpu_step *step, int set) {
     int count = ${name}_distance_count(${step_lengths});
     real *sinusoids = ${name}_sinusoids(step, set);

@@ -1,4 +1,4 @@
-% local one_set, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
+% local has_one_set, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
 % local every_layer = "for (int l = 0; l < " .. count .. "; l++) "
 % local layers_of_part = "for (int l = part; l < " .. count .. "; l += parts) "
 const ${name}_score_tables *scores; % section("members")
@@ -17,17 +17,17 @@ const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % sec
 #include "score_${name}.inc"
 
 % section("after_positions")
-% local make = scalar.filled_after == "positions" and "make_" .. name .. "_score_set"
-% if make and not positions.per_layer then
-${one_set and "" or every_layer}${make}(step, ${one_set and "0" or "l"});
-% elseif make and positions.input_first then
+% local make_function = scalar.filled_after == "positions" and "make_" .. name .. "_score_set"
+% if make_function and not positions.per_layer then
+${has_one_set and "" or every_layer}${make_function}(step, ${has_one_set and "0" or "l"});
+% elseif make_function and positions.input_first then
 if (d > 0)
-    ${make}(step, d - 1);
-% elseif make then
-${make}(step, d);
+    ${make_function}(step, d - 1);
+% elseif make_function then
+${make_function}(step, d);
 % end
 % section("after_distances") % if scalar.filled_after == "distances"
-% local by_draw = one_set or positions.distance.per_layer -- with one set there is one draw, d == 0
+% local by_draw = has_one_set or positions.distance.per_layer -- with one set there is one draw, d == 0
 ${by_draw and "" or every_layer}make_${name}_score_set(step, ${by_draw and "d" or "l"});
 % section("begin") % if scalar.filled_after == "nothing"
-${one_set and "if (part == 0) " or layers_of_part}make_${name}_score_set(step, ${one_set and "0" or "l"});
+${has_one_set and "if (part == 0) " or layers_of_part}make_${name}_score_set(step, ${has_one_set and "0" or "l"});

@@ -1,19 +1,21 @@
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[head->h]" or "false", visibility.causal and "true" or "false"
-% local h, pairs = PREFIX .. "FIRST_LINE[head->h", corner .. ", " .. causal .. ", head->T, head->" .. S
-% local lines = ("%sLINES + %s], %sLINES + %s + 1], %s"):format(PREFIX, h, PREFIX, h, pairs)
+% local first_line, end_line = PREFIX .. "FIRST_LINE[head->h]", PREFIX .. "FIRST_LINE[head->h + 1]"
+% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines, its corner, ...
+% local line_arguments = ("%sLINES + %s, %sLINES + %s, %s, %s, head->T, head->%s"):format(PREFIX, first_line, PREFIX, end_line,
+%     corner, causal, S)
 % section("domain")
 % include("parts/segments.tpl", { device = "" })
 
 /* The keys from *begin to *end - 1 include all keys that LANES queries, from `first` on, see. Weights of other keys are
  * not stored. */
 static void ${name}_span(const ${name}_head *head, int first, int *begin, int *end) {
-    span_lines(${lines}, first, begin, end);
+    span_lines(${line_arguments}, first, begin, end);
 }
 
 /* Writes to gain [keys][LANES] the terms that lines add to the scores of a group; -infinity: the query does not see the
  * key. */
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
-    write_line_gains(${lines}, first, begin, end, gain);
+    write_line_gains(${line_arguments}, first, begin, end, gain);
 }
 open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("add_values")
 ${inner} + load(${gain} + ${key} * LANES) % section("gained")

@@ -1,18 +1,19 @@
 % local left, right = visibility.left, visibility.right
-% local beyond, last = right + 1, (left or 0) + 1
+% -- how far the first key or query beyond the window is
+% local keys_beyond, queries_beyond = right + 1, (left or 0) + 1
 % local and_in_window = visibility.sees_all and (" && i - %d < S"):format(left) or ""
-% local from = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
+% local first_query = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
 % section("domain")
 
 /* The range of keys that query i sees, and the range of queries that see key j. */
 INLINE int ${prefix}first_key(int i, int S) { return i > ${left}${and_in_window} ? i - ${left} : 0; } % if left
-INLINE int ${prefix}end_key(int i, int S) { return i + ${beyond} < S${and_in_window} ? i + ${beyond} : S; }
-INLINE int ${prefix}first_query(int j, int S) { return ${from}; }
+INLINE int ${prefix}end_key(int i, int S) { return i + ${keys_beyond} < S${and_in_window} ? i + ${keys_beyond} : S; }
+INLINE int ${prefix}first_query(int j, int S) { return ${first_query}; }
 % if visibility.sees_all then
-/* The next query after i that sees key j. Queries from S + ${left} on have no key in their window and see all: Duan and Shi 2024. */
+/* The next query after i that sees key j. Queries from S + ${left} on have no key in their window and see all keys: Duan and Shi 2024. */
 INLINE int ${prefix}next_query(int i, int j,
         int S) { return i - j < ${left} || i + 1 > S + ${left} ? i + 1 : S + ${left}; }
 % elseif left then
-INLINE int ${prefix}end_query(int j, int T) { return j + ${last} < T ? j + ${last} : T; }
+INLINE int ${prefix}end_query(int j, int T) { return j + ${queries_beyond} < T ? j + ${queries_beyond} : T; }
 % end
 ${prefix}end_query(j, ${inner}) % section("end_query") % if left and not visibility.sees_all

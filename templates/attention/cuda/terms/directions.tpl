@@ -1,5 +1,5 @@
 % section("work")
-enum { ${PREFIX}QUERY_SUMS = 3 };
+enum { ${PREFIX}QUERY_SUMS = 3 }; /* sums that each query stores: the gradients of scale, offset and direction_scale */
 
 % section("members")
 const real *direction; /* token 0's terms for keys to its right and left; tokens are ${PREFIX}DIRECTION_WIDTH apart */

@@ -1,5 +1,5 @@
 % section("work")
-enum { ${PREFIX}QUERY_SUMS = 2 };
+enum { ${PREFIX}QUERY_SUMS = 2 }; /* sums that each query stores: the gradients of scale and offset */
 
 real offset; /* term added to all logits */ % section("prepared_query")
 q->offset = a->numbers.offset; % section("load_prepared_query")

@@ -1,5 +1,5 @@
-% local sums, lanes = scalar.cuda.row_sums, attends.head_lanes > 1
-% local count, to_last = sums.count, sums.count - 1
+% local sums, has_head_lanes = scalar.cuda.row_sums, attends.head_lanes > 1
+% local count = sums.count
 % section("before_forward") % if not decodes
 
 /* Adds the terms of the pair of query i and key j to its sums over keys; returns its logit. */
@@ -25,7 +25,7 @@ for (int j = i; j >= 0; j--) {
     ${prefix}add_terms(&a, i, j, ${prefix}pair_logit(&a, query, key, i, j), nearer_sums);
     ${attends.if_first_lane}to[${sum.number}] = nearer_sums[${sum.number}]; % for _, sum in ipairs(sums)
 }
-__syncwarp(${prefix}head_lanes()); % if lanes
+__syncwarp(${prefix}head_lanes()); % if has_head_lanes
 % section("pair_sums")
 const size_t place = ((size_t)${row} * v->${attends.T} + j)${sums.stride};
 const real *sums = w->${prefix}row_sums + place;

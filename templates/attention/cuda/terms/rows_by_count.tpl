@@ -2,14 +2,14 @@
 % local format_real = precision == "float64" and f64 or f32
 #define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
 % section("work")
-enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* vectors of a layer: of the counts 0 to COUNT_ROWS - 1 */
+enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
 
 % section("members")
 const real *count_table; /* [${PREFIX}COUNT_ROWS][${PREFIX}HEAD_WIDTH] */
 a.count_table = v->p->${attends.block}[l].${prefix}count_table${attends.channel}; % section("set_members")
 % section("visit_keys")
 % local scale = not rows.factor and " * " .. PREFIX .. "LOGIT_SCALE" or ""
-/* The scaled product of the query with a row of the table, or with the last row for the row after it. */
+/* The scaled product of the query with a row of the table. The row after the last one counts as the last row. */
 INLINE real ${prefix}multiply_row(const ${prefix}head *a, const real query[${attends.head_part}], int row) {
     real x[${attends.head_part}];
     ${prefix}load_head(x, a->count_table + (row < ${PREFIX}COUNT_ROWS ? row : ${PREFIX}COUNT_ROWS - 1) * ${PREFIX}HEAD_WIDTH);
@@ -20,7 +20,7 @@ INLINE real ${prefix}multiply_row(const ${prefix}head *a, const real query[${att
  * at most 1 to the count, so a query that visits its keys in order needs every row once. */
 typedef struct ${prefix}counter {
     real count, low, high;
-    int row; /* of `low` */
+    int row; /* the row whose product is `low` */
 } ${prefix}counter;
 
 INLINE ${prefix}counter ${prefix}begin_count(const ${prefix}head *a, const real query[${attends.head_part}]) {
@@ -28,7 +28,8 @@ INLINE ${prefix}counter ${prefix}begin_count(const ${prefix}head *a, const real 
     return c;
 }
 
-/* Adds a key's gate, the sigmoid of its logit, to the count, up to the last row; returns the key's score. */
+/* Adds a key's gate (the sigmoid of its logit) to the count, which is at most the index of the last row; returns the
+ * key's score. */
 INLINE real ${prefix}count_key(const ${prefix}head *a, const real query[${attends.head_part}], real logit,
         ${prefix}counter *c) {
     c->count = minimum_real(c->count + sigmoid_real(logit), ${PREFIX}COUNT_ROWS - 1);
@@ -47,8 +48,8 @@ typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Adds `count` keys, from j on to the left: their logits are computed at the same time, and then added to the sums in
- * the order of visits. */
+/* Adds `count` keys: key j and the keys to its left. Their logits are computed at the same time, and then added to the
+ * sums in the order of visits. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         ${prefix}counter *c, ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;

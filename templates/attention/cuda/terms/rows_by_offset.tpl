@@ -1,5 +1,5 @@
 const real *rows; /* the row of query - key = 0; rows have ${PREFIX}HEAD_WIDTH channels */ % section("members")
- + v->${attends.S} - 1 % section("middle")
+ + v->${attends.S} - 1 % section("to_row_of_distance_0")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}find_row(const ${prefix}head *a, int i, int j) { return i - j; }

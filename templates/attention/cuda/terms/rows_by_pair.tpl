@@ -13,7 +13,7 @@ const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${at
 % section("view")
 
 % local set_offset = rows.sets > 1 and " + l * size" or ""
-/* The vectors of the pairs of layer l. */
+/* The vectors of the pairs of set l, which is the set of layer l or the only set. */
 INLINE ${prefix}pair_rows ${prefix}find_pair_rows(const step_view *v, int l) {
     ${prefix}pair_rows r;
     const size_t size = ${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
@@ -61,18 +61,26 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
-enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur */
+enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur; pairs are sorted by them */
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)
-% local row_offset = rows.sets > 1 and (input_first and " + (l + 1) * " or " + l * ") or input_first and " + "
-% local query_draw, key_draw = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
-% local first = row_offset and query_draw .. row_offset .. "T" or query_draw
-% local first_key = row_offset and key_draw .. row_offset .. S or key_draw
-% local sort = invoke("lh_sort_pairs", first, first_key, "T", S, inline("limits_of_distances", ""), max_distances, "scratch", "out")
+% -- row_offset: the C text, before the length of a row, of the offset of the set's row; the input's row comes first
+% local row_offset = false
+% if rows.sets > 1 then
+% row_offset = input_first and " + (l + 1) * " or " + l * "
+% elseif input_first then
+% row_offset = " + "
+% end
+% local query_positions, key_positions = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
+% if row_offset then
+% query_positions, key_positions = query_positions .. row_offset .. "T", key_positions .. row_offset .. S
+% end
+% local limits = inline("limits_of_distances", "")
+% local sort_call = invoke("lh_sort_pairs", query_positions, key_positions, "T", S, limits, max_distances, "scratch", "out")
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.sets > 1 then
     ${prefix}pair_rows r;
-    ${sort};
+    ${sort_call};
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
-${sort}; % else
+${sort_call}; % else

@@ -4,7 +4,7 @@ const real *row_bias; /* products of rows and position bias, times ${PREFIX}LOGI
 const real *key_bias; /* [${attends.keys}] products of keys and content bias, times ${PREFIX}LOGIT_SCALE */
 % section("set_rows")
 const size_t first_row = (size_t)l * ${attends.distance_count}(${attends.T_of_view},
-        ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("middle", "")};
+        ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("to_row_of_distance_0", "")};
 a.rows = v->shared.${prefix}rows + first_row * ${PREFIX}HEAD_WIDTH${attends.channel};
 a.row_bias = v->shared.${prefix}row_bias + first_row;
 a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.S};
@@ -50,7 +50,8 @@ content_bias_grad(${PREFIX}HEAD_WIDTH, ${attends.key_stride}, block()->sequences
 % section("most_distances")
 /* The largest number of vectors of distances: one for every distance that can occur. */
 INLINE int ${prefix}distance_count(int T, int S) {
-    const long long pairs = (long long)T * ${cross and "S" or "(T - 1) + 1"};
+    const long long pairs = (long long)T * S; % if cross
+    const long long pairs = (long long)T * (T - 1) + 1; /* pairs of different tokens, and one for distance 0 */ % else
     return pairs < 2 * ${PREFIX}MAX_POSITION - 1 ? (int)pairs : 2 * ${PREFIX}MAX_POSITION - 1;
 }
 % section("shared_tables")
@@ -69,7 +70,7 @@ sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vec
 sums->${prefix}row_sums = reserve_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
 % section("make_tables")
 % slot("distance_of_row")
-/* Computes the sinusoids of the sets' signed distances: sines are odd, cosines even. */
+/* Computes the sinusoids of the sets' signed distances. */
 INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 % if rows.sets > 1 then
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
@@ -83,20 +84,20 @@ INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 
 % local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
 % local row = rows.sets > 1 and "((size_t)l * limit + first)" or "first"
-% -- the number of channels that are computed at a time, and the offset of the first one
-% local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
+% -- columns: the text of the number of channels that are computed at a time; to_channel: of the offset of the first one
+% local columns, to_channel = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local head_offset_text = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
- * bias${attends.slice and ", for the heads with channels channel .. channel + SLICE - 1" or ""}. */
+ * bias${attends.slice and ", for the heads that have the SLICE channels from `channel` on" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
             count = ${prefix}row_count(v, l), part_rows = min(count - first, (int)TILE);
     const size_t head_offset = ${head_offset_text};
-    const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
+    const real *bias = v->p->${attends.block}[l].${prefix}position_bias${to_channel};
     real *rows = v->shared.${prefix}rows + (size_t)l * limit * WIDTH + head_offset * ${PREFIX}HEAD_WIDTH;
     real *row_bias = v->shared.${prefix}row_bias + (size_t)l * limit * ${PREFIX}HEADS + head_offset;
     ${product}part_rows, ${columns}, WIDTH, COLUMNS, v->shared.${prefix}sinusoids + ${row} * WIDTH, WIDTH, ROWS,
-            v->p->${attends.block}[l].${prefix}relative${from}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
+            v->p->${attends.block}[l].${prefix}relative${to_channel}, WIDTH, FINISH_BY_HEAD, NULL, rows, count);
     bias_rows(${PREFIX}HEAD_WIDTH, ${columns}, part_rows, count, ${PREFIX}LOGIT_SCALE, rows, bias, row_bias);
 }
 

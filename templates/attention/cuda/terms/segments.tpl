@@ -1,12 +1,14 @@
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[h]" or "false", visibility.causal and "true" or "false"
-% local first, stop = PREFIX .. "LINES + " .. PREFIX .. "FIRST_LINE[h]", PREFIX .. "LINES + " .. PREFIX .. "FIRST_LINE[h + 1]"
-% local lines = ("%s, %s, %s, %s, i, j, S"):format(first, stop, corner, causal)
+% local first_line, end_line = PREFIX .. "FIRST_LINE[h]", PREFIX .. "FIRST_LINE[h + 1]"
+% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines, its corner, ...
+% local line_arguments = ("%sLINES + %s, %sLINES + %s, %s, %s, i, j, S"):format(PREFIX, first_line, PREFIX, end_line, corner,
+%     causal)
 % section("domain")
 
 % include("parts/segments.tpl", { device = "__device__ " })
 
 /* The first key after j that query i of head h sees; S if there is none. */
-INLINE int ${prefix}next_key(int h, int i, int j, int S) { return find_next_key(${lines}); }
+INLINE int ${prefix}next_key(int h, int i, int j, int S) { return find_next_key(${line_arguments}); }
 
 /* The first query after i that sees key j; T if there is none. */
 INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
@@ -16,7 +18,7 @@ INLINE int ${prefix}next_query(int h, int i, int j, int S, int T) {
 }
 
 /* The term that lines add to the score of a pair that the query sees. */
-INLINE real ${prefix}line_value(int h, int i, int j, int S) { return find_line_value(${lines}); }
+INLINE real ${prefix}line_value(int h, int i, int j, int S) { return find_line_value(${line_arguments}); }
 ${prefix}next_key(${h}, i, -1, ${key_count}) % section("first_key")
 j = ${prefix}next_key(${h}, i, j, ${key_count}) % section("next_key")
 ${prefix}next_query(${h}, -1, j, ${key_count}, ${query_count}) % section("first_query")
