@@ -19,8 +19,9 @@ typedef struct adam {
 } adam;
 
 /* Updates elements [first, first + count) of u's vectors. clip: the factor min(1, max_norm / norm) of the gradient.
- * decays (a constant in every call): whether each parameter also loses a share of itself, given by shares [count]. 1 - b1
- * and 1 - b2 are computed in double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. */
+ * decays (a constant in every call): whether each parameter also loses a share of itself, given by shares [count].
+ * 1 - b1 and 1 - b2 are computed in double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5.
+ */
 INLINE void update_by_adam(const bool decays, const lh_update *u, const adam a, const real *shares, double clip,
                            size_t first, size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

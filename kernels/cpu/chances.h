@@ -1,5 +1,6 @@
-/* Chances (probabilities) of N vectors of pairs: the chance that a query and a key match, computed from their logit;
- * and the chance that a query reaches a key: the product, over the nearer keys, of the chances that they do not match.
+/* Chances (probabilities) for N vectors of pairs of a query and a key. The chance that both match is computed from
+ * their logit. The chance that the query reaches the key is the product of the chances that the nearer keys do not
+ * match.
  */
 #ifndef LONGHAND_KERNELS_CHANCES_H
 #define LONGHAND_KERNELS_CHANCES_H

@@ -274,8 +274,9 @@ INLINE void store_heads(const int H, int count, vector *columns, real *restrict 
         if (k * LANES < count * H) store(rows + k * LANES, columns[k]);
 }
 
+enum { SUM_TILE = 8 /* number of channels that are summed at a time: they fit in registers at every level */ };
+
 /* sum[d] = sum over rows of weight * channel d, for C <= SUM_TILE channels. */
-enum { SUM_TILE = 8 };
 INLINE void weighted_channels(const int C, int count, const real *weights, int stride, const real *restrict rows,
                               vector *sum) {
     vector part[SUM_TILE];
@@ -290,8 +291,7 @@ INLINE void weighted_channels(const int C, int count, const real *weights, int s
     for (int d = 0; d < C; d++) sum[d] = part[d];
 }
 
-/* sum [D] = weighted sum of `count` rows of D channels, in the order of rows; weights [count][LANES]. SUM_TILE channels
- * at a time fit in registers at every level. */
+/* sum [D] = weighted sum of `count` rows of D channels, in the order of rows; weights [count][LANES]. */
 INLINE void weighted_rows(const int D, int count, const real *weights, int stride, const real *restrict rows,
                           vector *sum) {
     const int whole = D / SUM_TILE * SUM_TILE;

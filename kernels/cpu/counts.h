@@ -16,8 +16,8 @@ INLINE vector count_key(vector sum, real most, vector gate, real *gates, real *c
     return sum;
 }
 
-/* A count between two rows of products: the index of each lane's element in the lower row, and the count's distance to
- * this row. */
+/* The counts of LANES queries, which lie between two rows of products. index: each lane's element in the lower row;
+ * share: the count's distance to this row. */
 typedef struct lh_between {
     bits index;
     vector share;
@@ -30,7 +30,8 @@ INLINE lh_between find_between(vector count) {
     return (lh_between){row * LANES + lane, count - __builtin_convertvector(row, vector)};
 }
 
-/* For each lane, an element of a row of products and the element of the next row; the rows differ from lane to lane. */
+/* Loads for each lane an element of a row of products and the element of the next row; the rows differ from lane to
+ * lane. */
 INLINE void load_between(const real *products, bits index, vector *low, vector *high) {
     UNROLL
     for (int k = 0; k < LANES; k++) {
@@ -47,8 +48,8 @@ INLINE vector look_up_count(const real *products, vector count) {
     return low + at.share * (high - low);
 }
 
-/* Adds the gradients dterm of terms to the gradients of products; returns the gradients of counts. The gradient is 0 if
- * a count is a whole number, for example at the limit `most`. */
+/* Adds the gradients dterm of terms to the gradients of products; returns the gradients of counts. The gradient of a
+ * count is 0 if the count is a whole number, for example at the limit `most`. */
 INLINE vector look_up_count_grad(const real *products, real *dproducts, vector count, vector dterm) {
     lh_between at = find_between(count);
     vector low, high, dhigh = at.share * dterm, dlow = dterm - dhigh;

@@ -30,7 +30,7 @@ INLINE int find_class(const int classes, const real *logits) {
     return best;
 }
 
-/* Loss in nats; logits[columns] become the softmax, zero beyond the classes. */
+/* Returns the loss in nats; logits[columns] become the softmax, zero beyond the classes. */
 INLINE double softmax_loss(const int classes, const int columns, real *restrict logits, int label) {
     real largest = logits[find_class(classes, logits)], label_logit = logits[label], sum = 0;
     for (int v = 0; v < columns; v += LANES) store(logits + v, exp_negative(load(logits + v) - largest));

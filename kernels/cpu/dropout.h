@@ -16,8 +16,8 @@
 #endif
 
 enum {
-    BLOCKS = LH_VECTOR_BYTES / 8, /* blocks that are computed at once */
-    KEEP_PAD = LH_VECTOR_BYTES    /* bytes that a buffer of masks needs after the last mask */
+    BLOCKS = LH_VECTOR_BYTES / 8, /* number of blocks that are computed at once */
+    KEEP_PAD = LH_VECTOR_BYTES    /* number of bytes that a buffer of masks needs after the last mask */
 };
 
 typedef uint64_t blocks __attribute__((vector_size(LH_VECTOR_BYTES), aligned(8), may_alias));
@@ -106,9 +106,10 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
+enum { KEEP_SLACK = 8 + KEEP_PAD /* bytes that the buffer of dropout_keep_at needs in addition to its masks */ };
+
 /* Writes the masks of `count` elements, from element `element` on; returns a pointer to the mask of this element in
  * `buffer`, which has count + KEEP_SLACK bytes. */
-enum { KEEP_SLACK = 8 + KEEP_PAD };
 INLINE const int8_t *dropout_keep_at(const keep_source *source, size_t element, int count, uint16_t threshold,
                                      int8_t *buffer) {
     int skipped = (int)(element % 8);

@@ -289,7 +289,7 @@ INLINE vector sigmoid_of(vector x) {
     return choose(x < 0, q, broadcast(1)) / (1 + q);
 }
 
-/* log(1 / (1 + exp(-x))); neither it nor its gradient overflows. */
+/* log(1 / (1 + exp(-x))); neither the value nor its gradient overflows. */
 INLINE vector log_sigmoid_of(vector x) { return minimum(x, broadcast(0)) - log1p_of(exp_of(-abs_of(x))); }
 
 /* erf(x), within 1.5 ulp; 1 from x = 4 (float) or x = 6 (double) on. */

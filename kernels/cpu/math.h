@@ -80,8 +80,8 @@ INLINE void exp_for_softmax(const int N, vector *x) {
     }
 }
 
-/* Replaces weights [count][LANES] by exp(weight - largest), where `largest` is the largest weight of the lane; returns
- * the sum of each lane, added in the order of rows. */
+/* Replaces the scores in weights [count][LANES] by exp(score - largest), where `largest` is the largest score of the
+ * lane; returns the sum of each lane, added in the order of rows. */
 INLINE vector exp_weights(int count, vector largest, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     vector sum = {0};
@@ -106,8 +106,8 @@ INLINE vector exp_weights(int count, vector largest, real *weights) {
     return choose(largest == largest, sum, largest); /* NaN if any weight is NaN */
 }
 
-/* Replaces logits [count][H] of one query for H heads by exp(logit - the largest logit of the head). H: a power of two,
- * at most LANES. Writes whole vectors, with zeros after the last weight. */
+/* Replaces the logits in weights [count][H], of one query in H heads, by exp(logit - the largest logit of the head).
+ * H: a power of two, at most LANES. Writes whole vectors, with zeros after the last weight. */
 INLINE void exp_heads(const int H, int count, real *weights) {
     LH_TIMED_FINELY(LH_PART_EXPONENTIALS);
     const int whole = round_up(count * H, LANES);

@@ -27,8 +27,8 @@ enum finish {
 enum {
     NARROW = 160,             /* a gradient [K][N] remains in the caches if K or N is at most this number */
     SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two parts fit in a second-level cache */
-    GRADIENT_ROWS = 168,      /* wide_weight_grad: maximum of rows of a and dy whose products are summed in registers */
-    GRADIENT_DEPTH = 256      /* wide_weight_grad: columns of a that are copied at once */
+    GRADIENT_ROWS = 168,      /* wide_weight_grad: most rows of a and dy whose products are summed in registers */
+    GRADIENT_DEPTH = 256      /* wide_weight_grad: number of columns of a that are copied at once */
 };
 
 INLINE int is_wide(const int K, const int N) { return K > NARROW && N > NARROW; }
@@ -42,8 +42,8 @@ INLINE int widest_divisor(int vectors, int most) {
 /* The number of adjacent columns of w that a tile of a product reads. */
 INLINE int panel_width(const int N) { return widest_divisor(N / LANES, TILE_COLUMNS) * LANES; }
 
-/* panels = w[K][N], panel_width(N) columns at a time, each panel [K][width] without gaps: a tile reads memory in order,
- * whereas rows of w, a kilobyte apart, would share few cache sets. */
+/* panels = w[K][N], panel_width(N) columns at a time, each panel [K][width] without gaps. So a tile reads memory in
+ * order; the rows of w lie about a kilobyte apart and would share few cache sets. */
 INLINE void pack_weights(const int K, const int N, const real *restrict w, real *restrict panels) {
     const int width = panel_width(N);
     for (int n = 0; n < N; n += width)
@@ -60,7 +60,8 @@ INLINE void pack_transposed(const int K, const int N, const real *restrict w, re
                 for (int i = 0; i < 8; i++) panels[(k * N) + (n + i) * width + j] = w[(k + j) * N + n + i];
 }
 
-/* Initialises the sums of a tile [TILE_ROWS][columns]; other: the tile's first element of the operand of `finish`. */
+/* Initialises the sums of a tile [TILE_ROWS][columns]; other: the operand of `finish`, from the tile's first element
+ * on. */
 INLINE void begin_tile(const int columns, const int N, const enum finish finish, const real *other,
                        vector sum[TILE_ROWS][TILE_COLUMNS]) {
     UNROLL
@@ -208,11 +209,12 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
+enum outer { OUTER_STORE, OUTER_ADD }; /* whether outer_sums stores its sums in dw or adds them to dw */
+
 /* dw[K][N] = (OUTER_STORE) or += (OUTER_ADD) a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, and TILE, a
  * divisor of K, is the number of rows of dw per tile. No rows beyond `rows` are read. Sums run over rows in order and
  * are then stored or added. With PREFETCH_GRADIENTS, cache lines of dw are prefetched before the rows are summed,
  * because dw may no longer be in the caches. */
-enum outer { OUTER_STORE, OUTER_ADD };
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {
     const int columns = widest_divisor(N / LANES, OUTER_COLUMNS);

@@ -44,8 +44,8 @@ INLINE void add_read(int rows, const int N, const int M, const real *product, co
     }
 }
 
-/* dsums [rows][N]: the gradients of a step's sums, copied to the start of the rows of dproduct [rows][M]; the gradients
- * of the cells that the step read are added to dread, whose rows are `distance` apart. */
+/* Copies dsums [rows][N], the gradients of a step's sums, to the start of the rows of dproduct [rows][M]. Adds the
+ * gradients of the cells that the step read to dread, whose rows are `distance` apart. */
 INLINE void add_read_grad(int rows, const int N, const int M, const real *dsums, const real *weight, int distance,
                           real *restrict dproduct, real *dread) {
     for (int m = 0; m < rows; m++, dsums += N, dproduct += M, dread += distance) {
@@ -214,7 +214,8 @@ INLINE void rectify_head(int rows, const int M, const int H, const real *bias, c
         for (int n = 0; n < H; n += LANES) store(hidden + n, maximum(load(head + n) + load(bias + n), broadcast(0)));
 }
 
-/* The gradients of rectified heads [rows][H] are copied to the gradients of the product's columns, M apart. */
+/* Copies the gradients of rectified heads [rows][H] to the gradients of the product's columns, whose rows are M
+ * apart. */
 INLINE void copy_head_grad(int rows, const int M, const int H, const real *dhidden, real *dhead) {
     for (int m = 0; m < rows; m++, dhidden += H, dhead += M)
         for (int n = 0; n < H; n += LANES) store(dhead + n, load(dhidden + n));

@@ -1,10 +1,10 @@
 /* Gaussian noise: on embeddings in evaluation (eval.by.noise), and as the start of the passes of a model.
  *
- * Element e = t * C + c (token t, channel c) of example b takes number e % 4 of block e / 4 of the stream at counter
- * (block, site, b, step). The site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw and the index of
- * the embedding. Two words give two numbers (Box and Muller 1958). The upper 23 bits of a word select the middle of one
- * of the 2^23 cells of (0, 1), an exact float, so no number exceeds 5.8 deviations. An evaluation with several standard
- * deviations uses the same random numbers for each of them.
+ * Element e = t * C + c (token t, channel c) of example b takes the number with index e % 4 in block e / 4 of the
+ * stream at counter (block, site, b, step). The site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw
+ * and the index of the embedding. Two words give two numbers (Box and Muller 1958). The upper 23 bits of a word select
+ * the middle of one of the 2^23 cells of (0, 1), an exact float, so no number exceeds 5.8 deviations. An evaluation
+ * with several standard deviations uses the same random numbers for each of them.
  * Reference: lh_ref_normal.
  */
 #ifndef LONGHAND_KERNELS_NOISE_H

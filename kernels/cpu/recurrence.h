@@ -13,7 +13,7 @@
 
 /* ---- the input's part of the sums ---- */
 
-/* sums[m] = table[token[m * stride]] + bias; each has M elements. */
+/* For each row m: sums[m] = table[token[m * stride]] + bias, where each of the three is a vector of M elements. */
 INLINE void token_sums(int rows, const int M, const uint16_t *token, int stride, const real *table, const real *bias,
                        real *restrict sums) {
     for (int m = 0; m < rows; m++, sums += M) {
@@ -22,7 +22,7 @@ INLINE void token_sums(int rows, const int M, const uint16_t *token, int stride,
     }
 }
 
-/* dtable[token[m * stride]] += dsums[m]; each has M elements. */
+/* For each row m: dtable[token[m * stride]] += dsums[m], where both are vectors of M elements. */
 INLINE void token_sums_grad(int rows, const int M, const uint16_t *token, int stride, const real *restrict dsums,
                             real *dtable) {
     for (int m = 0; m < rows; m++, dsums += M) {
@@ -75,8 +75,8 @@ INLINE void lstm_step(int rows, const int N, const real *before, real *gates, re
 }
 
 /* gates [rows][4 N]: on entry the values that lstm_step wrote, on return the gradients of the sums. dstates [rows][N]:
- * the gradients of the states. dcells [rows][N]: on entry the gradients that reach the cells after the step from later
- * steps, without those through dstates; on return the gradients of the cells before the step. */
+ * the gradients of the states. dcells [rows][N]: on entry the gradients of `cells` that come from later steps, without
+ * those through dstates; on return the gradients of the cells before the step. */
 INLINE void lstm_step_grad(int rows, const int N, const real *before, const real *cells, const real *dstates,
                            real *restrict dcells, real *restrict gates) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, dstates += N, dcells += N) {

@@ -1,9 +1,9 @@
 /* Products of queries with sinusoids of position differences, without a vector for each pair of query and key.
  *
- * The row of a position p has C channels: the sines, then the cosines, of p times C / 2 frequencies. Sines and cosines
- * of p - q are sums of products of sines and cosines of p and of q. So a query that is rotated by its position q has
- * the same product with the row of p as the unrotated query with the row of p - q. A weight [C][D] maps a row to the D
- * channels of a head.
+ * The row of a position p has C channels: first sin(p f), then cos(p f), for C / 2 frequencies f. Sines and cosines of
+ * (p - q) f are sums of products of sines and cosines of p f and of q f. So a query that is rotated by its position q
+ * has the same product with the row of p as the unrotated query with the row of p - q. A weight [C][D] maps a row to
+ * the D channels of a head.
  */
 #ifndef LONGHAND_KERNELS_ROTATED_H
 #define LONGHAND_KERNELS_ROTATED_H
@@ -12,13 +12,13 @@
 #include "kernels/cpu/matmul.h"
 
 enum {
-    ROTATED_KEYS = 8, /* keys whose products are summed at once; buffers of rows and products hold a multiple of this
-                       * number */
-    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* queries whose gradients are summed at once */
+    ROTATED_KEYS = 8, /* number of keys whose products are summed at once; buffers of rows and products hold a multiple
+                       * of this number */
+    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* number of queries whose gradients are summed at once */
 };
 
-/* Number of weight rows that are interleaved: 2 in float if a head fills half a vector, so that two rows fill a vector;
- * else 1. */
+/* The number of weight rows that are interleaved: 2 in float if a head fills half a vector, so that two rows fill a
+ * vector; else 1. */
 INLINE int interleaved_rows(const int D) { return REAL_BYTES == 4 && 2 * D == LANES ? 2 : 1; }
 
 /* The index of channel d of row c in the packed weight. */
@@ -62,7 +62,8 @@ INLINE void rotate_queries(const int D, const int C, const vector *query, const 
     }
 }
 
-/* Writes the products [keys][LANES] of LANES rotated queries with rows [keys][C], SIDE keys at a time. */
+/* Writes the products [keys][LANES] of LANES rotated queries with rows [keys][C]. SIDE: the number of keys that are
+ * computed side by side. */
 INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *restrict rotated,
                            const real *restrict rows, real *restrict products) {
     for (int j = 0; j < keys; j += SIDE, rows += SIDE * C, products += SIDE * LANES) {

@@ -30,7 +30,7 @@ typedef uint32_t real_unsigned_bits;
 
 enum {
     LANES = LH_VECTOR_BYTES / REAL_BYTES,
-    SIDE_BY_SIDE = 4,                /* independent chains of operations that hide latency */
+    SIDE_BY_SIDE = 4,                /* number of independent chains of operations, which hide latency */
     WIDEST_ROW = 1024,               /* maximum number of channels of a norm; model.lua limits model.width to it */
     ROW_VECTORS = WIDEST_ROW / LANES /* vectors of the widest row; unused vectors cost nothing */
 };

@@ -11,7 +11,7 @@ static int count_keys(const lh_ref_attention *shape) { return shape->keys ? shap
 static double get_divisor(const lh_ref_attention *shape) { return shape->undivided ? 1 : sqrt(shape->head_width); }
 
 typedef struct rotation_table {
-    const double *cosine, *sine; /* NULL: none */
+    const double *cosine, *sine; /* [rows][head_width / 2]; NULL: no rotation */
 } rotation_table;
 
 static rotation_table get_query_rotation(const lh_ref_attention *shape) {

@@ -26,7 +26,8 @@ static double get_gate_scale(const lh_ref_cope *shape) {
 
 static double get_term_scale(const lh_ref_cope *shape) { return shape->divided ? 1 / sqrt(shape->head_width) : 1; }
 
-static void count_keys(const lh_ref_cope *shape, const double *q, const double *k, int h, query_row *row) {
+/* Computes the gates and counts of a query's keys. */
+static void compute_counts(const lh_ref_cope *shape, const double *q, const double *k, int h, query_row *row) {
     int D = shape->head_width, C = shape->heads * D;
     for (int j = 0; j <= row->i; j++)
         row->gate[j] = sigmoid(get_gate_scale(shape) * dot(D, q + row->offset, k + j * C + h * D));
@@ -47,7 +48,7 @@ static void visit_queries(const lh_ref_cope *shape, const double *q, const doubl
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
             query_row row = {i, (i * shape->heads + h) * D, gate, count};
-            count_keys(shape, q, k, h, &row);
+            compute_counts(shape, q, k, h, &row);
             visit(context, h, &row);
         }
     }
@@ -131,8 +132,8 @@ typedef struct logits_row {
     double *logit;
 } logits_row;
 
-/* The sums of the query and key j: of gates, and of logits that decay with the distance. */
-static void add_up(const lh_ref_row_sums *shape, const logits_row *row, int j, double *gates, double *linear) {
+/* Computes two sums for a query and key j: *gates, of gates, and *linear, of logits that decay with the distance. */
+static void compute_sums(const lh_ref_row_sums *shape, const logits_row *row, int j, double *gates, double *linear) {
     *gates = *linear = 0;
     for (int s = 0; s <= row->i; s++) {
         if (!is_in_sum(shape, row->i, j, s)) continue;
@@ -171,7 +172,7 @@ static void add_sum_terms(void *context, const logits_row *row) {
     const sums_pass *p = context;
     for (int j = 0; j <= row->i; j++) {
         double gates, linear;
-        add_up(p->shape, row, j, &gates, &linear);
+        compute_sums(p->shape, row, j, &gates, &linear);
         p->score[get_pair_index(p, row, j)] += LINEAR_FACTOR * linear - p->shape->slope[row->h] * log(1 + gates);
     }
 }
@@ -200,7 +201,7 @@ static void add_sum_grads(void *context, const logits_row *row) {
     const sums_pass *p = context;
     for (int j = 0; j <= row->i; j++) {
         double gates, linear, dterm = p->dscore[get_pair_index(p, row, j)];
-        add_up(p->shape, row, j, &gates, &linear);
+        compute_sums(p->shape, row, j, &gates, &linear);
         p->dslope[row->h] -= dterm * log(1 + gates);
         for (int s = 0; s <= row->i; s++)
             if (is_in_sum(p->shape, row->i, j, s))
@@ -210,6 +211,13 @@ static void add_sum_grads(void *context, const logits_row *row) {
 
 void lh_ref_row_sum_grad(const lh_ref_row_sums *shape, const double *q, const double *k, const double *dscore,
                          double *dq, double *dk, double *dsharpness, double *dslope) {
-    sums_pass p = {shape, q, k, dscore, NULL, dq, dk, dsharpness, dslope};
+    sums_pass p = {.shape = shape,
+                   .q = q,
+                   .k = k,
+                   .dscore = dscore,
+                   .dq = dq,
+                   .dk = dk,
+                   .dsharpness = dsharpness,
+                   .dslope = dslope};
     visit_rows(shape, q, k, add_sum_grads, &p);
 }

@@ -7,7 +7,7 @@
 
 enum { LAYERS = 3 };
 
-/* All steps of a sequence. */
+/* The values of all steps of a sequence. */
 typedef struct steps {
     int T, N;              /* number of steps, width of the state */
     int C, W;              /* cells of the memory, width of a cell */
@@ -203,11 +203,11 @@ void lh_ref_memory_backward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
     steps s = run_steps(r, entry);
     int N = s.N;
-    size_t numbers = (size_t)(s.C * s.W);
-    double *dmemory = allocate_doubles(numbers), *dh = allocate_doubles((size_t)N);
+    size_t memory_size = (size_t)(s.C * s.W);
+    double *dmemory = allocate_doubles(memory_size), *dh = allocate_doubles((size_t)N);
     for (int t = s.T - 1; t >= 0; t--) {
         const uint16_t *token = r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens + (size_t)t;
-        double *dprevious = allocate_doubles(numbers), *dprevious_h = allocate_doubles((size_t)N);
+        double *dprevious = allocate_doubles(memory_size), *dprevious_h = allocate_doubles((size_t)N);
         add((size_t)N, dh, out->d + t * N);
         change_memory_grad(entry, &s, t, dmemory, dprevious, dh);
         for (int n = 0; n < N; n++) dh[n] = s.h[t * N + n] > 0 ? dh[n] : 0;
@@ -219,7 +219,7 @@ void lh_ref_memory_backward(run *r, tape_entry *entry) {
         if (t > 0)
             add_linear_grad(N, N, s.h + (t - 1) * N, get_parameter(entry, LH_REF_RECURRENT), dh, dprevious_h,
                             get_gradient(entry, LH_REF_RECURRENT), NULL);
-        memcpy(dmemory, dprevious, numbers * sizeof *dmemory);
+        memcpy(dmemory, dprevious, memory_size * sizeof *dmemory);
         memcpy(dh, dprevious_h, (size_t)N * sizeof *dh);
         free(dprevious);
         free(dprevious_h);

@@ -78,7 +78,9 @@ static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node
     return r->frames[r->frame_count++] = frame;
 }
 
-/* Calls the observer for a repetition of a block. first_entry: index in the tape of the repetition's first entry. */
+/* Calls the observer for a repetition of a block. first_entry: index in the tape of the repetition's first entry. The
+ * entries are visited from the last to the first, so in the end `attention` is the first attention and `cross` the
+ * second. */
 static void call_observer(const run *r, int layer, const node *input, const node *output, int first_entry) {
     lh_ref_layer_values values = {.input = input->x, .output = output->x};
     for (int i = r->length - 1; i >= first_entry; i--) {

@@ -56,7 +56,8 @@ typedef enum lh_ref_relative {
 
 /* Indices in lh_ref_operation.tensor, by kind of operation. Part i of a product has weight LH_REF_WEIGHT + i and bias
  * LH_REF_BIAS + i; classify has a weight, which may be the tied table, and a bias. */
-enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 13 };
+enum { LH_REF_PARTS = 3 };    /* largest number of parts of a product */
+enum { LH_REF_TENSORS = 13 }; /* largest number of tensors of an operation */
 enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS };
 enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
@@ -87,7 +88,7 @@ enum {                  /* attention: the tensors that its family has */
 typedef struct lh_ref_operation {
     lh_ref_kind kind;
     int out, x[3];              /* indices of values of the scope; x: inputs (-1: none); out: output */
-    int tensor[LH_REF_TENSORS]; /* indices in the scope, -1: none */
+    int tensor[LH_REF_TENSORS]; /* indices of tensors in the scope, -1: none */
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
     lh_ref_cell cell; /* recur: kind of recurrence */
@@ -254,7 +255,7 @@ typedef struct lh_ref_batch {
     lh_key key;
     uint32_t step, first_example;
     int passes;                      /* loops of blocks with more than one loop; 0: the numbers in the network */
-    int free_passes;                 /* number of first loops, through which no gradient flows */
+    int free_passes;                 /* number of loops at the beginning, through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
     double loss_scale;               /* derivative of the objective with respect to the summed loss */
@@ -262,8 +263,8 @@ typedef struct lh_ref_batch {
     const lh_ref_observer *observer; /* called for every layer of every sequence; NULL: none */
 } lh_ref_batch;
 
-/* Makes a model whose tensors are zero; lh_ref_model_free frees it. The network must outlive the model. Without memory
- * the functions abort. */
+/* Makes a model whose tensors are zero; lh_ref_model_free frees it. The network must outlive the model. If
+ * memory runs out, the functions abort. */
 lh_ref_model *lh_ref_model_new(const lh_ref_network *network);
 void lh_ref_model_free(lh_ref_model *model);
 

@@ -84,8 +84,9 @@ static bool is_in_window(const lh_ref_family *family, int query, int key) {
     return !(family->left >= 0 && query - key > family->left) && !(family->right >= 0 && key - query > family->right);
 }
 
-/* Whether a query sees a key by the mask of an anti-diagonal. Counted from the last key, which has number 0, query i
- * sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side (left_only: on the left). */
+/* Whether the mask of an anti-diagonal lets a query see a key. With keys counted backwards, the last key as key 0,
+ * query i sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side (left_only: only on the
+ * left). */
 static bool is_near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
     if (family->stride == 0) return true;
     int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
@@ -120,8 +121,8 @@ static double get_line_value(const lh_ref_family *family, int head, int query, i
     return value;
 }
 
-/* Whether a pair is open: whether the mask makes the key visible to the query before the rule that a query without open
- * keys sees all keys. */
+/* Whether the mask opens a pair: then the query sees the key. A query without open keys sees all keys
+ * (get_mask_value). */
 static bool is_open(const lh_ref_family *family, int head, int query, int key, int S) {
     return is_in_window(family, query, key) && is_near_antidiagonal(family, query, key, S) &&
            !(family->causal && key > query) &&
@@ -185,10 +186,10 @@ static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = get_batch_score(r, entry);
-    /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
     const node *gates = family->gate_sign != 0 ? get_input(entry, 2) : NULL;
-    bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
-    if (!score && !masked && !gates && !family->has_grape && !family->sums_rows) return;
+    /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
+    bool has_mask = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
+    if (!score && !has_mask && !gates && !family->has_grape && !family->sums_rows) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =

@@ -47,8 +47,9 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
  * batch has a row for each layer. */
 static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
-    bool by_layer = entry->op->kind == LH_REF_PLACE && r->batch->position_rows > 1;
-    return input_positions ? input_positions : r->batch->positions + (by_layer ? entry->layer * r->batch->tokens : 0);
+    bool depends_on_layer = entry->op->kind == LH_REF_PLACE && r->batch->position_rows > 1;
+    if (input_positions) return input_positions;
+    return r->batch->positions + (depends_on_layer ? entry->layer * r->batch->tokens : 0);
 }
 
 /* Adds the vectors of the tokens' positions. */
@@ -293,7 +294,7 @@ static double compute_loss(const run *r, const double *logits, double *d) {
     int labels = r->batch->labels, V = r->model->network->classes;
     double loss = 0, *first_d = d;
     for (int i = 0; i < labels; i++, logits += V, d += V) {
-        size_t index = (size_t)r->sequence * (size_t)labels + (size_t)i; /* of the label in the batch */
+        size_t index = (size_t)r->sequence * (size_t)labels + (size_t)i; /* index of the label in the batch */
         if (r->batch->mask && !r->batch->mask[index]) memset(d, 0, (size_t)V * sizeof *d);
         else loss += lh_ref_cross_entropy(1, V, logits, r->batch->label + index, r->batch->loss_scale, d);
     }

@@ -2,7 +2,8 @@
  *
  * All arrays are dense, row-major, caller-owned double; "rows" are tokens of one or more sequences. Functions write
  * their output arrays, which may not overlap an input unless a comment allows it. Functions write gradients of inputs,
- * but add to gradients of parameters, so that calls over parts of a batch sum up. No function reports an error.
+ * but add to gradients of parameters, so several calls for parts of a batch sum the gradients of the batch. No function
+ * reports an error.
  *
  * Source of the model's equations: Vaswani et al. 2017, "Attention Is All You Need"; Ruoss et al. 2023, "Randomized
  * Positional Encodings Boost Length Generalization of Transformers" and its official code.
@@ -290,7 +291,7 @@ void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double
 void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
                              const lh_ref_grape_grad *grad);
 
-/* Deliberate mistakes in sums over keys: each is made on request, and tests check that it is noticed. */
+/* Deliberate mistakes in sums over keys. A test sets one in lh_ref_row_sums; its comparison must then fail. */
 typedef enum lh_ref_row_sums_mistake {
     LH_REF_NO_SUMS_MISTAKE,
     LH_REF_SUMMED_FROM_START, /* a key's sums contain the keys before it */
@@ -326,10 +327,10 @@ double lh_ref_alibi(lh_ref_pair pair);
 /* m (-|i - j| + (1/2 if j < i)): the sides differ by half a step. Source: Ruoss et al. 2023, official code. */
 double lh_ref_alibi_half_step(lh_ref_pair pair);
 
-/* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i. In each half, the
- * first half of the buckets has one distance each, and the widths of the other buckets grow by a constant factor up to
- * max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning",
- * section 2.1 and the authors' code, with 32 buckets and max_distance 128. */
+/* Returns the index of a bucket, 0 to buckets - 1; the bias is a learned number of this bucket. Half of the buckets are
+ * for j > i. In each half, the first half of the buckets has one distance each, and the widths of the other buckets
+ * grow by a constant factor up to max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring
+ * the Limits of Transfer Learning", section 2.1 and the authors' code, with 32 buckets and max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, and r2 <= 2 in lh_ref_kerple_power.
@@ -367,8 +368,8 @@ typedef struct lh_ref_dropout {
     double rate;         /* share of elements dropped, 0 <= rate < 1; 0: off */
 } lh_ref_dropout;
 
-/* Returns whether element e (= token * width + feature) of this example is kept: an element has sixteen bits of a
- * Philox block, eight elements per block, low half of a word first; it is kept if its bits are at least
+/* Returns whether element e (= token * width + feature) of this example is kept. Every element has sixteen bits of a
+ * Philox block: eight elements per block, low half of a word first. The element is kept if its bits are at least
  * round(65536 rate). */
 int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t element);
 
@@ -376,14 +377,14 @@ int lh_ref_dropout_keeps(const lh_ref_dropout *site, uint32_t example, uint32_t 
  * function, applied to dy. */
 void lh_ref_drop(const lh_ref_dropout *site, uint32_t example, int count, const double *x, double *y);
 
-/* Returns a standard normal number for element e (= token * width + feature) of an example, of the noise on
- * embeddings; site: lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Two words of a block give two numbers,
+/* Returns the standard normal number of element e (= token * width + feature) of an example. For noise on embeddings,
+ * site is lh_site(LH_DOMAIN_EVAL_NOISE, draw, embedding). Two words of a block give two numbers,
  * sqrt(-2 ln u) times cos and sin of 2 pi v; u and v are (upper 23 bits of a word + 1/2) / 2^23. Source: Box and Muller
  * 1958. */
 double lh_ref_normal(lh_key key, uint32_t step, uint32_t site, uint32_t example, uint32_t element);
 
-/* Returns the factor that reduces a gradient of this global L2 norm to clip_norm; 1 if the norm is not greater, or
- * clip_norm is 0 (no clipping). Source: Pascanu et al. 2013, algorithm 1. */
+/* Returns the factor that reduces a gradient with the global L2 norm gradient_norm to the norm clip_norm; 1 if
+ * gradient_norm is not greater, or if clip_norm is 0 (no clipping). Source: Pascanu et al. 2013, algorithm 1. */
 double lh_ref_clip(double clip_norm, double gradient_norm);
 
 /* Adam after clipping of the gradient by its global L2 norm. */

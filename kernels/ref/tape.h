@@ -41,7 +41,7 @@ typedef struct tape_entry {
     const lh_ref_operation *op;
     node **values;          /* values of the operation's scope in this repetition */
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
-    int layer;              /* index of the repetition among those of all blocks; 0 for the network itself */
+    int layer;              /* index of the repetition among the repetitions of all blocks; 0 for the network */
     int repetition;         /* index of the repetition of the block */
     uint32_t site;          /* layer in lh_site for dropout */
     attention_values attention;

@@ -30,7 +30,7 @@ void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, con
 
 static double softplus(double x) { return -log_sigmoid(-x); }
 
-/* The number that divides a vector: its norm, but not a number too small to divide by. */
+/* The number that divides a vector: its norm, but at least 1e-6. */
 static double find_divisor(const lh_ref_grape *shape, const double *vector) {
     if (shape->mistake == LH_REF_VECTORS_UNDIVIDED) return 1;
     return fmax(sqrt(dot(shape->head_width, vector, vector)), 1e-6);
@@ -91,6 +91,7 @@ static void visit_pairs(const lh_ref_grape *shape, const double *q, const double
     }
 }
 
+/* Arguments of lh_ref_grape_terms, for add_term. */
 typedef struct terms_context {
     const lh_ref_grape *shape;
     double *score;
@@ -107,6 +108,7 @@ void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double
     visit_pairs(shape, q, k, add_term, &c);
 }
 
+/* Arguments of lh_ref_grape_terms_grad, for add_term_grad. */
 typedef struct grad_context {
     const lh_ref_grape *shape;
     const double *q, *k, *dscore;
@@ -131,6 +133,6 @@ static void add_term_grad(void *context, const pair *p) {
 
 void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
                              const lh_ref_grape_grad *grad) {
-    grad_context c = {shape, q, k, dscore, grad};
+    grad_context c = {.shape = shape, .q = q, .k = k, .dscore = dscore, .grad = grad};
     visit_pairs(shape, q, k, add_term_grad, &c);
 }
