@@ -126,7 +126,7 @@ function TestEstimate.test_seconds_of_short_lines()
   local items = { { cell = cell, dir = "none", is_fresh = true } }
   local work = estimate.compute_data_work(cell)
   local seconds = 1e-3 * work.steps + 1e-9 * work.train
-  local options = { threads = 1, replicas = 1, device = "cpu", slots = 1, slots_here = 1 }
+  local options = { threads = 1, replicas = 1, device = "cpu", max_concurrent = 1, max_concurrent_here = 1 }
   with_bench(cell, function()
     local lines = table.concat(estimate.format(study, items, options), "\n")
     lu.assertStrMatches(lines, ".*about %d min %d+ s on this machine.*")

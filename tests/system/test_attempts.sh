@@ -214,7 +214,7 @@ cancel_no_foreign_job() {
         seventh=$work/records/.slurm/7 && mkdir "$seventh" && cp "$script/runs.txt" "$seventh/" &&
         sed "s/$name/thesis/" "$script/record.json" >"$seventh/record.json" &&
         echo "RUNNING thesis" >"$SIMULATED/queue/99_1" &&
-        ends_with 1 'names the job thesis, which grid does not have in this folder' simulate cancel records &&
+        ends_with 1 'names the job thesis, but the study grid has no such job in this folder' simulate cancel records &&
         [ ! -e "$SIMULATED/cancelled" ] && echo "RUNNING $name" >"$SIMULATED/queue/5_1" &&
         ends_with 0 'cancelled: job 5, 1 task' simulate cancel records && [ "$(cat "$SIMULATED/cancelled")" = 5 ]
 }

@@ -211,7 +211,7 @@ trains_cells_side_by_side() {
     sed 's/seeds = .*/seeds = { 0, 0 },/; s/learning_rates = .*/learning_rates = { 1e-3 },/' "$work/grid.lua" \
         >"$work/pair.lua"
     ends_with 0 "2 runs, 2 at a time in a task: 1 task (at most 10), up to " sweep pair "$work/pair.lua" \
-        --slurm "$work/estimated.lua" && grep -q 'requested time 0:0[0-9]:00: 2 times that and 5 min' "$work/.out" &&
+        --slurm "$work/estimated.lua" && grep -q 'requested time 0:0[0-9]:00: 2 times the estimate, plus 5 min' "$work/.out" &&
         grep -q '^#SBATCH --time=0:0[0-9]:00$' "$work/pair/.slurm/1/job.sh" && until_true is_idle &&
         ends_with 0 "2 of 2 runs done" sweep pair status "$work/pair.lua" &&
         grep -q ': done$' "$work/pair/.slurm/1/logs/1.1.txt" && grep -q ': done$' "$work/pair/.slurm/1/logs/1.2.txt" &&
@@ -269,7 +269,7 @@ reports_a_missing_partition() {
 
 reports_another_study() {
     cp "$work/grid.lua" "$work/other.lua" &&
-        ends_with 1 "expected: one of the studies that were: grid" sweep cluster resubmit "$work/other.lua" &&
+        ends_with 1 "expected: one of the submitted studies: grid" sweep cluster resubmit "$work/other.lua" &&
         ends_with 1 "no run of " sweep bad cancel "$work/grid.lua"
 }
 
@@ -378,7 +378,7 @@ return {
   },
 }
 END3
-    ends_with 0 "once all of these are done, submits the runs that wait for them" sweep staged "$work/stages.lua" \
+    ends_with 0 "submits the waiting runs of later stages, once job" sweep staged "$work/stages.lua" \
         --slurm "$work/here.lua" && until_true is_idle || return
     ends_with 0 "3 of 3 runs done" sweep staged status "$work/stages.lua" ||
         { cat "$work"/staged/.slurm/*/logs/*.txt && return 1; }
@@ -386,7 +386,7 @@ END3
 
 # Cancelling a stage also cancels the jobs that would continue it.
 cancels_stages() {
-    ends_with 0 "submits the runs that wait" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
+    ends_with 0 "submits the waiting runs of later stages" sweep again "$work/stages.lua" --slurm "$work/held.lua" &&
         [ "$(squeue -h | grep -c .)" -eq 2 ] && ends_with 0 "cancelled: job" sweep again cancel "$work/stages.lua" &&
         until_true is_idle
 }

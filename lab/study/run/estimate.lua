@@ -2,9 +2,10 @@
 --
 -- Input: the study after ledger.survey; items, from trainers.list of its cells; options. Output: lines of text, or a
 -- function that estimates seconds. Trainers are measured at the lengths whose operations are closest to the mean. Cells
--- with the same encoding, model, precision and batch share a measurement; the speed of cells without a measurement is
--- scaled by their operations from the mean of the measured cells. Cells that train for epochs of examples that a task
--- makes are not measured: only the trainer knows their number of steps, and making the examples would take minutes.
+-- with the same encoding, model, precision and batch share a measurement. The time of cells without a measurement
+-- follows from their operations and the mean speed of the measured cells. If a task makes its examples and trains for
+-- epochs, its cells are not measured: only the trainer knows the number of steps, and making the examples would take
+-- minutes.
 -- For dataset files, a step takes a constant time plus a time for its operations, both fitted at two lengths; steps and
 -- operations are counted from the lengths of the files' examples.
 
@@ -34,8 +35,8 @@ local function make_group_key(cell)
     precision = resolved.precision, batch = resolved.train.batch })
 end
 
--- Returns the operations of a step of training, or of a batch of evaluation, in a row of M.run_bench. Training takes
--- about three times as many as the forward pass.
+-- Returns the number of operations of a training step or of an evaluated batch. row: a row of M.run_bench. A training
+-- step takes about three times the operations of its forward pass.
 local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
@@ -78,8 +79,8 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(line) return (json.decode(line)) end)
 end
 
--- Measures a trainer. A model with as many passes as the task length is evaluated at a training length, since it has no
--- memory for longer examples. Returns nil if bench fails, or
+-- Measures a trainer. A model whose number of passes is the task length is evaluated at a training length, since its
+-- buffers are too small for longer examples. Returns nil if bench fails, or
 --   id             the spec's id
 --   side_by_side   the number of concurrent runs
 --   train, eval    operations per second of all these runs
@@ -136,7 +137,8 @@ local function count_epoch(cell, data)
   return batches, sum
 end
 
--- Returns the axes of an evaluation, eval.by (nil: by length), except levels and the axis "trained".
+-- Returns the names of the axes of an evaluation, except the axis "trained" and axes of settings, such as levels of
+-- noise. by: the spec's eval.by; nil: by length.
 local function list_axes(by)
   return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
     return not axes_module.IS_SETTING[name] and name ~= axes_module.TRAINED
@@ -171,17 +173,20 @@ local function add_evaluations(cell, work, section, count)
   end
 end
 
--- Returns the work of the final evaluation at all levels of noise and all numbers of passes, as a multiple of its work
--- at one level with the passes of training.
+-- Returns the work of the final evaluation at all levels of noise and all numbers of passes, divided by the work at one
+-- level and with the number of passes of training.
 local function compute_level_factor(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
   local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
   return by.noise and #by.noise.list or by.passes and passes / loops.times or 1
 end
 
--- Counts the work of a run that is trained on a file, by the lengths of the examples, since the plan knows only
--- task.longest. Returns { steps, train, passes, eval }: the steps and their operations, and the forward passes of all
--- evaluations and their operations; nil without a file, or if it does not exist or is empty.
+-- Counts the work of a run that is trained on a file. The lengths of the file's examples are read, since the plan knows
+-- only the largest length, task.longest. Returns nil without a file, or if the file does not exist or is empty; else
+--   steps    the number of training steps
+--   train    the operations of these steps
+--   passes   the number of forward passes of all evaluations
+--   eval     the operations of these passes
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
   local data = file and data_shapes.read(file.real, list_axes(nil), cell.spec.task)
@@ -200,7 +205,7 @@ function M.compute_data_work(cell)
   return work
 end
 
--- Returns M.compute_data_work of a cell, which is computed once; false for cells without a file.
+-- Returns M.compute_data_work of a cell; false for cells without a file. The result is stored in cell.data_work.
 local function find_file_work(cell)
   if cell.data_work == nil then
     cell.data_work = M.compute_data_work(cell) or false
@@ -221,8 +226,8 @@ local function get_conditions(options)
   return { device = options.device, threads = options.threads, replicas = options.replicas }
 end
 
--- Calls get_rates(item, group) for one item of each group of cells (make_group_key). Returns the results that are not
--- nil by group, and as a list.
+-- Calls get_rates(item, group) for the items of each group of cells until a result is not nil. group: the text of
+-- make_group_key. Returns these results by group, and as a list.
 local function collect_rates(items, get_rates)
   local rates_by_group, all_rates = {}, {}
   for _, item in ipairs(M.filter_with_steps(items)) do
@@ -240,13 +245,13 @@ local function read_records(items, options)
   return collect_rates(items, function(_, group) return speeds.read(group, get_conditions(options)) end)
 end
 
--- Whether no trainer has to be built for an estimate, since the speed of one is recorded.
+-- Whether the speed of a trainer is recorded, so that no trainer has to be built for an estimate.
 function M.has_records(items, options)
   return #select(2, read_records(items, options)) > 0
 end
 
--- Measures one trainer of each group of cells, and records the results. Without a trainer, earlier records count.
--- Returns the results of `measure` by group and as a list (collect_rates), and whether they are records.
+-- Measures one trainer of each group of cells, and records the results. If no trainer can be measured, reads the
+-- records of earlier calls. Returns the results by group and as a list (collect_rates), and whether they are records.
 local function measure_groups(items, options)
   local rates_by_group, all_rates = collect_rates(items, function(item, group)
     local rates = item.is_fresh and measure(item, options) or nil
@@ -300,8 +305,10 @@ local function estimate_seconds(cell, runs, rates)
   return train / rates.train, eval / rates.eval
 end
 
--- Sums the remaining work of cells: { cells, runs (numbers), train, eval (seconds), without_steps (the number of cells
--- whose number of steps is unknown) }. seconds_left: { [cell] = { train, eval } }.
+-- Sums the remaining work of cells. seconds_left: { [cell] = { train, eval } }. Returns
+--   cells, runs     the numbers of cells and of missing runs
+--   train, eval     the seconds of training and of evaluation
+--   without_steps   the number of cells whose number of steps is unknown
 local function sum_seconds(cells, seconds_left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return seconds_left[cell][mode] end)
@@ -341,10 +348,11 @@ local function format_table(study, rates_by_group, mean)
   return lines, total
 end
 
--- Returns a function of a cell and some of its runs that returns the seconds that one process needs for them, or nil if
--- the number of the cell's steps is unknown. options.slots: the maximum number of concurrent runs in this process;
--- options.slots_here: their maximum on this machine, where the trainers are measured; other options: as for M.format.
--- Returns nil if no trainer could be measured.
+-- Returns a function get_seconds(cell, runs), or nil if no trainer could be measured. get_seconds returns the seconds
+-- that one process needs for these runs of the cell; nil if the cell's number of steps is unknown. options: as for
+-- M.format, and
+--   max_concurrent        the maximum number of concurrent runs in the process
+--   max_concurrent_here   the maximum number of concurrent runs on this machine, where trainers are measured
 function M.make_timer(items, options)
   local rates_by_group, all_rates = measure_groups(items, options)
   local mean = average_rates(all_rates)
@@ -354,12 +362,14 @@ function M.make_timer(items, options)
     end
     local rates = rates_by_group[make_group_key(cell)] or mean
     local train, eval = estimate_seconds(cell, runs, rates)
-    local speedup = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
+    local speedup = math.min(#runs, options.max_concurrent)
+      / math.min(rates.side_by_side, options.max_concurrent_here)
     return (train + eval) / speedup
   end or nil
 end
 
--- Returns the lines of the estimate, and notes on work that it leaves out; nil if no trainer could be measured.
+-- Returns the lines of the estimate, and a list of notes on scaled speeds and on work that the estimate leaves out; nil
+-- if no trainer could be measured.
 -- options: threads; replicas, the maximum number of concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
@@ -381,7 +391,7 @@ function M.format(study, items, options)
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end
   if scaled_count > 0 then
-    notes[#notes + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
+    notes[#notes + 1] = ("%s of other encodings or models: scaled from the measured cells by their operations"):format(
       wording.count(scaled_count, "cell"))
   end
   if total.without_steps > 0 then

@@ -20,7 +20,7 @@ local write = require("base.write")
 
 local M = {}
 
-local TAIL_BYTES = 65536 -- bytes that hold the last line of window.jsonl
+local TAIL_BYTES = 65536 -- bytes at the end of window.jsonl that surely contain its last line
 local TRAINER_FILES = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
@@ -37,7 +37,8 @@ local function list_visible(folder)
   return lists.filter(write.list_names(folder), function(name) return not name:find("^%.") end)
 end
 
--- Returns the folders of a run in attempts as { dir, step (nil before the first checkpoint) }, except behind links.
+-- Returns the folders of a run in its attempts, each as { dir, step (of the newest checkpoint; nil without one) }.
+-- Folders behind links are ignored.
 local function list_attempts(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
   return lists.collect(list_visible(attempts), function(name)
@@ -66,8 +67,8 @@ function M.read_state(out, run)
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- Returns the lines that the group of a run has written last into a task's log: the lines before the task's message
--- that some runs are not done, or the last lines while the task still runs.
+-- Returns the last lines that the process of a run's group has written into a task's log. These lines end before the
+-- task's message that some runs are not done; while the task still runs, they end with the log.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local group_lines, has_message = {}, false
@@ -84,10 +85,10 @@ local function find_group_lines(lines, run)
   return group_lines
 end
 
--- Returns the last error of a run, in one line; nil if there is none. Searches the logs of all arrays for the number of
--- the attempt's task, logs of later arrays first. dir: the folder of the run in the attempt.
+-- Returns the last error of a run, in one line; nil if there is none. dir: the folder of the run in an attempt. The
+-- path contains the index of the attempt's task; the logs of tasks with this index are searched, later arrays first.
 function M.find_error(out, run, dir)
-  local task = dir:match("/%.attempts/%d+_(%d[%d.]*)%-%d+/") -- with its lane, which has a log of its own
+  local task = dir:match("/%.attempts/%d+_(%d[%d.]*)%-%d+/") -- TASK[.LANE]: each lane has its own log
   local all_records = task and records.list(out) or {}
   for i = #all_records, 1, -1 do
     local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(all_records[i].folder, task))
@@ -98,7 +99,8 @@ function M.find_error(out, run, dir)
   end
 end
 
--- Moves the user's files next to a run to the run's folder, except names that it has. task.sh selects the same files.
+-- Moves the user's files from the folder `from`, a run in an attempt, to the run's own folder `to`. Files whose names
+-- exist in `to` stay. task.sh selects the same files.
 local function move_user_files(out, from, to)
   for _, name in ipairs(list_visible(from)) do
     if not TRAINER_FILES[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
@@ -111,8 +113,9 @@ end
 -- and compiler are absent, since they are known only during training.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
--- Whether a trainer can continue from an attempt's newest readable checkpoint: the facts that `keys` names must be
--- equal in both. trainer: the trainer's facts. Sets attempt.step to the checkpoint's step.
+-- Whether a trainer can continue from an attempt's newest readable checkpoint: the facts named in `keys` must be equal
+-- in trainer and checkpoint, and the checkpoint's step must not be after the trainer's last step. trainer: the facts of
+-- the trainer. Sets attempt.step to the checkpoint's step.
 local function can_continue(attempt, trainer, keys)
   local checkpoint = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
     or safetensors.open(attempt.dir .. "/checkpoint.previous.safetensors")
@@ -147,9 +150,9 @@ local function remove_attempts(out, attempts, run_dir)
 end
 
 -- Moves unfinished runs from attempts to their own folders, if a trainer can continue them and the folders do not
--- exist. info_command: the command with which a trainer prints its facts; device: where it computes. Returns the number
--- of moved runs, and the number of other runs with a checkpoint in an attempt; attempts at these are kept. Call this
--- function only for a folder in which no task works.
+-- exist. info_command: the command with which the trainer of the runs prints its facts; device: the trainer's device.
+-- Returns two counts: runs that were moved, and runs that were not moved although an attempt has a checkpoint; the
+-- attempts at the latter runs are kept. Call this function only for a folder in which no task works.
 function M.adopt(out, runs, info_command, device)
   local trainer, adopted_count, kept_count = nil, 0, 0
   for _, run in ipairs(runs) do
@@ -167,7 +170,7 @@ function M.adopt(out, runs, info_command, device)
   return adopted_count, kept_count
 end
 
--- Removes the attempts at runs of a study that are done.
+-- Removes all attempts at the finished runs of a study.
 function M.tidy(study, out)
   for _, cell in ipairs(study.cells) do
     for _, run in ipairs(cell.spec and cell.runs or {}) do

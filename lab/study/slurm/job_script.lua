@@ -70,7 +70,8 @@ end
 --   directory     the folder in which sweep was called
 --   time          the requested time of a task
 --   study         the study in words
---   task_count, group_count, run_count   numbers for the script and its comment
+--   task_count    the number of tasks of the array
+--   group_count, run_count   the numbers of groups and of runs, for the script's comment
 function M.make_script(site, job, body)
   local summary = ("# %s: %s in %s of training, %s. State: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.run_count, "run"),
@@ -102,9 +103,11 @@ local function format_group(task, group, site, lanes)
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
--- Returns the text of runs.txt. A group has, in addition to the fields of packing.lua: defaults, the digest of the
--- trainer's defaults; item, whose `copy` is the trainer's name in the folder of trainers; flags, further flags of the
--- trainer. lanes: the number of lanes in a task, which share its processors.
+-- Returns the text of runs.txt. lanes: the number of lanes in a task; they share its processors. A group has, in
+-- addition to the fields of packing.lua:
+--   defaults   the digest of the trainer's defaults
+--   item       item.copy is the trainer's name in the folder of trainers
+--   flags      further flags of the trainer
 function M.make_list(site, tasks, lanes)
   local lines = {}
   for task, groups in ipairs(tasks) do
@@ -113,7 +116,7 @@ function M.make_list(site, tasks, lanes)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Parses runs.txt: { [folder of a run] = task }.
+-- Parses runs.txt: { [folder of a run] = index of its task }.
 function M.parse_list(text)
   local tasks = {}
   for task, id, digest, name_text in text:gmatch("(%d+)%.?%d* %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do

@@ -1,11 +1,11 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
--- Input: cells with their missing runs, limits. Output: groups, each of which is one process whose runs train side by
--- side; and tasks, which are lists of groups. A task trains the groups of a lane one after the other, and its lanes
--- side by side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal input
--- gives equal tasks. A group:
+-- Input: cells with their missing runs, limits. Output: groups and tasks. The runs of a group train side by side in one
+-- process. A task is a list of groups; it trains the groups of a lane one after the other, and its lanes side by side.
+-- Invariants: no function changes its arguments, except that group.lane is set; every run is in one group and every
+-- group in one task; equal input gives equal tasks. A group:
 --   cell, runs       the cell, and the runs of the cell in this group
---   learning_rates, seeds, part_seeds   the flags of the process (grid.make_flags)
+--   learning_rates, seeds, part_seeds   values of flags of the process (grid.make_flags)
 --   is_replacement   whether all runs of the group replace earlier folders
 --   seconds          an estimate (submit.lua), or nil
 --   lane             the index of the lane in its task
@@ -18,8 +18,8 @@ local M = {}
 
 -- Divides a cell's missing runs into sets { runs, part_seeds (grid.make_flags), per_seed }. per_seed: the number of
 -- runs with the same seed and learning rate; these runs have all combinations of the separate seeds in `part_seeds`.
--- There is a single set if for each seed all of these runs are missing and they are at most `replicas`; otherwise there
--- is a set for each combination of separate seeds.
+-- There is a single set if two conditions are met: one process can train `per_seed` runs (at most `replicas`), and each
+-- seed with a missing run misses all of its runs. Otherwise there is a set for each combination of separate seeds.
 local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do
@@ -46,8 +46,10 @@ local function divide(cell, missing_runs, replicas)
   end)
 end
 
--- Groups a set's runs into rectangles { seeds (ascending), rates (the learning rates whose runs have exactly these
--- seeds), runs = { [rate] = runs in the order of seeds } }.
+-- Groups a set's runs into rectangles of seeds and learning rates, each as a table:
+--   seeds   in ascending order
+--   rates   the learning rates whose runs have exactly these seeds
+--   runs    { [rate] = runs in the order of seeds }
 local function make_rectangles(set)
   local by_rate = lists.group(set.runs, function(run) return run.learning_rate end)
   for _, runs in ipairs(by_rate) do
@@ -64,7 +66,8 @@ local function make_rectangles(set)
   end)
 end
 
--- Cuts the range 1..count after each number i with is_break(i), and into ranges of at most `max_size` numbers.
+-- Cuts the range 1..count into ranges { first, last } of at most `max_size` numbers. A range also ends after each
+-- number i with is_break(i).
 local function cut_range(count, max_size, is_break)
   local list, first = {}, 1
   for i = 1, count do
@@ -116,10 +119,10 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Chooses groups that leave few of `cpus` processors idle while at most `max_runs` runs train at a time: cells with few
--- missing runs train side by side, in lanes with a processor for each run. Only a single lane may have groups of more
--- runs than processors. Returns the groups and the number of lanes. Groups are as large as possible, unless smaller
--- ones save an eighth of the time.
+-- Chooses groups that leave few of `cpus` processors idle. At most `max_runs` runs train at a time. Cells with few
+-- missing runs train side by side, in lanes with a processor for each run. Groups with more runs than processors train
+-- in a single lane. Groups are as large as possible, unless smaller groups save an eighth of the time. Returns the
+-- groups and the number of lanes.
 function M.choose_groups(cells, max_runs, cpus)
   local best
   for width = math.min(max_runs, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
@@ -130,8 +133,8 @@ function M.choose_groups(cells, max_runs, cpus)
   return best.groups, best.lanes
 end
 
--- Distributes the groups in order over `count` tasks, each with this number of lanes: each group goes to the lane with
--- the least load. Returns the tasks and the largest load.
+-- Distributes the groups in order over `count` tasks with `lanes` lanes each: a group goes to the lane with the least
+-- load. Lane i of all lanes belongs to task (i - 1) % count + 1. Returns the tasks and the largest load of a lane.
 local function distribute(groups, count, lanes, get_weight)
   local tasks, loads, max_load = {}, {}, 0
   for i = 1, count do
@@ -170,19 +173,21 @@ function M.make_tasks(groups, limits)
   table.sort(sorted_groups, function(a, b)
     return get_weight(a) > get_weight(b) or get_weight(a) == get_weight(b) and order[a] < order[b]
   end)
-  local limit = math.min(limits.max_tasks, #groups)
-  local limit_of_task = math.max(limits.seconds, max_weight) -- a group is one process, which continues after a requeue
-  local count = has_seconds and math.min(limit, math.max(limits.min_tasks,
-    math.ceil(total / limit_of_task / limits.lanes)))
-    or limit
+  local max_count = math.min(limits.max_tasks, #groups)
+  -- A group that takes longer than limits.seconds is one process too; it continues after a requeue.
+  local max_lane_seconds = math.max(limits.seconds, max_weight)
+  local count = max_count
+  if has_seconds then
+    count = math.min(max_count, math.max(limits.min_tasks, math.ceil(total / max_lane_seconds / limits.lanes)))
+  end
   local tasks, max_load, lanes
   local function distribute_all()
     lanes = math.min(limits.lanes, (#groups + count - 1) // count)
     tasks, max_load = distribute(sorted_groups, count, lanes, get_weight)
   end
   distribute_all()
-  while has_seconds and max_load > limit_of_task and count < limit do
-    count = math.min(limit, count + 1 + count // 16)
+  while has_seconds and max_load > max_lane_seconds and count < max_count do
+    count = math.min(max_count, count + 1 + count // 16)
     distribute_all()
   end
   return tasks, has_seconds and max_load or nil, lanes

@@ -75,8 +75,8 @@ local function run_sbatch(words)
   return nil, (describe_failure("sbatch", code, (out or text) .. (error_text or "")))
 end
 
--- Submits a script. Returns the number of its job as text, or nil and a message. array_job: nil, or the number of an
--- array: the job starts after the array, and Slurm removes the job unless all tasks of the array succeed.
+-- Submits a script. Returns the number of its job as text, or nil and a message. array_job: nil, or the job number of
+-- an array. The new job starts after this array; if a task of the array fails, Slurm removes the new job.
 function M.submit(script, array_job)
   local words = lists.join({ "env" }, lists.collect(OVERRIDING_VARIABLES, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })

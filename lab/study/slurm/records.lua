@@ -1,14 +1,16 @@
 -- Records of submissions into a folder of runs: OUT/.slurm/<n>, a folder for each job array.
 --
 --     job.sh, runs.txt       the script, and the runs of each task (job_script.lua)
---     next.sh                submits later stages (submit.lua); replaced/: names of replaced runs (task.sh)
---     record.json            study, path, scale, set, site, time, and the name of the job in the queue
+--     next.sh                submits later stages (submit.lua)
+--     replaced/              an entry for each run that replaced a former run (task.sh)
+--     record.json            the study's name, path, --scale and --set; the site file; the name of the job in the
+--                            queue; the time of submission
 --     logs/                  output of tasks and trainers
 --     cancelled              exists once the job array was cancelled
 --
--- The folder .slurm also holds trainers/, which all arrays share, and submitting/, while a sweep prepares an array
--- (base/claim.lua). mkdir gives each number to one caller. Only the queue knows whether a job is still active; the
--- job's name identifies it in the queue.
+-- The folder .slurm also has the folder trainers/, which all arrays share, and the folder submitting/ while a sweep
+-- prepares an array (base/claim.lua). Since mkdir creates <n>, no two arrays get the same number. Only the queue knows
+-- whether a job is still active; the job's name identifies it in the queue.
 
 local claim = require("base.claim")
 local input = require("base.input")
@@ -34,7 +36,8 @@ function M.get_folder(out)
   return out .. "/.slurm"
 end
 
--- Returns the name of the array with this number in a study, which no other folder of runs gives to its arrays.
+-- Returns the name of the array with this number. The name contains a digest of the path `out`, so arrays of other
+-- folders of runs have other names.
 function M.make_job_name(out, study, number)
   return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), number)))
 end
@@ -62,7 +65,8 @@ function M.filter_study(all_records, name)
   return lists.filter(all_records, function(record) return record.study == name end)
 end
 
--- Whether a record's job has the name of this folder's array. A record that was copied here may name any job.
+-- Whether a record's job has the name that this folder gives to its array. A record that was copied here from elsewhere
+-- may name any job.
 function M.is_own(record, out)
   return record.name == M.make_job_name(out, { name = record.study }, record.number)
 end
@@ -73,11 +77,11 @@ function M.find_queued_runs(all_records, tasks)
   local queued_runs = {}
   for _, record in ipairs(all_records) do
     local queued_tasks = lists.filter(tasks, function(task) return task.name == record.name end)
-    local by_number = lists.index_by(queued_tasks, function(task) return task.task end)
+    local tasks_by_index = lists.index_by(queued_tasks, function(task) return task.task end)
     record.tasks = queued_tasks[1] and queued_tasks
     local text = queued_tasks[1] and input.read(record.folder .. "/runs.txt", MAX_LIST_BYTES) or ""
-    for dir, number in pairs(script.parse_list(text)) do
-      queued_runs[dir] = by_number[number] and { record = record, task = by_number[number] } or queued_runs[dir]
+    for dir, index in pairs(script.parse_list(text)) do
+      queued_runs[dir] = tasks_by_index[index] and { record = record, task = tasks_by_index[index] } or queued_runs[dir]
     end
   end
   return queued_runs

@@ -1,8 +1,8 @@
 -- Reads a site file, which lists what a Slurm cluster, and an account on it, require of a job.
 --
 -- Input: a project, the name of a file in spec/sites or a path. Output: the fields of FIELDS with their defaults,
--- `seconds` (the value of `time`, or nil), `real` (the absolute path) and `shown`; or nil and the errors as text. A
--- site file is executed with the restrictions of a spec file.
+-- `seconds` (the value of `time`, or nil), `real` (the absolute path) and `shown` (the path as messages show it); or
+-- nil and the errors as text. A site file is executed with the restrictions of a spec file.
 -- Invariants: every text is one line that is safe in the #SBATCH line or shell script where job_script.lua puts it.
 
 local diagnostics = require("base.diagnostics")
@@ -17,13 +17,15 @@ local values = require("spec.values")
 
 local M = {}
 
+M.ALL_REPLICAS = 4096 -- the value of `replicas` that lets all runs of a cell train at a time
+
 local MIN_SECONDS = 300 -- a task gets a signal two minutes before its end, and the controller checks every 30 s
 
 -- Options that job_script.lua sets itself, so that a site file must not set them.
 local SWEEP_OPTIONS = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
   "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
 
-local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
+local WORD, NAME = "^[%w_.,:@+=-]+$", "a name that consists of letters, digits and _ . , : @ + = -"
 
 -- Fields, written like the entries of spec/schema.lua; docs/cluster.md describes each field. The reader of specs reads
 -- the types integer and names; this module reads the types word and lines.
@@ -35,12 +37,12 @@ M.FIELDS = {
     expected = '"hours:minutes:seconds" or "days-hours:minutes:seconds", at least "00:05:00"' },
   { path = "cpus", type = "integer", min = 1, max = 4096, default = 1 },
   { path = "memory", type = "word", pattern = "^%d+[KMGT]?$",
-    expected = 'a number and K, M, G or T, such as "4G"; without one megabytes' },
+    expected = 'a number and K, M, G or T, such as "4G"; a number alone counts megabytes' },
   { path = "gpus", type = "integer", min = 0, max = 1, default = 0 },
   { path = "architectures", type = "lines", pattern = "^sm_%d+[af]?$",
     expected = 'a list such as { "sm_80", "sm_90a" }' },
   { path = "levels", type = "names", choices = { "x86-64", "x86-64-v3", "x86-64-v4", "aarch64" } },
-  { path = "replicas", type = "integer", min = 1, max = 4096 },
+  { path = "replicas", type = "integer", min = 1, max = M.ALL_REPLICAS },
   { path = "min_tasks", type = "integer", min = 1, max = 4000000, default = 1 },
   { path = "max_tasks", type = "integer", min = 1, max = 4000000, default = 1000 },
   { path = "options", type = "lines", pattern = "^%-%-[%w-]+[^%c]*$",
@@ -134,7 +136,7 @@ local function find_file(project, argument, d)
   end
   local names = project:list_names("spec/sites", ".lua")
   d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
-    .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
+    .. "sites shows; your own site is a file such as those (docs/cluster.md)",
     hint = similar_names.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), names, "%s") })
 end
 
@@ -150,7 +152,7 @@ function M.read(project, argument)
     return nil, d:text()
   end
   site.seconds, site.real, site.shown = site.time and M.parse_time(site.time), paths.resolve(path), source.shown
-  site.replicas = site.replicas or site.gpus == 0 and site.cpus or 4096
+  site.replicas = site.replicas or site.gpus == 0 and site.cpus or M.ALL_REPLICAS
   return site
 end
 

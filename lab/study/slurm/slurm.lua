@@ -34,7 +34,7 @@ local function find_records(options)
   local study_records = records.filter_study(all_records, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   local names = lists.drop_repeats(lists.map(all_records, function(record) return record.study end))
   must(INPUT, study_records[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
-    escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
+    escape.plain(options.out), escape.plain(options.study), names[1] and "one of the submitted studies: "
     .. escape.plain(table.concat(names, ", ")) .. "; or another --out"
     or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study)))
   return study_records, all_records
@@ -81,9 +81,10 @@ local function warn_of_former_runs(study, queued_runs)
     end
   end
   if count > 0 then
-    say(("warning: %s of job %s in the queue that %s does not have now: it was edited, or --scale and --set differ")
-      :format(wording.count(count, "run"), table.concat(canonical.sort_keys(jobs), ", "), overview.name_study(study)))
-    say("  they continue in folders of their own; ./longhand sweep cancel ends them")
+    say(("warning: %s of job %s in the queue: no cell of %s has such a run; the study was edited, or --scale or --set "
+      .. "differs"):format(wording.count(count, "run"), table.concat(canonical.sort_keys(jobs), ", "),
+      overview.name_study(study)))
+    say("  runs in the queue continue in their own folders; ./longhand sweep cancel ends them")
   end
 end
 
@@ -96,7 +97,7 @@ local function report_unqueued(options, counts, study_records)
       options.study, study_records[1] and ("; the tasks' output: %s/logs"):format(
         study_records[#study_records].folder) or ""))
   elseif counts.waiting > 0 then
-    say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
+    say(("%s of later stages: ./longhand sweep resubmit %s, once the runs of earlier stages are done"):format(
       wording.count(counts.waiting, "run"), options.study))
   end
 end
@@ -141,8 +142,8 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Returns the records whose jobs have names that this folder gives; and whether the queue has jobs of other records,
--- for which it prints messages.
+-- Returns the records whose jobs have the names that this folder gives; and whether the queue has jobs of other
+-- records. Prints messages about the jobs of other records.
 local function drop_foreign(options, study_records)
   local own_records, has_foreign = {}, false
   for _, record in ipairs(study_records) do
@@ -150,8 +151,8 @@ local function drop_foreign(options, study_records)
       own_records[#own_records + 1] = record
     elseif record.tasks then
       has_foreign = true
-      say(("%s/record.json: names the job %s, which %s does not have in this folder; it is not cancelled")
-        :format(record.folder, escape.plain(record.name), record.study))
+      say(("%s/record.json: names the job %s, but the study %s has no such job in this folder; the job is not "
+        .. "cancelled"):format(record.folder, escape.plain(record.name), record.study))
       say("  hint: scancel ", record.tasks[1].job, " cancels it; or give --out as when the study was submitted")
     end
   end
@@ -197,8 +198,8 @@ function M.run(options)
   return ACTIONS[options.action](options)
 end
 
--- Makes hooks by which a sweep on this machine uses unfinished runs of tasks: take_on(cell, trainer) is called before
--- it trains runs of a cell, with the command that prints the trainer's facts, and tidy(study) at the sweep's end.
+-- Makes hooks by which a sweep on this machine uses unfinished runs of tasks. The sweep calls take_on(cell, trainer)
+-- before it trains runs of a cell, and tidy(study) at its end. trainer: the command that prints the trainer's facts.
 local function make_hooks(options)
   return {
     take_on = function(cell, trainer)
@@ -226,8 +227,8 @@ function M.prepare_local_sweep(options)
   local all_records = records.list(options.out)
   must(ENVIRONMENT, not (is_absent and all_records[1]),
     ("--out %s: runs of this folder were submitted to Slurm, and there is no "
-    .. "squeue here to say whether tasks are at work\n  expected: the machine that submits them; once none of them is "
-    .. "in a queue, remove %s"):format(options.out, records.get_folder(options.out)))
+    .. "squeue here to say whether tasks are at work\n  expected: the machine from which the jobs were submitted; once "
+    .. "no task is in a queue, remove %s"):format(options.out, records.get_folder(options.out)))
   records.find_queued_runs(all_records, tasks or {})
   local busy = lists.find(all_records, function(record) return record.tasks end)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "

@@ -2,7 +2,7 @@
 --
 -- Input: the options of the verb sweep with `slurm`, a site. Output: an exit code; on stdout a summary of the
 -- submission, or the script with --dry-run; other messages on stderr. No process waits for the tasks: the same command,
--- called later, submits the runs that are still missing, without the runs of tasks in the queue.
+-- called later, submits the runs that are still missing and in no task of the queue.
 
 local build = require("render.builds.build")
 local choice = require("lab.study.grid.chosen_cells")
@@ -33,8 +33,8 @@ local M = {}
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MAX_TASKS = 1000 -- tasks of an array, if the cluster sets no limit
 local FILLED_SHARE = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
--- For a site without `time`: the estimated seconds of a task; the requested time is a multiple of the estimate for the
--- longest task, and seconds to start.
+-- For a site without `time`: runs fill a task until the estimate of its time is USUAL_SECONDS. The requested time is
+-- SAFETY_FACTOR times the estimate for the longest task, plus START_SECONDS.
 local USUAL_SECONDS, SAFETY_FACTOR, START_SECONDS = 3600, 2, 300
 local NEXT_TIME = "1:00:00" -- time of the job that submits the next stage, for a site without `time`
 
@@ -44,17 +44,21 @@ local function is_plain(path)
   return escape.make(path) ~= nil and not path:find("[\x80-\xFF]")
 end
 
--- Returns copies of the cells with runs to submit, in whose `missing` only these runs are; and counts of runs: runs (to
--- submit), queued (with tasks in the queue), running (with processes on this machine). Sets run.is_replacement: whether
--- the run's folder exists, so that the new run replaces it. queued_runs: from records.find_queued_runs.
+-- Returns copies of the cells that have runs to submit; the field `missing` of a copy lists only the runs to submit.
+-- Also returns counts of missing runs:
+--   to_submit   runs of the copies
+--   queued      runs of tasks in the queue
+--   running     runs of processes on this machine
+-- Sets run.is_replacement: whether the run's folder exists, so that the new run replaces it. queued_runs: from
+-- records.find_queued_runs.
 local function list_to_do(study, queued_runs)
-  local cells, counts = {}, { runs = 0, queued = 0, running = 0 }
+  local cells, counts = {}, { to_submit = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
     local missing_runs = lists.filter(cell.missing, function(run)
-      local kind = queued_runs[run.dir] and "queued" or run.state == "running" and "running" or "runs"
+      local kind = queued_runs[run.dir] and "queued" or run.state == "running" and "running" or "to_submit"
       counts[kind] = counts[kind] + 1
       run.is_replacement = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
-      return kind == "runs"
+      return kind == "to_submit"
     end)
     cells[#cells + 1] = #missing_runs > 0 and setmetatable({ missing = missing_runs }, { __index = cell }) or nil
   end
@@ -65,8 +69,8 @@ end
 local function make_estimate_options(request, site)
   local local_threads, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
   return { threads = local_threads, replicas = on_gpu and site.replicas or local_threads, device = request.device,
-    slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
-    slots_here = on_gpu and site.replicas or local_threads }
+    max_concurrent = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
+    max_concurrent_here = on_gpu and site.replicas or local_threads }
 end
 
 -- Estimates the seconds of each group from measurements on this machine, if this machine can run the trainers.
@@ -92,7 +96,8 @@ local function complete_groups(groups, items)
   end
 end
 
--- Copies an item's trainer to a name that is derived from the copy's bytes, replacing any file of that name.
+-- Copies an item's trainer into a folder. The copy's name contains a digest of its bytes; a file of that name is
+-- replaced. Sets item.copy to the name.
 local function stage_trainer(project, item, folder)
   local partial = ("%s/%s.partial"):format(folder, item.cell.id)
   os.remove(partial)
@@ -123,18 +128,18 @@ local function describe_time(plan, site)
     and (", up to %s each, as measured here"):format(wording.format_duration(plan.max_seconds))
     or ", spread evenly, since nothing could be measured here"
   if not site.time then
-    return ("%s; requested time %s: %d times that and %s"):format(task_time, plan.time, SAFETY_FACTOR,
+    return ("%s; requested time %s: %d times the estimate, plus %s"):format(task_time, plan.time, SAFETY_FACTOR,
       wording.format_duration(START_SECONDS))
   end
   return ("%s; requested time %s, as in the site file%s"):format(task_time, plan.time,
     plan.max_seconds and plan.max_seconds > site.seconds
-      and ", less than the longest task takes, which is then requeued" or "")
+      and ", less than the longest task takes; that task is requeued" or "")
 end
 
 local function describe_plan(plan, site, max_tasks)
   return ("%s, %s at a time in a task: %s (at most %d)%s"):format(wording.count(plan.run_count, "run"),
-    site.replicas >= 4096 and "those of a cell" or tostring(plan.max_concurrent), wording.count(#plan.tasks, "task"),
-    max_tasks, describe_time(plan, site))
+    site.replicas >= site_module.ALL_REPLICAS and "all runs of a cell" or tostring(plan.max_concurrent),
+    wording.count(#plan.tasks, "task"), max_tasks, describe_time(plan, site))
 end
 
 -- Chooses the requested time of a task, rounded up to minutes; ends the command if it cannot be estimated.
@@ -191,13 +196,13 @@ local function announce(options, study, missing_counts)
     { missing_counts.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.name_study(study),
-    overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, missing_counts.runs)
+    overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, missing_counts.to_submit)
   say(line, overview.join_counts(other_counts), " in ", options.out)
   overview.print_states(study)
-  if counts.waiting > 0 and missing_counts.runs == 0 then
-    say("the same command submits the waiting runs, once those of earlier stages are done")
+  if counts.waiting > 0 and missing_counts.to_submit == 0 then
+    say("the same command submits the waiting runs, once the runs of earlier stages are done")
   end
-  return missing_counts.runs > 0
+  return missing_counts.to_submit > 0
 end
 
 local function print_script(options, study, site, plan, max_tasks)
@@ -214,8 +219,9 @@ local function print_script(options, study, site, plan, max_tasks)
   return DONE
 end
 
--- Submits a job that runs after the array, whose number is `job`, and submits the cells that wait for the array's runs.
-local function submit_next(options, study, site, plan, job)
+-- Submits a job that starts after the array and then submits the cells that wait for the array's runs. array_job: the
+-- job number of the array.
+local function submit_next(options, study, site, plan, array_job)
   local words = { paths.resolve(options.project:path("longhand")), "sweep", "resubmit", "--out",
     paths.resolve(options.out) }
   lists.append(words, choice.make_words(options.choice, paths.resolve(study.path)))
@@ -225,13 +231,13 @@ local function submit_next(options, study, site, plan, job)
   local is_written, message = write.file(path, script.make_next_script(site, { name = plan.name, folder = plan.folder,
     directory = lfs.currentdir(), time = site.time or NEXT_TIME }, words))
   if is_written then
-    number, message = queue.submit(path, job)
+    number, message = queue.submit(path, array_job)
   end
   if number then
-    io.stdout:write(("job %s: once all of these are done, submits the runs that wait for them; %s/next.sh\n"):format(
-      number, plan.folder))
+    io.stdout:write(("job %s: submits the waiting runs of later stages, once job %s is done; %s/next.sh\n"):format(
+      number, array_job, plan.folder))
   else
-    say("warning: no job submits later stages; once the runs before them are done, call the same command again: ",
+    say("warning: no job submits later stages; once the runs of earlier stages are done, call the same command again: ",
       (message:gsub("\n$", "")))
   end
 end
@@ -283,7 +289,7 @@ local function submit(options, study, site, plan, max_tasks)
   if overview.count_states(study).waiting > 0 then
     submit_next(options, study, site, plan, job)
   end
-  say(("to follow it: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
+  say(("to follow the job: ./longhand sweep status %s%s"):format(options.study, options.out ~= "runs"
     and " --out " .. options.out or ""))
   return DONE
 end
@@ -304,8 +310,8 @@ local function ask_queue(options)
 end
 
 local function submit_study(options, site)
-  -- waiting_cells.expand makes the specs of later stages from runs of earlier stages; worst_code is the worst exit code
-  -- of the commands that make them.
+  -- waiting_cells.expand makes the specs of later stages, by commands that read the runs of earlier stages; worst_code
+  -- is the worst exit code of these commands.
   local study, worst_code = must(INPUT, (options.action == "dry_run" and overview or waiting_cells).expand(options))
   if worst_code == AGAIN then
     return worst_code

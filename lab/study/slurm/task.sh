@@ -3,12 +3,15 @@
 #
 #     TASK[.LANE] MODE ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# MODE is again if the runs had folders when this array was made, else new; see is_done. The groups of a lane train one
-# after the other, and the lanes of a task side by side, each with a separate log. Each group works in a separate folder,
-# $runs/ID/DIGEST/.attempts/<job>_<task>[.<lane>]-<n>, in which no other process writes. A finished run is moved from
-# there to $runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run counts. So a task may run
-# twice, be killed at any moment, or be submitted again by hand. The lines above this text set folder (of this array:
-# job.sh, runs.txt, logs), runs (the folder of all runs) and trainers (the folder of trainers).
+# MODE is "again" if the runs had folders when this array was made, else "new"; see is_done. The groups of a lane train
+# one after the other, and the lanes of a task side by side, each with a separate log. Each group works in a separate
+# folder, $runs/ID/DIGEST/.attempts/<job>_<task>[.<lane>]-<n>, in which no other process writes. A finished run is moved
+# from there to $runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run counts. So a task may
+# run twice, be killed at any moment, or be submitted again by hand. The lines above this text set three variables:
+#
+#     folder     the folder of this array, with job.sh, runs.txt and logs
+#     runs       the folder of all runs
+#     trainers   the folder of trainers
 
 set -u
 task=$SLURM_ARRAY_TASK_ID place=$SLURM_ARRAY_TASK_ID pid='' got_signal='' failed=0 # place: TASK[.LANE]
@@ -25,8 +28,8 @@ pass_signals_on() {
 }
 pass_signals_on
 
-# Waits for a process, also when signals interrupt the waiting. Sets status to its exit code: PROCESS.
-await() {
+# Waits for a process, also when signals interrupt the waiting. Sets status to the exit code of the process.
+await() { # PROCESS
     while :; do
         wait "$1"
         status=$?
@@ -74,8 +77,8 @@ move() { # FROM TO, which must not be there
     is_inside "$1" && is_inside "$2" && mv -T "$1" "$2"
 }
 
-# Whether run.json in a folder ends with an exit code: DIR PATTERN.
-has_ended() {
+# Whether run.json in a folder ends with an exit code that matches a pattern.
+has_ended() { # DIR PATTERN
     is_file "$1/run.json" && grep -q "\"exit\":$2}\$" "$1/run.json" 2>/dev/null
 }
 
@@ -85,8 +88,9 @@ is_finished() {
 }
 
 # Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If
-# another process puts an unfinished run there meanwhile, both runs are kept, and the next array replaces that run.
-is_done() {
+# another process meanwhile puts an unfinished run into its place, both runs are kept, and the next array replaces the
+# unfinished run.
+is_done() { # RUN
     if [ "$mode" = new ]; then
         is_finished "$cell/$1"
     else
@@ -115,28 +119,28 @@ open_attempt() {
     attempt=$cell/.attempts/$name-$number
 }
 
-# Prints the value of a key in a JSON text: KEY TEXT.
-print_value() {
+# Prints the value of a key in a JSON text.
+print_value() { # KEY TEXT
     printf '%s\n' "$2" | LC_ALL=C sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"
 }
 
-# Prints the facts of these keys; a trainer continues a checkpoint only if both have the same facts: KEYS TEXT.
-print_origin() {
+# Prints the values of several keys in a JSON text. A trainer continues a checkpoint only if both have the same values.
+print_origin() { # KEYS TEXT
     for key in $1; do
         print_value "$key" "$2"
     done
 }
 
-# Prints the metadata of a run's checkpoint in a folder, from its header; of two checkpoints, the newer one's.
-print_checkpoint_facts() {
+# Prints the metadata in the header of a run's newest checkpoint.
+print_checkpoint_facts() { # DIR
     newer=$1/checkpoint.safetensors
     is_file "$newer" || newer=$1/checkpoint.previous.safetensors
     is_file "$newer" && head -c 4096 "$newer" 2>/dev/null | tr -d '\000\n' | LC_ALL=C sed 's/}.*//'
 }
 
-# Reads the facts of a group's trainer; arguments: the trainer's flags. The trainer continues only checkpoints with the
-# same facts, up to its own last step. The level and compiler of a GPU trainer are known only while it trains.
-read_trainer() {
+# Reads the facts of a group's trainer. The trainer continues only checkpoints with the same facts, up to its own last
+# step. The level and compiler of a GPU trainer are known only while it trains.
+read_trainer() { # FLAG...
     case " $* " in
         *' --device cuda '*) keys=source_digest ;;
         *) keys='source_digest level compiler' ;;
@@ -149,7 +153,7 @@ read_trainer() {
 }
 
 # Prints the step of a run in a list "RUN:STEP ..."; if the run occurs several times, the last step.
-print_step() {
+print_step() { # LIST RUN
     for pair in $1; do
         [ "${pair%:*}" != "$2" ] || echo "${pair##*:}"
     done | tail -n 1
@@ -169,8 +173,8 @@ print_progress() { # DIR RUN
     echo $((step * 1000000 + lines))
 }
 
-# Copies a run with its files from the folder or attempt with the most progress, in which it may still be running, into
-# this attempt. Checkpoints are replaced and never modified, so that a hard link to a checkpoint is a copy.
+# Copies a run with its files into this attempt, from the folder or attempt with the most progress. The run may still be
+# running there. Checkpoints are replaced and never modified, so a hard link to a checkpoint is a copy.
 continue_run() { # RUN
     best='' most_progress=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
@@ -228,7 +232,7 @@ remove_run() { # PATH of the run
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
-# Removes runs of attempts once they are done. An attempt that still trains such a run then ends; see
+# Removes finished runs from all attempts. An attempt that still trains such a run then ends; see
 # report_finished_elsewhere.
 remove_done() {
     for run in $group; do
@@ -242,8 +246,8 @@ remove_done() {
     rmdir "$cell/.attempts" 2>/dev/null
 }
 
-# Removes runs of other attempts whose trainers have recorded their end, if such a run has at most the progress of this
-# attempt's run, and the same level, compiler and source. Attempts without a recorded end may be running.
+# Removes a run from another attempt if its trainer has recorded its end, if it has at most the progress of this
+# attempt's run, and if both have the same level, compiler and source. Runs without a recorded end may be running.
 remove_older() {
     all_keys='source_digest level compiler'
     for run in $group; do
@@ -286,8 +290,8 @@ find_refused() {
     done
 }
 
-# Trains the runs of a group in a new attempt; arguments: flags. Sets status to the exit code.
-train() {
+# Trains the runs of a group in a new attempt. Sets status to the trainer's exit code.
+train() { # FLAG...
     continued=''
     open_attempt || { say "cannot make a folder in $cell"; exit 4; }
     for run in $group; do
@@ -314,7 +318,7 @@ train_group() {
     fi
     read_trainer "$@"
     until all_done; do
-        has_changed='' published=''
+        has_changed='' published='' # has_changed: after a change by another task or of `refused`, training is repeated
         train "$@"
         for run in $group; do
             publish "$run"
