@@ -64,8 +64,8 @@ function M.format_errors(path, from, max_lines, runs)
     end
   end
   local errors = find_errors(lines, runs)
-  for i, number in ipairs(errors) do
-    take(number, i == 1 and find_message_end(lines, number) or number)
+  for i, first in ipairs(errors) do
+    take(first, i == 1 and find_message_end(lines, first) or first)
   end
   if #errors == 0 then
     local first = lists.map(lines, function(line, i) return line:find("error: ", 1, true) and i or nil end)[1]

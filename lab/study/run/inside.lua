@@ -25,7 +25,8 @@ function M.describe_link(link)
     .. "through a link"):format(link))
 end
 
--- Calls act(path, ...) unless links lead to the parents of the paths; then returns nil and a message.
+-- Calls act with the paths, and returns its results. If a parent of a path is a link or behind a link, returns nil and
+-- a message instead.
 local function guard(act, folder, ...)
   for _, path in ipairs({ ... }) do
     local parent = path:match("^(.*)/")
@@ -49,8 +50,8 @@ function M.move(folder, from, to)
   return guard(os.rename, folder, from, to)
 end
 
--- Makes a folder with its parents, unless a link is in the way. Guards the path of an imagined entry in the folder, so
--- that `path` itself must be no link, either.
+-- Makes a folder with its parents, unless a link is in the way. `guard` gets the path of an entry that the folder need
+-- not have, so that it checks `path` itself, too.
 function M.make_directory(folder, path)
   return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end

@@ -40,7 +40,8 @@ function Jobs:drain()
   send_signal(self.runner, "USR1")
 end
 
--- Handles an event, a line that runner.sh printed.
+-- Handles an event, a line that runner.sh printed: "runner PID", "start INDEX PID", "end INDEX STATUS" or "tick".
+-- INDEX: the index of the command.
 function Jobs:handle(line)
   local event, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
   number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))

@@ -22,7 +22,10 @@ local M = {}
 
 local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 
--- Sets of dataset files: name as a split, field of the file in a spec's task, name in the keys of run.json's data.
+-- Sets of dataset files:
+--   split   the name of the set as a split
+--   field   the field of a spec's task that names the set's file
+--   key     the beginning of keys in the field `data` of run.json
 local SETS = { { split = "train", field = "data", key = "train" }, { split = "test", field = "eval", key = "eval" },
   { split = "validation", field = "validation", key = "validation" } }
 
@@ -42,7 +45,7 @@ end
 --   sets           a list of { split, key, shown, digest }: shown, the path of the set's file; digest, the file's
 --                  SHA-256, nil if the file is missing
 --   max_examples   the maximum number of examples of each condition
---   axes           { [name] = true }
+--   axes           { [name] = true }, the names of the evaluated axes
 --   order, draws, decoding, places   from the spec, with defaults
 local function derive_files_goal(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
@@ -72,15 +75,16 @@ local function belongs_to(line, set)
   return not set.digest or line.data == set.digest:sub(1, DIGITS)
 end
 
--- Whether a row of eval.jsonl has the requested decoding and, if requested, accuracies by place, which only a row with
--- counted labels has.
+-- Whether a row of eval.jsonl has the requested decoding and, if requested, accuracies by place. A row without counted
+-- labels has no accuracies by place.
 local function is_complete(row, goal)
   return (not goal.decoding or row.decoding == goal.decoding)
     and (not goal.places or row.places ~= nil or row.counted == 0)
 end
 
--- Reads the lines of a step with the requested draws, axes and decoding: { [split] = { [condition] = line } }; or nil
--- and a text on damage. If a condition has several lines, the last one that fits the goal counts, or else the last one.
+-- Reads the lines of eval.jsonl for a step with the requested draws, axes and decoding. Returns { [split] = {
+-- [condition] = line } }; or nil and a text on damage. If a condition has several lines, the last line that fits the
+-- goal counts, or else the last line.
 local function read_lines(dir, goal, step)
   local lines, sets = {}, lists.index_by(goal.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -186,7 +190,8 @@ function M.derive_goal(cell)
   return goal
 end
 
--- Returns the number of steps that a run must have; nil if it depends on unrecorded steps of an epoch.
+-- Returns the number of steps that a run must have; nil if the spec counts epochs and no run has recorded the number of
+-- steps of an epoch.
 local function count_total(goal, facts)
   local batches = facts.data and facts.data.epoch_batches
   return goal.steps or goal.epochs and batches and goal.epochs * batches or goal.total
@@ -207,8 +212,8 @@ function M.read_locks()
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- Returns the number of requested conditions without a line at the last step; and whether lines of these conditions
--- exist only with another decoding. If eval.jsonl is damaged, returns false and a text on the damage.
+-- Returns the number of requested conditions without a line at the last step; and whether all of these conditions have
+-- lines with another decoding. If eval.jsonl is damaged, returns nil, nil and a text on the damage.
 local function count_missing(dir, goal, facts)
   local missing_conditions, other_rows, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
@@ -223,9 +228,12 @@ local function count_missing(dir, goal, facts)
       other_rows[text] = true
     end
   end)
+  if damage then
+    return nil, nil, damage
+  end
   local remaining = canonical.sort_keys(missing_conditions)
   local lacks_rows = lists.find(remaining, function(text) return not other_rows[text] end) ~= nil
-  return not damage and #remaining, damage or has_lines and not has_decoding and not lacks_rows
+  return #remaining, has_lines and not has_decoding and not lacks_rows
 end
 
 -- Returns, for a run with all steps, a text on missing evaluations or nil; whether it was evaluated in another way; and
@@ -235,9 +243,9 @@ local function find_missing(dir, goal, facts)
     local problem, damage = find_files_problem(dir, goal.files, facts)
     return problem, problem ~= nil, damage
   end
-  local remaining, has_other_decoding = count_missing(dir, goal, facts)
-  if not remaining then
-    return nil, false, has_other_decoding
+  local remaining, has_other_decoding, damage = count_missing(dir, goal, facts)
+  if damage then
+    return nil, false, damage
   elseif has_other_decoding then
     return ("%s decoding is requested"):format(goal.decoding == "greedy" and "greedy" or "teacher-forced"), true
   end
@@ -338,8 +346,12 @@ local function count_evaluated(dir, goal)
   return 0
 end
 
--- Reads the progress of a run from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate
--- are nil before the first line), evaluated (lengths; nil before the first), work (operations) }.
+-- Reads the progress of a run from the ends of its files:
+--   step        the last logged step
+--   accuracy    in this step; nil before the first logged step
+--   rate        steps per second; nil before the first logged step
+--   evaluated   the number of evaluated lengths; nil before the first
+--   work        the operations that are done
 function M.read_progress(dir, goal)
   local row = run_files.read_last_line(dir, "metrics.jsonl") or { step = 0 }
   local step, total = row.step, goal.total
@@ -356,7 +368,7 @@ function M.read_progress(dir, goal)
   return progress
 end
 
-local function find_lost_files(cell)
+local function find_missing_files(cell)
   return lists.map({ "data", "eval", "validation" }, function(name)
     local file = cell.spec.data_files[name]
     return file and lfs.attributes(file.real, "mode") ~= "file" and { field = "task." .. name, shown = file.shown }
@@ -365,7 +377,7 @@ local function find_lost_files(cell)
 end
 
 local function survey_cell(cell, out, locks)
-  cell.goal, cell.missing, cell.lost_files = M.derive_goal(cell), {}, find_lost_files(cell)
+  cell.goal, cell.missing, cell.missing_files = M.derive_goal(cell), {}, find_missing_files(cell)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
     run.state, run.words = M.read_state(run.path, cell.goal, locks)
@@ -375,7 +387,7 @@ local function survey_cell(cell, out, locks)
       run.state, run.words = "damaged", inside.describe_link(run.link)
     end
     run.damage = run.state == "damaged" and not run.link and run.words or nil
-    if is_unfinished and not run.link and not cell.lost_files[1] then
+    if is_unfinished and not run.link and not cell.missing_files[1] then
       table.insert(cell.missing, run)
     end
   end
@@ -389,7 +401,7 @@ end
 --   run.damage        a message on damaged files
 --   run.link          a link in the path of an unfinished run
 --   cell.goal         from M.derive_goal
---   cell.lost_files   missing data files, a list of { field, shown }
+--   cell.missing_files   missing data files, a list of { field, shown }
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

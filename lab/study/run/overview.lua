@@ -53,8 +53,8 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- Returns the runs of a cell that have ended under the name of another spec with an equal plan, { id, runs (a number)
--- }; nil if there are none. out: the folder of all runs; ids: the names of its folders.
+-- Counts the runs of a cell that have ended in the folder of another spec with an equal plan. Returns { id (of that
+-- spec), runs (the count) }; nil if there are none. out: the folder of all runs; ids: the names of its folders.
 local function find_equal_runs(out, ids, cell)
   return lists.any(ids, function(id)
     local runs = lists.count(cell.runs, function(run)
@@ -66,15 +66,18 @@ local function find_equal_runs(out, ids, cell)
   end) or nil
 end
 
--- Sets study.snapshot; cell.equal, the result of find_equal_runs; and cell.earlier, { runs (a number), words
--- (differences) } of an earlier plan, for cells with absent runs. out: the folder of all runs.
+-- Finds earlier runs of a study's cells. out: the folder of all runs. Sets
+--   study.snapshot   the snapshot of the last sweep
+--   cell.equal       the result of find_equal_runs
+--   cell.earlier     for a cell with absent runs, if runs of an earlier plan of the cell exist: { runs (their count),
+--                    words (texts on the differences between the plans) }
 function M.find_earlier_runs(study, out)
   local ids = write.list_names(out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
     cell.equal = cell.spec and find_equal_runs(out, ids, cell)
-    local is_absent = cell.spec and lists.find(cell.runs, function(run) return run.state == "absent" end)
-    local version = lists.find(is_absent and versions.find(out, study, cell) or {}, function(version)
+    local absent_run = cell.spec and lists.find(cell.runs, function(run) return run.state == "absent" end)
+    local version = lists.find(absent_run and versions.find(out, study, cell) or {}, function(version)
       return version.digest ~= cell.spec.plan.digest
     end)
     cell.earlier = version and { runs = #version.dirs, words = versions.describe(study, cell, version) }
@@ -162,8 +165,8 @@ local function format_snapshot(study, entries)
 end
 
 -- Writes the study's snapshot (study/read/snapshots.lua) and copies of the user's own sources into RUNS/.studies, so
--- that results can be shown even after the spec changes. Former cells, and former plans of cells, are kept. nil and a
--- message after an error.
+-- that results can be shown even after the spec changes. Former cells, and former plans of cells, are kept. Returns nil
+-- and a message after an error.
 function M.write_snapshot(out, study)
   local link = inside.find_link(out, ("%s/%s/sources"):format(out, snapshots.FOLDER))
   if link then
@@ -182,7 +185,8 @@ function M.write_snapshot(out, study)
   return write.file(out .. "/" .. snapshots.get_path(study.name, study.scale), text)
 end
 
--- Writes OUT/<study>.json, next to it a study from flags, and the cells' snapshot. nil and a message after an error.
+-- Writes OUT/<study>.json and the cells' snapshot; for a study from flags also its text, OUT/<study>.lua. Returns nil
+-- and a message after an error.
 function M.write_note(options, study)
   local is_written, message = M.write_snapshot(options.out, study)
   if not is_written then
@@ -215,7 +219,7 @@ local function list_cell_decisions(cell)
   local function add(state, words, count)
     list[#list + 1] = { state = state, words = words, cell = cell.id, runs = count or 1 }
   end
-  for _, file in ipairs(cell.lost_files or {}) do
+  for _, file in ipairs(cell.missing_files or {}) do
     add(("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without it, "
       .. "and existing runs stay as they are", #cell.runs)
   end

@@ -4,15 +4,18 @@
 -- Output: lines; a display that shows them.
 --
 -- Sums over runs have these fields:
---   runs, done, running, failed, waiting   numbers of all runs, and of runs by state
+--   runs                      the number of all runs
+--   done, running, failed, waiting   the numbers of runs in these states
 --   left                      the number of runs in none of these states
---   trained_further           the runs in `done` with more steps than requested
---   to train on, to evaluate  numbers of runs that are parts of left
---   unknown, unknown_done     the number of runs with unknown work, and how many of them are done
+--   trained_further           the number of runs in `done` that have more steps than requested
+--   to train on, to evaluate  the numbers of runs in these states; `left` contains them
+--   unknown                   the number of runs with unknown work
+--   unknown_done              the number of finished runs with unknown work
 --   work, done_work           all operations, and the operations that are done
 --   share                     done_work / work
 --   is_known                  whether the work of all runs that are not done is known
---   step_rate, work_rate      of the running runs: steps of training, and operations, per second
+--   step_rate                 the steps of training per second of all running runs
+--   work_rate                 the operations per second of all running runs
 --   best                      the best accuracy of all runs, nil if none is known
 
 local lists = require("base.lists")
@@ -50,8 +53,8 @@ local function add_run(sums, cell, run)
   end
 end
 
--- Completes sums. mean_work: the mean work of a run with known work, which counts for the other runs, too; nil if no
--- work is known, so that each run counts as 1.
+-- Completes sums. mean_work: the mean work of the runs with known work; each other run is counted with this work. nil
+-- if no work is known; then each run is counted with a work of 1.
 local function complete_sums(sums, mean_work)
   local run_work = mean_work or 1
   sums.work = sums.work + sums.unknown * run_work
@@ -86,9 +89,9 @@ local function sum_runs(cells)
   return sums
 end
 
--- Returns the sums of all cells; groups of cells, { name, cells (a number), sums }, in the order of the grid; and the
--- number of axes that distinguish groups: the last axes are merged until there are at most `max_groups` groups, or one
--- axis.
+-- Returns the sums of all cells; groups of cells, { name, cells (their count), sums }, in the order of the grid; and
+-- the number of axes that distinguish groups. Cells that differ only in the last axes are merged into a group, until
+-- there are at most `max_groups` groups or a single axis distinguishes them.
 function M.sum_up(study, max_groups)
   local total, depth = sum_runs(study.cells), #study.axes
   local groups = group_cells(study, depth)
@@ -161,9 +164,9 @@ function M.format_total(total, seconds_left)
   return ("%s %s; %s"):format(M.format_bar(total.share), format_counts(total), format_pace(total, seconds_left))
 end
 
--- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
--- the function's first call, or since the number of runs with unknown work changed; before any work is done, from the
--- operations per second of running runs. The function returns nil if both are unknown.
+-- Returns a function that estimates the remaining seconds from the current sums and the time; nil if it cannot. The
+-- estimate uses the work that was done since the function's first call, or since the number of runs with unknown work
+-- changed. Before any work is done, it uses the operations per second of the running runs.
 function M.make_time_estimator()
   local first_work, start_time, unknown_count
   return function(total, now)

@@ -5,10 +5,10 @@
 -- work, evaluated (the number of evaluated lengths, nil before the first) }. Writes nothing.
 --
 -- The rate is measured by this machine's clock since the first reading. Until a reading finds more steps than the
--- first, it is the rate that the trainer logged; that rate does not count the time in which other runs of its process
--- train on the same thread. A file is read again if its size, time or inode has changed. A run that has not ended is
--- "running" in two cases: a process on this machine holds its lock, or its files have grown recently by this machine's
--- clock. The first reading uses the times of the files instead, with a margin for clocks that differ.
+-- first, the rate is the one that the trainer logged. The logged rate does not count the time in which other runs of
+-- the trainer's process train on the same thread. A file is read again if its size, time or inode has changed. A run
+-- that has not ended is "running" in two cases: a process on this machine holds its lock, or readings have found
+-- changes of its files recently. The first reading uses the times of the files, with a margin for clocks that differ.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -20,7 +20,7 @@ local M = {}
 local END_BYTES = 512 -- bytes at the end of run.json that record the end of a run
 -- Seconds without a change until a run counts as not running: later, and at the first reading of its files.
 local QUIET_SECONDS, FIRST_QUIET_SECONDS = 120, 900
-local LAG_LINES = 3 -- lines by which metrics.jsonl may lag behind
+local LAG_LINES = 3 -- a running trainer adds a line to metrics.jsonl within the usual time of this many lines
 
 -- Records a file's state in `files`. Returns whether the file has changed since the last call, and its time.
 local function note_change(files, path, name)
@@ -39,8 +39,8 @@ local function find_state(cell, run, files, dir, locks, now)
   elseif files.exit then
     return run_files.has_failed(files.exit) and "failed" or "stopped"
   end
-  local cadence = run.progress.rate and run.progress.rate > 0 and cell.goal.log_every
-  local patience = math.max(QUIET_SECONDS, cadence and LAG_LINES * cadence / run.progress.rate or 0)
+  local steps_per_line = run.progress.rate and run.progress.rate > 0 and cell.goal.log_every
+  local patience = math.max(QUIET_SECONDS, steps_per_line and LAG_LINES * steps_per_line / run.progress.rate or 0)
   local is_locked = locks[lfs.attributes(dir .. "/lock", "ino") or false]
   return (is_locked or now - files.active_at <= patience) and "running" or "stopped"
 end
@@ -56,11 +56,11 @@ local function measure_rate(progress, files, now)
   progress.rate = files.rate or progress.rate
 end
 
--- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. run.files
--- has the states of the files by name, and
+-- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. Sets
+-- run.files, which has for each file's name a text that changes with the file, and
 --   dir           the folder
---   exit          the exit code in run.json
---   active_at     the time of the last sign of activity
+--   exit          the exit code in run.json; nil before the run ends
+--   active_at     the time of the last change of a file
 --   first         { step, time } of the first reading with steps
 --   is_unread     true until the files are read for the first time
 --   final_state   the state of a run that has ended
@@ -83,7 +83,7 @@ function M.read(cell, run, dir, locks, now)
     measure_rate(run.progress, files, now)
     local write_time = math.max(metrics_time or 0, eval_time or 0)
     local is_old = files.is_unread and write_time > 0 and now - write_time > FIRST_QUIET_SECONDS
-    files.active_at = is_old and now - math.max(FIRST_QUIET_SECONDS, now - write_time) or now
+    files.active_at = is_old and write_time or now
     files.is_unread = nil
   end
   run.state = find_state(cell, run, files, dir, locks, now)

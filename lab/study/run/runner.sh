@@ -3,10 +3,10 @@
 #
 #     sh runner.sh FILE N
 #
-# Prints "runner PID", then "start LINE PID" and "end LINE STATUS" at each event, and "tick" every second; LINE is the
-# number of a command, PID the process that passes SIGTERM on to it. After SIGTERM, SIGHUP, Ctrl-C, or if the process
-# that reads the output ends, this script starts no further command, sends SIGTERM to the running commands and waits
-# for them. After SIGUSR1 it starts no further command.
+# Prints "runner PID", then "start LINE PID" when a command starts, "end LINE STATUS" when it ends, and "tick" every
+# second. LINE is the index of the command; PID is the process that passes SIGTERM on to the command, or in the first
+# line this script. After SIGTERM, SIGHUP, Ctrl-C, or if the process that reads the output ends, this script starts no
+# further command, sends SIGTERM to the running commands and waits for them. After SIGUSR1 it starts no further command.
 
 set -u
 max_running=$2 line=0 running=0 pids='' stopping='' is_reader_lost=''
@@ -38,8 +38,8 @@ say() {
     echo "$*" 2>/dev/null || lose_reader
 }
 
-# Runs one command in a process that passes on SIGTERM and reports the exit code: LINE COMMAND.
-run_job() {
+# Runs one command in a process that passes SIGTERM on to the command and reports its exit code.
+run_job() { # LINE COMMAND
     exec </dev/null >/dev/null 2>&1
     sh -c "exec $2" 8<&- 9>&- &
     child=$!
@@ -52,7 +52,7 @@ run_job() {
     echo "end $1 $status" >&9
 }
 
-# Starts the command of the next line; fails if there is none, or no further command is to be started.
+# Starts the command of the next line; fails if there is none, or if this script is stopping.
 begin() {
     [ -z "$stopping" ] && IFS= read -r command <&8 || return 1
     line=$((line + 1)) running=$((running + 1))
@@ -63,8 +63,8 @@ begin() {
     say start $line $!
 }
 
-# Removes the process of line $1 from $pids.
-forget() {
+# Removes the process of an ended command from $pids.
+forget() { # LINE
     running=$((running - 1))
     eval "ended_pid=\$pid_$1"
     wait "$ended_pid" 2>/dev/null
@@ -76,7 +76,7 @@ forget() {
 }
 
 say runner $$
-# Reports an event every second.
+# Sends the event "tick" every second, as long as this script runs.
 tick() {
     exec >/dev/null 2>&1
     while sleep 1 && kill -0 $$; do echo tick >&9; done

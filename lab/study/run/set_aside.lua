@@ -15,7 +15,7 @@ local escape = require("base.escape")
 
 local M = {}
 
--- Moves one run; true, or nil and a message.
+-- Moves one run. Returns true, or nil and a message.
 local function move(out, run)
   local parent, name = run.path:match("^(.*)/([^/]*)$")
   local aside_path
@@ -58,7 +58,7 @@ function M.put_back(out, runs, reason)
   for _, run in ipairs(lists.filter(runs, function(run) return run.aside end)) do
     local is_restored, message = inside.move(out, run.aside, run.path)
     overview.print(escape.plain(is_restored and ("%s, and %s is put back"):format(reason, run.path)
-      or ("%s, and %s stays there: %s"):format(reason, run.aside, message)))
+      or ("%s, and %s cannot be put back: %s"):format(reason, run.aside, message)))
     if is_restored then
       inside.remove_empty(out, (run.aside:match("^(.*)/")))
       run.state, run.aside = "damaged", nil

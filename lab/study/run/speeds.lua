@@ -1,9 +1,9 @@
 -- Measured speeds of trainers on this machine, recorded in the folder `speeds` of LONGHAND_CACHE or of the user's
 -- cache, so that a later estimate needs no built trainer.
 --
--- Input: a text, equal for trainers that share a measurement; conditions of the measurement, plain data. Output of
--- M.read: the recorded rates, which `measure` of estimate.lua returned; nil without a valid record of this machine.
--- M.write does nothing if the record cannot be written.
+-- Input: key, a text that is equal for trainers that share a measurement; conditions of the measurement, plain data.
+-- M.read returns the recorded rates, which are results of `measure` in estimate.lua; nil without a valid record of this
+-- machine. M.write does nothing if the record cannot be written.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

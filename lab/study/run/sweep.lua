@@ -79,6 +79,8 @@ end
 -- part_seeds, runs }. grid.make_flags describes the first three fields.
 local function split_cell(cell, max_runs)
   local subsets = { { part_seeds = {} } }
+  -- Splits every subset into pieces with at most `max_runs` of the values of one flag. add(subset, piece) returns the
+  -- fields of a piece that differ from the subset's fields. max_runs becomes the maximum number of runs per value.
   local function split(values, add)
     local size = math.min(max_runs, #values)
     max_runs = max_runs // size
@@ -159,7 +161,7 @@ end
 function Sweep:show()
   local locks = ledger.read_locks()
   for _, job in ipairs(self.jobs) do
-    if job.start_time and not job.is_over then
+    if job.start_time and not job.has_ended then
       read_progress(job, locks)
     end
   end
@@ -180,7 +182,7 @@ function Sweep:finish(i, status, runner)
   local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
   read_progress(job, locks)
-  job.is_over, self.ended_count = true, self.ended_count + 1
+  job.has_ended, self.ended_count = true, self.ended_count + 1
   for _, run in ipairs(job.runs) do
     run.state = ledger.read_state(run.path, cell.goal, locks)
     undone = undone + (run.state == "done" and 0 or 1)
@@ -267,18 +269,18 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
     options.hooks.tidy(study)
   end
   local counts = overview.count_states(study)
-  local lost_count = overview.count_states({ cells = lists.filter(study.cells, function(cell)
-    return cell.spec and cell.lost_files[1]
+  local without_files_count = overview.count_states({ cells = lists.filter(study.cells, function(cell)
+    return cell.spec and cell.missing_files[1]
   end) }).left
   local linked_count = lists.count(overview.list_runs(study), function(run) return run.link end)
   local other_counts = { { counts["trained further"], "trained further" }, { failed_count, "failed" },
-    { lost_count, "without their files" }, { linked_count, "behind links" },
+    { without_files_count, "without their files" }, { linked_count, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
     overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
     overview.join_counts(other_counts), wording.format_duration(os.time() - start_time), options.out))
   if outcome == "lost" then
-    say("the process that holds the trainers has ended; the same command continues")
+    say("the process that starts the trainers has ended; the same command continues their runs")
     return ENVIRONMENT
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
@@ -292,7 +294,7 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: waiting cells are made from runs of cells that are not selected")
     return AGAIN
-  elseif code == DONE and lost_count + linked_count > 0 then
+  elseif code == DONE and without_files_count + linked_count > 0 then
     return INPUT
   elseif code == DONE and counts.left > 0 then
     say("not all is done; once the other processes have ended, the same command does the rest")
@@ -309,8 +311,8 @@ local function announce(study, counts, options, concurrent_cells, threads)
   overview.print_states(study)
 end
 
--- Builds trainers and trains the runs of cells that are not in `tried_cells`, a set of ids to which it adds these
--- cells. Returns a result of jobs.run, the worst exit code and the number of failed runs.
+-- Builds the trainers of cells that are not in `tried_cells` (a set of ids), and trains their runs. Adds these cells to
+-- the set. Returns a result of jobs.run, the worst exit code and the number of failed runs.
 local function train_round(options, study, tried_cells)
   local cells = list_cells_to_do(study, tried_cells)
   local concurrent_cells, threads = share_processors(options, cells)
@@ -334,7 +336,8 @@ local function train_round(options, study, tried_cells)
   return outcome, sweep.code, sweep.failed_count
 end
 
--- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.
+-- Trains the runs of cells with a spec, makes the specs of cells that depend on these runs, and repeats this until no
+-- new spec can be made.
 local function sweep_all(options, study)
   local start_time, worst_code, failed_count, tried_cells, failed_files = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and start_time + 3600 * options.hours
@@ -380,8 +383,8 @@ local function dry_run(options, study)
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
-  local stale = lists.count(items, function(item) return not item.is_compiled and not item.is_fresh end)
-  io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
+  local stale_count = lists.count(items, function(item) return not item.is_compiled and not item.is_fresh end)
+  io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale_count, "trainer"), table.concat(lines, "\n")))
   for _, note in ipairs(notes) do
     say(note)
   end

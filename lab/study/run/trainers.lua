@@ -29,7 +29,11 @@ local must, say = overview.must, overview.print
 
 local MAX_BUILDS = 3 -- attempts to build a trainer and copy it
 
--- Lists the trainers. request: { target, arch, jit, cuda_root, levels (nil: best), linking (nil: any; new: dynamic) }.
+-- Lists the trainers. request:
+--   target    "cpu" or "cpu,cuda"
+--   arch, jit, cuda_root   options of the build of device code
+--   levels    the levels of a trainer; nil: the best level of this machine
+--   linking   nil: existing trainers may have any linking, and new trainers are linked dynamically
 function M.list(project, cells, request)
   local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
   local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: options of CUDA by minimum architecture
@@ -138,7 +142,7 @@ function M.build_all(project, cells, request, failure)
 end
 
 -- Copies an item's trainer to a path, with the item's defaults. A concurrent build in the same folder may change the
--- trainer's code or linking: it is then built and copied again. true, or nil and a message.
+-- trainer's code or linking: it is then built and copied again. Returns true, or nil and a message.
 function M.copy(project, item, path)
   for _ = 1, MAX_BUILDS do
     local is_written, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)

@@ -22,7 +22,7 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 } -- exit codes, the worst has the largest number
-local LOG_LINES = 8 -- number of last lines of a verb's log that a message shows
+local LOG_LINES = 8 -- a message shows this many of the last lines of a command's log
 
 function M.choose_worse(a, b)
   return RANK[b] > RANK[a] and b or a
@@ -96,7 +96,7 @@ function M.make_specs(options, study, failed_files)
   local outcome = #lines == 0 and "done" or jobs.run(options.project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
-      if is_file(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
+      if is_file(options.out .. "/" .. cell.source.file) then -- a failed command or another sweep may have made it
         made_count = made_count + 1
         overview.print(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.is_stopped then

@@ -1,9 +1,11 @@
 -- Watches a study that other processes sweep: reads the files of its runs repeatedly, and shows their states.
 --
--- Input: the options of the verb sweep with seconds and once; hooks, two functions for runs outside their own folders:
--- find_attempt(out, run) returns the attempt with the most progress, { dir }, and find_error(out, run, dir) the reason
--- for a failure in the log; both may return nil. Output: an exit code; the view on stdout. Only files are read, since
--- processes and clocks of other machines are unknown. A finished run is not read again.
+-- Input: the options of the verb sweep, among them `seconds` (between two readings) and `once` (a single reading);
+-- hooks, two functions for runs outside their own folders, which return nil if they find nothing:
+--   find_attempt(out, run)      returns the attempt with the most progress, { dir }
+--   find_error(out, run, dir)   returns the reason for a failure, from the log
+-- Output: an exit code; the view on stdout. Only files are read, since processes and clocks of other machines are
+-- unknown. A finished run is not read again.
 
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
@@ -22,8 +24,8 @@ local DONE, INPUT = 0, 1
 local SECONDS = 5 -- between two readings
 local FIRST_SIGNAL_CODE = 128 -- exit codes from this one on stand for a signal
 
--- Sets scale and settings to the values in the note of the sweep into this folder, unless the options have them or a
--- study's text (flag_study).
+-- Sets options.scale and options.set to the values of the last sweep of this study, which the sweep has noted in the
+-- folder of runs. Options that the user gave are kept, and a study from flags (flag_study) needs none of the two.
 local function adopt_sweep_settings(options)
   if options.scale or #options.set > 0 or options.flag_study then
     return
@@ -70,7 +72,7 @@ local function read_cell(options, cell, hooks, locks, now)
   end
 end
 
--- Finds the reason for a run's failure again only after its run.json has changed.
+-- Returns the reason for a run's failure. The logs are read again only after the run's run.json has changed.
 local function find_reason(options, run, hooks, logs)
   local files = run.files -- files["run.json"] changes with the file (run_progress.lua)
   if files.explained ~= files["run.json"] then
