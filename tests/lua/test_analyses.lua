@@ -216,7 +216,7 @@ function TestDecoding.test_a_spec_may_be_given()
   local is_ok, problem = pcall(decode, { 0, 1, -1 }, true, { 0 }, "own/sums.lua")
   lu.assertEquals({ is_ok, problem.code }, { false, 1 })
   lu.assertStrContains(problem.text, "--spec own/sums.lua: ")
-  lu.assertStrContains(problem.text, "its plan digest is 1 now, and the run's 0")
+  lu.assertStrContains(problem.text, "its plan digest is 1 now, and the digest of the run is 0")
   function project.find()
     return nil, "not here"
   end

@@ -209,7 +209,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(entries.join_cautions(cell, "median", { value = 1 }),
     "1 of 3 runs: 2 not evaluated; 2 runs were evaluated in another way, greedy ones are scored")
   lu.assertEquals(cell.summary.scores, { 12.5 })
-  lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
+  lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, evaluations of other runs are "
     .. "greedy")
   lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
   local _, forced_study = write_cell("forced", { [0.1] = { forced_line } }, { spec = make_decoder_spec() })

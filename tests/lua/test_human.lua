@@ -46,11 +46,11 @@ function TestPeople.test_tables_that_do_not_match()
     { 2, "0,1,0.9", "human.csv: line 3: id: found 0; expected 0 to 5, each once" },
     { 2, "7,1,0.9", "line 3: id: found 7; expected 0 to 5, each once" },
     { 2, "one,1,0.9", 'line 3: id: found "one"; expected an integer' },
-    { 4, "3,2,0.5", 'line 5: vectors: found "2"; expected 3, as RUN has of puzzle 4' },
+    { 4, "3,2,0.5", 'line 5: vectors: found "2"; expected 3, the number of vectors of puzzle 4 in RUN' },
     { 4, "3,3,50", 'line 5: share: found "50"; expected a share from 0 to 1' },
     { 4, "3,3,nan", 'line 5: share: found "nan"; expected a share from 0 to 1' },
     { 6, "5,3", "line 7: 2 fields" },
-    { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, as RUN was evaluated on" },
+    { 6, "5,3,0.6\n6,3,0.6", "human.csv: 7 puzzles; expected 6, since RUN was evaluated on 6" },
   }) do
     lu.assertStrContains(read_refusal(human_data.read_accuracy, write_table(0, case[1], case[2]), nil, PUZZLES),
       case[3])
@@ -180,7 +180,7 @@ function TestVerb.test_messages_on_wrong_tables_and_splits()
   lu.assertEquals({ code, message }, { 1, "no run has a score on train" })
   code, message = run(root, "--human", write_table(0, 1, "0,1,1\n0,1,1"))
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, "human.csv: 7 puzzles; expected 6, as ")
+  lu.assertStrContains(message, "human.csv: 7 puzzles; expected 6, since ")
   code, message = run(root, "--human", write_table(0), "--without", "6")
   lu.assertEquals({ code, message }, { 1, "--without 6: there is no such puzzle\n  expected: ids from 0 to 5" })
   local _, problem = cli.parse({ "analyze", "human", root }, ".")

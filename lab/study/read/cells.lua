@@ -32,9 +32,9 @@ local M = {}
 
 local DEFAULT_SCORED = { split = "test" }
 
--- Facts that all runs of a cell should share: a name for messages, and a path in run.json or a function of a run.
--- is_of_spec: only runs of one spec share the fact. is_file_digest: the fact is the SHA-256 of a file, and a run may
--- have no such file.
+-- Facts that all runs of a cell should share, as { name for messages, path in run.json or function of a run }.
+--   is_of_spec       only runs of one spec share the fact
+--   is_file_digest   the fact is the SHA-256 of a file; a run may have no such file
 local SHARED_FACTS = {
   { "generated sources", "source_digest" },
   { "compiler", "compiler" },
@@ -68,7 +68,7 @@ local function describe_differences(cell_runs, is_joined)
 end
 
 -- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), min, max,
--- generalising_share }; the last is nil if no run has a score in the criterion's metric.
+-- generalising_share }. generalising_share is nil if no run has a score in the criterion's metric.
 local function compute_spread(cell_runs)
   local scores = lists.map(cell_runs, function(run) return run.score end)
   local outcomes = lists.map(cell_runs, function(run) -- 1: the run generalises; 0: it does not
@@ -91,7 +91,9 @@ function M.list_scored_runs(study)
 end
 
 -- Returns for each learning rate, in ascending order, the statistics of its runs with a score (compute_spread), with
--- two more fields: rate, the learning rate (0: unknown), and requested, the number of its requested runs.
+-- two more fields:
+--   rate        the learning rate; 0 if it is unknown
+--   requested   the number of requested runs with this learning rate
 local function group_by_rate(cell_runs)
   local groups = lists.group(cell_runs, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
@@ -112,10 +114,10 @@ local function choose_set(cell_runs, scored)
   end) or scored.split
 end
 
--- Describes how a cell's learning rate is chosen. cell_runs: the runs that have a score. Without `select`, the set is
--- validation (a separate stream or a set of dataset files) or else in_distribution (a split of sampled tasks, or a part
--- of a dataset's test), if it is not the scored set and all runs have a score on it. If neither fits, it is the scored
--- set. Returns
+-- Describes how a cell's learning rate is chosen. cell_runs: the runs that have a score. A set of examples decides: the
+-- set that the study names in `select`, or else "validation" (a separate stream or a set of dataset files), or else
+-- "in_distribution" (a split of sampled tasks, or a part of a dataset's test). The latter two are used only if all runs
+-- have a score on the set and it is not the scored set. If no set fits, the scored set decides. Returns
 --   set         the name of the evaluation that decides (runs.get_evaluation)
 --   is_beyond   whether some of its examples are beyond training
 --   is_scored   whether scores are on this set, too
@@ -138,8 +140,8 @@ local function average_scores(cell_runs, set, metric)
 end
 
 -- Whether a learning rate is better than `best`, the best of the lower rates, or nil. The mean score on the deciding
--- set decides; if it is equal, the mean loss on that set, unless the study names the set; if both are equal, `best`
--- remains.
+-- set decides. If the scores are equal and the study does not name this set, the mean loss on the set decides. In all
+-- other cases `best` remains.
 local function is_better(rate, best, metric, choice)
   if not best or rate.deciding_score ~= best.deciding_score then
     return metrics.is_better(metric, rate.deciding_score, best and best.deciding_score)
@@ -170,7 +172,7 @@ end
 
 -- Returns the statistics of the cell's evaluated runs (compute_spread), and these fields; scored: the study's `scored`
 --   requested, evaluated: the number of requested runs, and of runs with a score
---   states: numbers of runs by state
+--   states: { [state] = number of runs }
 --   rates: from group_by_rate
 --   choice: from describe_choice
 --   best_rate: the entry of rates for the chosen rate, or nil
@@ -179,7 +181,7 @@ end
 --   differences: texts on facts that differ among the evaluated runs
 --   grid: the most frequent grid of the scores, from runs.find_usual_grid
 --   decoding: the decoding of a generative model's scores
---   other_decoding: see drop_other_decodings
+--   other_decoding: the number of runs that were left out because of their decoding (drop_other_decodings), or nil
 local function summarise(cell, scored)
   local evaluated_runs, states, best_run = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
@@ -271,8 +273,8 @@ local function drop_other_decodings(cell)
   for _, run in ipairs(other_runs) do
     if run.state == "evaluated" then
       run.state = "not evaluated"
-      run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, those of other runs are %s; expected one "
-        .. "decoding, to which trainer eval or a sweep can change them"):format(metrics.decodings[run.decoding],
+      run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, evaluations of other runs are %s; expected one "
+        .. "decoding; trainer eval or a sweep can evaluate the run again"):format(metrics.decodings[run.decoding],
         metrics.decodings[requested_decoding])
     end
   end
@@ -401,10 +403,11 @@ local function make_axes(groups, are_nameless)
   return axes
 end
 
--- Returns a study of the runs found below a folder: a cell for each id, digest and training file, with the axes task
--- and encoding. Encodings of cells that agree in both get the digest as a suffix, or, if the digests are equal, the
--- file's digest. If all tasks are dataset files without names, and their specs have different names, then the tasks
--- have the names of specs, and there is no axis of encodings. metric: the metric of scores, or nil for the default.
+-- Returns a study of the runs found below a folder, with a cell for each id, plan digest and training file. The axes
+-- are task and encoding. If cells agree in task and encoding, the plan digest is appended to their encodings, or, if
+-- the plan digests are equal, the digest of the training file. If all tasks are dataset files without names, and their
+-- specs have different names, then the tasks have the names of specs, and there is no axis of encodings. metric: the
+-- metric of scores, or nil for the default.
 function M.read_folder(root, metric)
   local groups, problems = group_runs(root)
   local used_names, are_nameless = {}, true

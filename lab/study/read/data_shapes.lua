@@ -1,11 +1,13 @@
 -- Lengths of a file's examples, for estimates; only the trainer checks that the examples are valid.
 --
 -- Input: the path of a file of examples (docs/own-task.md), names of axes, facts of the task (its input_symbols and
--- output_symbols, if they are known). Output: { count, shapes, groups }, or nil if the file does not exist or is torn.
--- count: the number of examples. shapes: a list of { input, output, count }: the numbers of input and output tokens,
--- and the number of examples with them. groups: a list of { input, output, group, count }, where group is a text of the
--- examples' values on the axes. Both lists also map keys to their entries. Lines that are not examples do not count. A
--- file is read again only after its size or times change.
+-- output_symbols, if they are known). Lines that are not examples are ignored. A file is read again only after its size
+-- or times change. Output: nil if the file does not exist or is a damaged gzip file; else
+--   count    the number of examples
+--   shapes   a list of { input, output, count }: numbers of input and output tokens, and the number of examples with
+--            these numbers
+--   groups   a list of { input, output, group, count }; group: a text of the examples' values on the axes
+-- The lists `shapes` and `groups` also map keys to their entries.
 
 local canonical = require("base.canonical")
 local input = require("base.input")

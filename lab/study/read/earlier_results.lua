@@ -1,5 +1,5 @@
--- Results of a study from before a change of its specs, for reports: for a cell whose current spec has no evaluated
--- runs, the runs of the newest earlier version of the cell that has evaluated runs.
+-- Results of a study from before a change of its specs, for reports. If the current spec of a cell has no evaluated
+-- runs, the report shows the runs of an earlier version of the cell: the newest version that has evaluated runs.
 --
 -- Input: a study from grid.lua, or from M.restore of a sweep's snapshot (snapshots.lua); the folder of all runs.
 -- Output: the runs to show for a cell, never of two versions; former cells; texts on omitted versions.

@@ -4,8 +4,8 @@
 --   split, step, decoding, data: fields of the lines (evaluation_lines.lua); the last two are nil if lines lack them
 --   examples, draws: the numbers of examples, and of draws (samples of random positions), of the first line
 --   is_mixed: true if other lines have other numbers of examples or draws
---   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and
---   settings of the evaluation (axes.IS_SETTING, such as a level of noise)
+--   has_places: true if some line has accuracies by place (places.lua) and no axes except the first axis and settings
+--     of the evaluation (axes.IS_SETTING, such as a level of noise)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   <measure>: the list of the measure's values in the order of lengths, "" for lines without the measure; exact_match
 --     and loss are texts. accuracy, exact_match and loss always have a list, other measures of LISTED if some line has
@@ -36,8 +36,8 @@ local AVERAGED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss",
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "has_places", "is_weighted" }
 
--- Whether a condition has no axes but the first axis of the run and settings of the evaluation.
-local function is_along(axis_values, axis)
+-- Whether a condition has no axes except the first axis of the run and settings of the evaluation.
+local function has_no_further_axis(axis_values, axis)
   return not lists.any(canonical.sort_keys(axis_values), function(name)
     return name ~= axis and not axes.IS_SETTING[name]
   end)
@@ -69,7 +69,8 @@ function M.add(evaluations, row)
   local index = evaluation.indices[key] or #evaluation.lines + 1
   evaluation.indices[key], evaluation.data = index, evaluation.data or row.data
   evaluation.is_mixed = evaluation.is_mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
-  evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or is_along(row.by, axis)) or nil
+  evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or has_no_further_axis(row.by, axis))
+    or nil
   evaluation.lines[index] = { number = number or 0, index = index, by = axis_values, row = row }
 end
 
@@ -141,8 +142,8 @@ local function make_evaluation(evaluation, split, lines, axis)
   return result
 end
 
--- Returns the axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are
--- none, and for a line by length alone among lines with other axes.
+-- Returns the axes on which a line is beyond training, as a text: "length", "digits and width". Returns false if there
+-- are none, and if the line has only the axis length while other lines have other axes.
 local function name_beyond(evaluation, line)
   local names = lists.copy(line.row.beyond or {})
   if #names == 0 or evaluation.has.conditions and not line.by then
@@ -184,8 +185,8 @@ local function find_lists(lines)
   return has
 end
 
--- Completes the evaluations of a run, or of one level of its noise, after all lines were added. has_sets: whether they
--- are of dataset files; then they get `parts`. is_weighted: whether scores are means over examples.
+-- Completes the evaluations of a run, or of one level of its noise, after all lines were added. has_sets: whether the
+-- run evaluates dataset files; then evaluations get `parts`. is_weighted: whether scores are means over examples.
 function M.complete(evaluations, has_sets, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = evaluations[split]

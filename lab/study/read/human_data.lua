@@ -67,16 +67,16 @@ function M.read_accuracy(path, column, puzzles)
   column = column or file.columns[#file.columns] or "accuracy"
   must(INPUT, file.column_set[column], ("%s: there is no column %s\n  expected: one of: %s"):format(path, column,
     table.concat(file.columns, ", ")))
-  must(INPUT, #file.rows == puzzles.count, ("%s: %s; expected %d, as %s was evaluated on"):format(path,
-    wording.count(#file.rows, "puzzle"), puzzles.count, puzzles.run))
+  must(INPUT, #file.rows == puzzles.count, ("%s: %s; expected %d, since %s was evaluated on %d"):format(path,
+    wording.count(#file.rows, "puzzle"), puzzles.count, puzzles.run, puzzles.count))
   local numbers, accuracy = number_puzzles(file, path, puzzles.count), {}
   for i, row in ipairs(file.rows) do
     local value, number = tonumber(row[column]), numbers[i]
     if not value or not (value >= 0 and value <= 1) then
       refuse(path, i, column, row[column], "a share from 0 to 1")
     elseif file.column_set.vectors and puzzles.vectors[number] and tonumber(row.vectors) ~= puzzles.vectors[number] then
-      refuse(path, i, "vectors", row.vectors, ("%d, as %s has of puzzle %d"):format(
-        puzzles.vectors[number], puzzles.run, number))
+      refuse(path, i, "vectors", row.vectors, ("%d, the number of vectors of puzzle %d in %s"):format(
+        puzzles.vectors[number], number, puzzles.run))
     end
     accuracy[number] = value
   end

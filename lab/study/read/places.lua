@@ -11,11 +11,12 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Kinds of answers.
+-- Kinds of answers, as names of the counts of right labels in places: the model's own answers, and teacher-forced ones.
 M.OWN_ANSWERS, M.TEACHER_FORCED = "correct", "correct_teacher_forced"
 M.SIDES = { "start", "end" }
 
--- Returns the number of a row on the run's first axis; nil if the row has other axes or another level than the run's.
+-- Returns the number of a row on the run's first axis; nil if the row has other axes, or a level of noise or of passes
+-- that is not the run's own.
 local function get_number(run, row, own_levels)
   local axis_values = row.by or { length = row.length }
   for name, value in pairs(axis_values) do
@@ -26,8 +27,8 @@ local function get_number(run, row, own_levels)
   return axis_values[run.axis]
 end
 
--- Returns the places of the numbers in a list, from the evaluations of a set's curve (runs.get_curve). If a line is
--- damaged, the result is empty, run.damaged is set, and run.notes gets a message.
+-- Returns the places for each number in `numbers` on the run's first axis, from the evaluations of a set's curve
+-- (runs.get_curve). If a line is damaged, the result is empty, run.damaged is set, and run.notes gets a message.
 function M.read(run, set, numbers)
   local steps, places_by_number, damage = {}, {}, nil
   for _, evaluation in ipairs(runs.get_curve(run, set)) do
@@ -57,8 +58,8 @@ function M.list_kinds(places)
   return lists.filter({ M.OWN_ANSWERS, M.TEACHER_FORCED }, function(kind) return places.start[kind] ~= nil end)
 end
 
--- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind, { <kind of
--- answers> = the counted labels of those runs that have this kind }.
+-- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind, which maps each
+-- kind of answers to the numbers of counted labels of those runs that have this kind.
 function M.add(places_of_runs)
   local function sum_counts(get_counts, summands)
     local sums = {}

@@ -86,8 +86,8 @@ local QUESTIONS = {
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }
 
--- Returns the readings of a run. The evaluated checkpoint has the number of steps, since flags override the spec; the
--- spec's number counts only for a run without evaluation.
+-- Returns the readings of a run. The number of training steps is the step of the evaluated checkpoint, since flags may
+-- override the spec. For a run without evaluation it is the spec's number.
 function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
@@ -97,8 +97,8 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of those runs in a list whose task is built in (no paper leaves a question on a user's own task)
--- as { question, text }. text: the answers, each with its number of runs, the most frequent first.
+-- Returns the readings of several runs as a list of { question, text }. text: the answers, each with its number of
+-- runs, the most frequent first. Only runs of built-in tasks count: no paper leaves a question on a user's own task.
 function M.count_answers(list)
   local readings = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
   return lists.map(QUESTIONS, function(question)

@@ -108,9 +108,9 @@ function M.has_failed(exit)
 end
 
 -- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: whether
--- the line ends with a newline, or has more than max_line bytes; then only max_line + 1 bytes of it are passed. Returns
--- the result of take, or nil if it never returned one; nil and a problem if the file cannot be read. Memory holds at
--- most a block and a line.
+-- the line ends with a newline. A line of more than max_line bytes counts as whole, too, and take gets only its first
+-- max_line + 1 bytes. Returns the result of take, or nil if it never returned one; nil and a problem if the file cannot
+-- be read. Memory holds at most a block and a line.
 local function read_lines(path, max_bytes, max_line, take)
   local file, problem = input.open(path, max_bytes)
   if not file then
@@ -240,7 +240,8 @@ function M.find_root(dir)
 end
 
 -- Returns the notes of sweeps on the studies that ran in a folder of runs: a list, sorted by file name, of { study,
--- path, absolute, scale, set (the last three or nil) }; and messages on damaged notes. JSON without `study` is ignored.
+-- path, absolute, scale, set } (each of the last three may be nil); and messages on damaged notes. JSON without `study`
+-- is ignored.
 function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(list_names(root)) do

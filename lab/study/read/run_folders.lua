@@ -3,10 +3,10 @@
 --
 -- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the start of a run's name
 -- ("lr0.001-seed0", with the seeds that seeds.format writes); and data, { digest } of the training file, {} if the file
--- does not exist, nil for a run without a file. Output: the folder that the trainer uses, relative to the folder of all
--- runs; if the file does not exist, the folder of the newest existing run; if there is no such run, a folder whose name
--- is the start alone. Second output: a list of { dir, digest }, the runs with that start that were trained on other
--- files; nil if there are none. Writes nothing.
+-- does not exist, nil for a run without a file. Output: the run's folder, relative to the folder of all runs. It is the
+-- folder that the trainer uses; if the training file does not exist, the folder of the newest existing run; and if
+-- there is no such run, a folder whose name is the start alone. Second output: the runs with the same start that were
+-- trained on other files, a list of { dir, digest }; nil if there are none. Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")

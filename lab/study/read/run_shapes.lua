@@ -1,9 +1,14 @@
 -- The central table of valid contents of a run's files: types, ranges and patterns of every field.
 --
--- Input: none; schema.lua supplies the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
--- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of a sweep in the folder of all runs), and id,
--- digest and spec (fields of run.json); and the maximum sizes of the files. Most objects may have fields that are not
--- listed here, since a later version may have written them: their contents are not checked.
+-- Input: none; schema.lua supplies the fields of a spec. Output: the maximum sizes of files, and shapes (shapes.lua):
+--   facts              run.json
+--   id, digest, spec   fields of run.json
+--   evaluation         a line of eval.jsonl
+--   places, by_example fields of such a line
+--   metrics            a line of metrics.jsonl
+--   record             the note of a sweep in the folder of all runs
+-- Most objects may have fields that are not listed here, since a later version may have written them. The contents of
+-- these fields are not checked.
 
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
@@ -18,7 +23,7 @@ local M = {}
 
 -- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
 M.MAX_BYTES = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.MAX_LINE_BYTES = 1 << 20 -- holds the counts of MAX_PLACES places and the results of MAX_EXAMPLES examples
+M.MAX_LINE_BYTES = 1 << 20 -- enough for the counts of MAX_PLACES places and the results of MAX_EXAMPLES examples
 M.MAX_LINES = 1 << 20
 M.MAX_EVALUATED_LENGTH = 1000000 -- maximum task length that `trainer eval` takes: runtime/cli/options.h
 

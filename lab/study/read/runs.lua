@@ -75,8 +75,8 @@ function M.get_own_levels(run)
 end
 
 -- Adds a line to `target`, the evaluations of one decoding. A line with a level is added to the evaluations of that
--- level; a line without a level, or with the run's own level, to the evaluations of the run itself, and, at the step of
--- the best checkpoint, also to the evaluations of that checkpoint.
+-- level. A line without a level, or with the run's own level, is added to the evaluations of the run itself. If such a
+-- line has the step of the best checkpoint, it is added to the evaluations of that checkpoint, too.
 local function add_row(run, target, row, own_levels)
   local plain_row, level, value = split_level(row)
   if row.split == "during" then
@@ -123,9 +123,9 @@ local function choose_decoding(run, by_decoding)
   return by_decoding[run.decoding]
 end
 
--- Calls take(row) for the lines of eval.jsonl, except lines with another seed than the standard seed, lines on files
--- that run.json does not name, and lines that include trained examples although the spec excludes them, or the reverse.
--- notes: a list that gets a text on a torn line. Returns a text on damage or nil.
+-- Calls take(row) for the lines of eval.jsonl that belong to the run's own evaluation: lines with the standard seed, on
+-- files that run.json names, and with or without trained examples as the spec requests. notes: a list that gets a text
+-- on a torn last line. Returns a text on damage or nil.
 function M.read_rows(run, notes, take)
   local novel = lists.get(run.facts, "spec.eval.novel") ~= false
   return run_files.read_evaluations(run.dir, notes, function(row)
@@ -142,7 +142,8 @@ local function read_evaluations(run)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
-    -- places.lua and stopping.lua read these lists again: memory cannot hold all.
+    -- The lists are dropped, since memory cannot hold the lists of all lines; places.lua and stopping.lua read them
+    -- again.
     row.has_places, row.places, row.by_example = row.places ~= nil or nil, nil, nil
     add_row(run, by_decoding[decoding], row, own_levels)
   end)
@@ -369,8 +370,8 @@ end
 
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
 -- if is_weighted, otherwise the mean over lengths. Lengths without counted labels are skipped. Returns nil without an
--- evaluation, or if another length lacks the metric. metric: by default accuracy; counted_lengths: the set of the
--- lengths that count, by default all.
+-- evaluation, or if a length with counted labels lacks the metric. metric: by default accuracy; counted_lengths: the
+-- set of the lengths that count, by default all.
 function M.compute_mean(evaluation, metric, counted_lengths)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -398,8 +399,8 @@ function M.list_levels(run, name)
   return canonical.sort_keys(run.levels and run.levels[name] or {})
 end
 
--- Returns the evaluation of a split at a level, such as "noise" of a standard deviation; if there is no test,
--- validation or else train replaces it. nil without such an evaluation.
+-- Returns the evaluation of a split at a level; nil if there is none. name, value: the level, such as "noise" and a
+-- standard deviation. For the split "test" of a run without a test, returns validation or else train.
 function M.get_level_evaluation(run, name, value, split)
   local level = run.levels and run.levels[name] and run.levels[name][value]
   return level and (level[split] or split == "test" and (level.validation or level.train)) or nil

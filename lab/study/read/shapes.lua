@@ -138,7 +138,8 @@ function M.integer(min, max)
   return { type = "integer", min = min, max = max, expected = ("an integer from %d to %d"):format(min, max) }
 end
 
--- range: { min, max, above, below }, each optional: min and max belong to the range, above and below do not.
+-- The shape of a number. range: { min, max, above, below }, each optional: min and max belong to the range, above and
+-- below do not.
 function M.number(range)
   local words = lists.map({ "min", "above", "max", "below" }, function(name)
     return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name, diagnostics.show(range[name]))
@@ -161,15 +162,18 @@ function M.list(item, max_count, ascending)
     expected = ("a list of at most %d, each %s%s"):format(max_count, item.expected, ascending and ", ascending" or "") }
 end
 
--- item: the shape of the items; count: their number.
+-- The shape of a list with a fixed number of items. item: the shape of its items; count: the number of items.
 function M.tuple(item, count)
   return { type = "list", item = item, min_count = count, max_count = count,
     expected = ("a list of %d, each %s"):format(count, item.expected) }
 end
 
--- fields: shapes by name. options: { required, other_fields, names, check, expected }, each optional: the required
--- names; the shape of other fields; a pattern of all names; a function (value, path) that returns a problem or nil; the
--- object in words, for messages.
+-- The shape of an object. fields: shapes by name; options, each optional:
+--   required       a list of the names that an object must have
+--   other_fields   the shape of fields that `fields` does not list; nil: there are none
+--   names          a pattern that all names must match
+--   check          a function (value, path) that returns a problem or nil
+--   expected       the object in words, for messages
 function M.object(fields, options)
   options = options or {}
   return { type = "object", fields = fields, required = options.required or {}, other_fields = options.other_fields,

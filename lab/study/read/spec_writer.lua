@@ -63,8 +63,9 @@ local function write_sums(text)
   return table.concat(parts) .. text:sub(position)
 end
 
--- Writes a formula from expression/text.lua as a function for a spec. The function also reads those parameters that the
--- formula has as plain numbers, since a parameter that a score does not read is an error.
+-- Writes a formula from expression/text.lua as a function for a spec. The formula may contain the value of a parameter
+-- in place of its name; then the function also reads the parameter, since a parameter that a score does not read is an
+-- error.
 local function write_score(formula, parameters)
   local lines = {}
   for _, name in ipairs(canonical.sort_keys(parameters or {})) do
@@ -114,7 +115,7 @@ local function complete_facet(facet, value)
   return out
 end
 
--- is_own: the encoding is an attention family's own, within the encoding of all families.
+-- Writes an encoding. is_own: whether it belongs to one attention family, as a part of the encoding of all families.
 local function write_encoding(encoding, is_own)
   local parts = {}
   for _, name in ipairs(canonical.sort_keys(encoding)) do
@@ -139,11 +140,10 @@ local function find_invalid(section, path)
   for _, name in ipairs(canonical.sort_keys(section)) do
     local field_path = path .. name
     local field = schema.by_path[field_path]
-    local inner = field and field.type == "table" and type(section[name]) == "table"
-      and find_invalid(section[name], field_path
-      .. ".")
-    if inner then
-      return inner
+    local is_table = field and field.type == "table" and type(section[name]) == "table"
+    local inner_problem = is_table and find_invalid(section[name], field_path .. ".")
+    if inner_problem then
+      return inner_problem
     elseif not field and not NOT_IN_FILES[field_path] then
       return "it has the field " .. diagnostics.show(field_path) .. ", which this version does not have"
     end
@@ -167,8 +167,7 @@ local function add_settings(settings, target, current, path)
     if target_value == nil and field and field.omitted_value and field.omitted_value ~= "empty" then
       target_value = get_omitted_default(field)
     end
-    local inner = field and field.type == "table" and type(target_value) == "table"
-    if inner then
+    if field and field.type == "table" and type(target_value) == "table" then
       add_settings(settings, target_value, type(current_value) == "table" and current_value or {}, field_path .. ".")
     elseif target_value ~= nil and not NOT_IN_SETTINGS[field_path]
       and canonical.format({ target_value }) ~= canonical.format({ current_value }) then
@@ -187,7 +186,7 @@ end
 -- Fields that name files of the user's own, with words on these files.
 local USER_FILES = { { "task.source", "its task is" }, { "task.data", "its task is" },
   { "task.validation", "its task is" },
-  { "model.source", "its network is" }, { "init", "its first parameters are from" } }
+  { "model.source", "its network is" }, { "init", "its initial parameters are from" } }
 
 -- Returns the text of a spec file; or nil and the reason.
 function M.write_spec(resolved)

@@ -1,5 +1,5 @@
--- The number of passes after which models with loops stop: the number that training used; a number of each example,
--- such as its task length (the oracle); or the number at which the model is most confident.
+-- The number of passes after which models with loops stop. It is the number that training used; or a property of each
+-- example, such as its task length (the oracle); or the number at which the model is most confident.
 --
 -- Input: a run (runs.lua). Output: whether it stops by the oracle; the evaluation of a split (evaluations.lua) with the
 -- passes that confidence chooses, for all examples of a length or for each example.
@@ -78,10 +78,14 @@ local function read_rows(run, levels)
   return rows
 end
 
--- Returns sums over all examples of a length, each at the number of passes with its least uncertainty (of equal ones,
--- the fewest passes): of labels, those that count and those with right answers; of sequences, those with labels that
--- count and those whose counted labels all have right answers. nil if a number of passes lacks results of single
--- examples, or has those of another number of examples; nil and a problem if they are damaged.
+-- Sums the results of all examples of a length. Each example counts at the number of passes with its least uncertainty;
+-- of equal uncertainties, at the fewest passes. Returns
+--   counted     the number of labels that count
+--   correct     the number of counted labels with right answers
+--   sequences   the number of sequences with counted labels
+--   exact       the number of sequences whose counted labels all have right answers
+-- Returns nil if a number of passes lacks results of single examples, or has results of another number of examples; nil
+-- and a problem if the results are damaged.
 local function sum_answers(levels, rows, length)
   local best
   for _, level in ipairs(levels) do
@@ -110,8 +114,8 @@ local function sum_answers(levels, rows, length)
 end
 
 -- Returns the evaluation of a split, without losses, in which each example, in each draw, has the number of passes with
--- its own least uncertainty. nil unless several numbers of passes were evaluated, and their lines have results of
--- single examples. If these are damaged, run.damaged is set, and run.notes gets a message.
+-- its own least uncertainty. Returns nil unless several numbers of passes were evaluated, and their lines have results
+-- of single examples. If these results are damaged, run.damaged is set, and run.notes gets a message.
 function M.choose_by_example(run, split)
   local levels = not run.damaged and list_levels(run, split)
   if not levels then

@@ -1,9 +1,12 @@
 -- A trained run: its folder, its checkpoint, and its trainer and spec.
 --
--- Input: a run's folder, or a checkpoint in it. Output: M.open returns a run { dir, checkpoint (its path), info },
--- where info is run.json from run_files.lua, or nil and a message; M.with_spec calls a function with the planned spec
--- of the run; M.find_trainer returns the path of a trainer of the same plan digest, and builds it if there is none.
--- Invariant: every program that is started was built here from a plan of that digest, or is named by the user.
+-- Input: a run's folder, or a checkpoint in it. M.open returns nil and a message, or a run:
+--   dir          the folder
+--   checkpoint   the path of the checkpoint
+--   info         run.json, as run_files.lua reads it
+-- M.with_spec calls a function with the planned spec of the run. M.find_trainer returns the path of a trainer of the
+-- same plan digest, and builds it if there is none. Invariant: every program that is started was built here from a plan
+-- of that digest, or is named by the user.
 
 local build = require("render.builds.build")
 local input = require("base.input")
@@ -40,7 +43,7 @@ function M.open(path)
   return { dir = dir, checkpoint = checkpoint, info = info }
 end
 
--- Returns names that distinguish runs: their ids; if ids are equal, with seed and rate.
+-- Returns names that distinguish runs: their ids; runs with equal ids also get their seed and learning rate.
 function M.make_labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
@@ -64,7 +67,7 @@ local function find_plan(project, path, info)
   if spec_with_sets and spec_with_sets.plan.digest == info.digest then
     return spec_with_sets, sets
   end
-  return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
+  return nil, ("its plan digest is %s now, and the digest of the run is %s"):format(spec.plan.digest, info.digest)
 end
 
 -- Calls use(spec, path, sets) with the spec in run.json; path is a temporary file that exists during the call. Returns
@@ -87,7 +90,7 @@ local function with_own_spec(project, info, use)
   end
   local data = spec and spec.plan.task.data
   if spec and (spec.plan.task.text or data and not data.is_generated) then
-    return nil, "it names a file of its own" -- the user has not requested to run this code
+    return nil, "it names a file of the user's own" -- the user has not requested to run this code
   elseif not spec then
     return nil, sets
   end
@@ -138,10 +141,12 @@ function M.get_trainer_path(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end
 
--- Finds a trainer for the run: `trainer_path`, which must have the run's plan digest; an existing trainer; or a new one
--- from provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: nil, or words of --set
--- that do not change the model; with them only `trainer_path` or a new trainer is used. spec_path: the run's spec if
--- the user names it, or nil. Returns a path; ends the command if there is no trainer.
+-- Finds a trainer for the run, and returns its path; ends the command if there is none. The trainer is the first of
+-- these: `trainer_path`, an existing trainer, a new trainer.
+--   trainer_path   nil, or a trainer that must have the run's plan digest
+--   provide        provide(path of a spec, sets) makes a new trainer; it returns a folder, or nil and an exit code
+--   sets           nil, or words of --set that do not change the model; with them an existing trainer is not used
+--   spec_path      the run's spec if the user names it, or nil
 function M.find_trainer(project, run, trainer_path, provide, sets, spec_path)
   local digest = run.info.digest
   if trainer_path then
@@ -149,7 +154,7 @@ function M.find_trainer(project, run, trainer_path, provide, sets, spec_path)
     local printed_digest = read_digest(path)
     if printed_digest ~= digest then
       stop.exit(INPUT, printed_digest
-        and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(trainer_path, printed_digest,
+        and ("--trainer %s: its plan digest is %s, and the digest of %s is %s"):format(trainer_path, printed_digest,
         run.dir, digest) or ("--trainer %s: is not a trainer that runs here"):format(trainer_path))
     end
     return path
@@ -165,7 +170,7 @@ function M.find_trainer(project, run, trainer_path, provide, sets, spec_path)
     return dir and M.get_trainer_path(dir)
   end)
   return stop.must(code or 1, trainer, message and ("%s: its trainer cannot be built again: %s\n  expected: "
-    .. "--trainer FILE, the trainer that made it, or one of the same spec"):format(run.dir, message))
+    .. "--trainer FILE, the trainer that trained the run, or another trainer of its spec"):format(run.dir, message))
 end
 
 return M
