@@ -270,7 +270,7 @@ function TestChoice.test_messages_on_wrong_choices()
     ["48 is not a value of the axis width"] = { { "" }, { "width=48" } },
     ["expected: 16, 32"] = { { "" }, { "width=48" } }, ["found no axis and value"] = { { "" }, { "width" } },
     ["found a second study"] = { { ":rope_16", ":small:none_16" } },
-    ["no cell that all of these select"] = { { ":rope_16" }, { "width=32" } } }) do
+    ["no cell that fits all selections"] = { { ":rope_16" }, { "width=32" } } }) do
     local ids, message = list_chosen(case[1], case[2])
     lu.assertNil(ids)
     lu.assertStrContains(message, expected)

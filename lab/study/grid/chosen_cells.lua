@@ -63,8 +63,8 @@ local function refuse_unknown(d, filter, name, kind, legal)
     hint = similar_names.make_hint(name, legal, "%s") })
 end
 
--- Returns the selected values of each axis: { <axis> = { <value> = true } }, for several filters of an axis the values
--- of all of them.
+-- Returns the selected values of each axis: { <axis> = { <value> = true } }. If several filters name an axis, the
+-- values of all these filters are selected.
 local function select_values(filters, axes, d)
   local names_by_axis, selected_values = {}, {}
   for _, axis in ipairs(axes) do
@@ -114,7 +114,7 @@ function M.check(choice, study, ids, count, d)
     end
   end
   if count == 0 and next(choice) and d:count() == 0 then
-    d:add({ what = ("%s has no cell that all of these select"):format(study.path),
+    d:add({ what = ("%s has no cell that fits all selections"):format(study.path),
       expected = "values that occur together in a cell" })
   end
 end

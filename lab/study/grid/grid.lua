@@ -16,9 +16,11 @@
 --                   folder of all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
 --   stage           the name of the cell's stage, or nil
---   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which
---                   the verb makes from `run`, the folder of the only run of another cell (id, cell); run and file are
---                   nil while that cell waits
+--   source          nil, or a table if the cell's spec is made from the run of another cell, which has a single run:
+--       id, cell        the other cell
+--       run             the folder of its run; nil while the other cell waits
+--       verb, options   the command that makes the spec, and its options
+--       file            the path of the spec; the cell waits until this file exists. nil while the other cell waits
 --   lost_text       if `reading`, a text on a missing initial checkpoint, for which the cell waits
 -- Reads files, writes none.
 
@@ -126,7 +128,8 @@ local function make_id(study, point)
   return lists.find(ids, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
--- Returns "learning_rates" or "seeds" (name) of the last value of a point that sets this field; nil if no value does.
+-- Returns the field `name` of the last value of a point that has this field; nil if no value has it. name:
+-- "learning_rates" or "seeds".
 local function get_last_setting(point, name)
   local settings = lists.map(point, function(value) return value[name] end)
   return settings[#settings]
@@ -323,7 +326,7 @@ local function warn_of_seeds(work, cells)
     #without_draws, wording.count(#cells, "cell")) or nil
 end
 
--- Whether queries of an encoder, or of each attention of another model, see no later keys.
+-- Whether no query sees a later key in any attention of a model, except cross-attention.
 local function hides_later_keys(resolved)
   local model, encoding = resolved.model, resolved.encoding
   return not lists.any(families.list(model, encoding) or {}, function(name)

@@ -139,8 +139,8 @@ local function find_value(from, axis, value)
   return #candidates == 1 and candidates[1] or nil
 end
 
--- Returns the point of the stage `from` whose run a point of `stage` uses: the points have the same value on each axis
--- on which `from` has this value. Returns nil and the name of an axis if no point or several points fit.
+-- Returns the point of the stage `from` whose run a point of `stage` uses: its value on each axis is the result of
+-- find_value. Returns nil and the name of an axis if no value or several values fit on this axis.
 function M.find_source(stage, axes, point)
   local source = {}
   for i, axis in ipairs(axes) do

@@ -6,11 +6,15 @@
 --   source           the opened file (load.lua)
 --   prefix           the first part of all cells' names, or nil
 --   scales           the names of all scales
---   axes             { name, values = { { name, fragments, learning_rates, seeds, with, path } } }: learning_rates and
---                    seeds are for the value's cells, or nil; with: the values of other axes that occur with this
---                    value, { <axis> = { <value> = true } }, or nil; path: the value's place in the file
---   base_fragments   the fragments that values override: the fragment `base` of the study, and that of the scale
---   seeds, learning_rates   lists; the latter is nil if the file sets none
+--   axes             a list of { name, values }; each value has the fields
+--       name, fragments         the value's name, and its fragments of a spec
+--       learning_rates, seeds   lists for the cells with this value, or nil
+--       with                    the values of other axes that occur with this value, { <axis> = { <value> = true } };
+--                               nil: all values
+--       path                    the value's place in the file
+--   base_fragments   the fragments that values override: `base` of the study, and `base` of the scale
+--   seeds            a list
+--   learning_rates   a list, or nil if the file sets none
 --   stages           from stages.lua
 --   report           the items of the report as plain data; nil: the default items
 --   scored           { split, select, metric, generalises }, of which only split has a default; nil without a report in
@@ -33,7 +37,7 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
-local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start"
+local NAME_TEXT = "letters a-z, digits, _, - and ., the last three not at the start"
 local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- a number as canonical.format writes it
 local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
