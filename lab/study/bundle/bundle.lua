@@ -219,8 +219,8 @@ local function build(options, cells, linking)
     arch = options.arch, cuda_root = options.cuda_root, linking = linking }, "nothing was bundled")
 end
 
--- Returns a message on a file that a trainer reads and that does not exist; false if all exist.
-local function find_lost_file(cells)
+-- Returns a message on the first missing file that a trainer reads; false if no file is missing.
+local function find_missing_file(cells)
   return lists.any(cells, function(cell)
     return lists.any(trainer_flags.list_training(cell.spec.data_files), function(word)
       local path = word:match("=(.*)$")
@@ -245,7 +245,7 @@ local function find_cells(options)
       wording.count(#study.cells - #cells, "cell"), escape.plain(options.out)))
   end
   local problem = #cells == 0 and ("%s: all cells wait for other cells' runs; nothing was bundled"):format(
-    overview.name_study(study)) or find_lost_file(cells)
+    overview.name_study(study)) or find_missing_file(cells)
   overview.must(INPUT, not problem, problem)
   return study, cells
 end
@@ -273,9 +273,9 @@ local function finish(options, study, cells, items, linking)
     say(("warning: found no text of the licence of %s; NOTICE states what to add before passing the archive to others")
       :format(path))
   end
-  io.stdout:write(("%s: %s, %s, %.1f MB; there: tar xzf %s && cd %s && sh run.sh\n"):format(paths.normalise(archive),
-    count_cells(study, cells), wording.count(runs, "run"), lfs.attributes(bundle.out, "size") / 1e6,
-    escape.shell(bundle.out:match("[^/]*$")), escape.shell(bundle.name)))
+  io.stdout:write(("%s: %s, %s, %.1f MB; on the other machine: tar xzf %s && cd %s && sh run.sh\n"):format(
+    paths.normalise(archive), count_cells(study, cells), wording.count(runs, "run"),
+    lfs.attributes(bundle.out, "size") / 1e6, escape.shell(bundle.out:match("[^/]*$")), escape.shell(bundle.name)))
   return DONE
 end
 

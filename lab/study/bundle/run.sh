@@ -38,8 +38,8 @@ case ${1:-} in
 esac
 cd -- "$(dirname -- "$0")" || exit 4
 
-# Whether a word is in a list: word, list.
-is_among() {
+# Whether a word is in a list.
+is_among() { # WORD LIST
     case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
 }
 
@@ -96,16 +96,16 @@ while [ $line -lt $count ]; do
 done >"$temporary/lines" || exit 4
 say "cells: $count, at a time: $at_once, threads of each: $threads"
 
-# Sets done_runs to the number of runs that are done: count_done FOLDER NAME,NAME.
-count_done() {
+# Sets done_runs to the number of runs that are done.
+count_done() { # FOLDER NAME,NAME
     done_runs=0
     for run in $(echo "$2" | tr , ' '); do
         case $(tail -c 12 "$1/$run/run.json" 2>/dev/null) in *'"exit":0}') done_runs=$((done_runs + 1)) ;; esac
     done
 }
 
-# Reports that the trainer of line $1 of the file `lines` ended with exit code $2, and counts this line's runs.
-conclude() {
+# Reports the end of a process, and counts its finished runs. NUMBER: the index of its line in the file `lines`.
+conclude() { # NUMBER EXIT_CODE
     read -r cell digest runs flags <"$temporary/$1"
     folder=runs/$cell/$digest
     count_done "$folder" "$runs"

@@ -83,8 +83,8 @@ local function find_section(job, trace, family)
   return section
 end
 
--- Whether the file `path` exists. If it exists and its spec is not the run's (has another digest), the command ends.
-local function is_teacher(run, options, path)
+-- Whether the file `path` exists and has the teacher's spec. If it has another spec, the command ends.
+local function is_teacher_file(run, options, path)
   local mode = lfs.symlinkattributes(path, "mode")
   local spec = mode and options.project:plan(path, {})
   if mode and not (spec and spec.plan.digest == run.info.digest) then
@@ -116,7 +116,7 @@ local function choose_paths(run, options, path, is_user_file)
     stop(INPUT, out .. ": exists already\n  expected: --out FILE with another name, or --force to overwrite it")
   end
   local base = paths.make_relative(paths.resolve(teacher_path), paths.resolve(paths.get_folder(out)))
-  local has_teacher_file = is_user_file or is_teacher(run, options, teacher_path)
+  local has_teacher_file = is_user_file or is_teacher_file(run, options, teacher_path)
   return { out = out, base = base,
     teacher = not has_teacher_file and { path = teacher_path, text = write.read(path) } or nil }
 end
@@ -224,7 +224,7 @@ local function report_samples(job, trace)
     correct_count, wording.count(total_count, "training example"), model.decoder_layers, model.decoder_layers,
     wording.count(model.heads, "head")))
   if correct_count < total_count / 2 then
-    say("warning: fewer than half; a teacher should answer its training examples correctly")
+    say("warning: fewer than half were answered correctly; a teacher should answer its training examples correctly")
   end
 end
 

@@ -1,4 +1,5 @@
--- Controls for a calibrated bias: each bias here has one wrong property, to show how much of the effect remains.
+-- Controls for a calibrated bias. Each control is a bias that lacks one property of the calibrated bias; its results
+-- show how much of the effect remains without this property.
 --
 -- Input: the lines of a family, { list = { { head, direction, line, value } }, choices } (found_lines.lua), the size of
 -- the teacher's matrix { rows, columns }, the family's name, and random(n), which returns a random integer from 1 to n
@@ -7,10 +8,10 @@
 --   heads     each head gets the lines of another head, a fixed number of heads away; a single head keeps its own
 --             lines. Heads of one attention are equivalent before training, so this control differs from the calibrated
 --             bias only by chance
---   shifted   every line one key to the left. The numbers of lines grow from left to right, except for anti-diagonals
---             and for columns that are counted from the right, where the last key is number 0
---   random    the same number of lines in every head and direction, with the same values, sampled from all lines of the
---             matrix
+--   shifted   every line moves one key to the left: its number becomes less by 1. For anti-diagonals, and for columns
+--             that are counted from the right, numbers grow from right to left, so the number becomes greater by 1
+--   random    every head and direction has as many lines as before, with the same values; the lines are sampled from
+--             all lines of the matrix
 
 local lists = require("base.lists")
 
@@ -32,7 +33,8 @@ local function change_lines(lines, change)
   return changed_lines
 end
 
--- Returns the first and the last line of a direction with allowed cells: a decoder's self-attention sees no later keys.
+-- Returns the numbers of the first and the last line of a direction that have allowed cells. In a decoder's
+-- self-attention, no query sees later keys, so the last diagonal is the main diagonal, number 0.
 local function find_range(direction, matrix, family)
   if direction == 0 then
     return 0, matrix.columns - 1
@@ -40,7 +42,7 @@ local function find_range(direction, matrix, family)
   return 1 - matrix.rows, direction == 1 and family == "decoder" and 0 or matrix.columns - 1
 end
 
--- Moves each line in turn to a random number that no other line of its head and direction has.
+-- Gives each line in turn a random number that no earlier line of its head and direction has.
 local function choose_random_lines(lines, matrix, family, random)
   local is_used = {}
   return change_lines(lines, function(line)

@@ -58,7 +58,7 @@ M.FIELDS = {
     "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
   { "rows", make_count("all", NO_LIMIT), "6", "6", "all", "number of first rows (queries) in which lines are read" },
   { "columns", make_count("all", NO_LIMIT), "all", "6", "all",
-    "lines of direction 0 are read in the last column and in so many columns before it" },
+    "lines of direction 0 are read in the last column and in this number of columns before it" },
   { "line", make_choice("sum", "mean"), "sum", "sum", "mean", "value of a line: the sum or the mean of its cells" },
   { "shortest", make_count("half", "half"), nil, "1", "1",
     "least number of cells of a line; half: half the rows; default: 1 for sums, half for means" },
