@@ -65,8 +65,9 @@ local function analyze(options, folder)
     or panels.make_script(lists.merge(files.picture, { name = analysis }))
   lists.append(files, { { path = analysis .. ".gnuplot", text = picture } })
   if files.tables then
-    local texts = lists.map(files.tables, function(model) return type(model) == "string" and model
-      or sheets.render(model) end)
+    local texts = lists.map(files.tables, function(model)
+      return type(model) == "string" and model or sheets.render(model)
+    end)
     lists.map(texts, options.say)
     lists.append(files, { { path = analysis .. ".txt", text = table.concat(texts, "\n") .. "\n" },
       { path = analysis .. ".tex", text = sheets.render_latex(files.tables) } })

@@ -44,16 +44,16 @@ end
 
 function M.run(sources, options)
   local lines, matrices, rows, metadata = {}, {}, {}, {}
-  for run, source in ipairs(sources) do
+  for run_index, source in ipairs(sources) do
     if source.run.info.spec.model.kind == "recurrent" then
       stop(INPUT, ("%s: a recurrent model has no attention; `analyze pca` shows its states"):format(source.run.dir))
     end
-    metadata["run" .. run] = source.run.checkpoint
+    metadata["run" .. run_index] = source.run.checkpoint
     for _, length in ipairs(options.lengths) do
       local layers = analyze(source, length, options)
       local row = { label = ("%s, length %d"):format(source.label, length) }
       for l, layer in ipairs(layers) do
-        add_matrix(lines, matrices, run, source, length, layer, l - 1)
+        add_matrix(lines, matrices, run_index, source, length, layer, l - 1)
         row[l] = heat.draw_weights(layer.values, layer.rows, ("layer %d"):format(l))
       end
       rows[#rows + 1] = row

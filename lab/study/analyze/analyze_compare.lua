@@ -58,8 +58,8 @@ local function count_generalising(group, split)
   end
 end
 
--- Adds the statistics of M.compare to each group, and `means`, resampled means. Groups are resampled independently, so
--- that the differences between the means of two groups are the resampled differences of the pair.
+-- Adds the statistics of M.compare to each group, and `means`, its resampled means. Groups are resampled independently,
+-- so the differences between the resampled means of two groups are the resampled differences of the pair.
 local function add_statistics(groups, metric, criterion, options)
   local random = inference.make_random(options.seed)
   for _, group in ipairs(groups) do
@@ -174,11 +174,14 @@ end
 --   is_clustered              the result of has_two_clusters
 -- A pair of groups a and b of one set, with at least two scores each, has a, b, margin (of the options), verdict and
 --   test, low, high           Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
---   permutation_p, splits     p and number of splits of the permutation test; min_p: its least possible p
+--   permutation_p             p of the permutation test
+--   splits                    the number of splits of this test
+--   min_p                     the least possible p of this test
 --   raw_fisher_p, fisher_p    Fisher's p before and after Holm's correction over all pairs
 --   method, raw_p, p          the deciding test, "Welch" or "permutation", and its p before and after correction
---   raw_min_p, corrected_min_p   the least possible p of the deciding test, 0 for Welch's, before and after correction
---                             These five fields are nil if all seeds of both groups have the same score.
+--   raw_min_p, corrected_min_p   the least possible p of the deciding test, 0 for Welch's, before and after correction.
+--                             These two fields, method, raw_p and p are nil if all seeds of both groups have the same
+--                             score.
 --   raw_equivalence_p, equivalence_p   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)
@@ -243,7 +246,7 @@ local function tabulate_groups(result, options)
   return sheets.tabulate({ name = "groups", title = format_scored(result, options) .. ", at the last step",
     caption = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
     .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
-    .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
+    .. "(Clopper and Pearson) is an interval of the share of seeds that generalise"):format(
     metrics.format_criterion(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
     "generalise", "exact interval", "learning rate" }, rows = lists.map(result.groups, function(group)
       return { format_titled(group, group.name), ("%d of %d"):format(#group.scores, group.requested),
@@ -258,8 +261,8 @@ local function tabulate_pairs(result, options)
   local margin = options.margin and ("the margin of equivalence is %g %s"):format(options.margin, name_unit(result))
     or "without a margin nothing is called equivalent"
   return sheets.tabulate({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
-    name_unit(result), wording.count(#result.pairs, "pair")), caption = "the verdict is that of Welch's two-sided t "
-    .. "test if the seeds of both cells vary and form one cluster, otherwise that of the permutation test; "
+    name_unit(result), wording.count(#result.pairs, "pair")), caption = "Welch's two-sided t test gives the verdict "
+    .. "if the seeds of both cells vary and form one cluster, otherwise the permutation test gives it; "
     .. "equivalence is by two one-sided t tests; each p is corrected by Holm's method over all pairs; " .. margin,
     heads = { result.axis, "difference", "verdict", "by", "p", "p equivalence", "95% (Welch)", "95% (bootstrap)", "t",
     "df" }, rows = lists.map(result.pairs, function(pair)

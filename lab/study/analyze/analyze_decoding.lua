@@ -19,7 +19,7 @@ local M = {}
 
 local INPUT = 1 -- exit code
 local CELL, MIN_PANEL, MAX_PANEL = 9, 150, 640 -- sides of a cell and of a panel, in pixels
-local NONE = { text = "" } -- for a token without a symbol
+local NO_SYMBOL = { text = "" } -- the item of a token that has no symbol
 
 -- Returns the symbols of a list of tokens, false for a missing token (-1). names: the symbols by number.
 local function name_symbols(tokens, names)
@@ -48,7 +48,7 @@ end
 --   reads    the symbols that its tokens read, up to the answer's end
 --   writes   the symbols that its queries write, up to the answer's end
 --   tokens   the number of all tokens
--- first: the number, from 1, of the token whose query writes the answer's first symbol, or nil; is_forced: whether the
+-- first: the index, from 1, of the token whose query writes the answer's first symbol, or nil; is_forced: whether the
 -- stream reads the symbols of the answer.
 local function make_stream(tokens, names, first, answer, is_forced)
   local reads, writes = {}, {}
@@ -57,7 +57,7 @@ local function make_stream(tokens, names, first, answer, is_forced)
     if position and position >= #answer then
       break
     end
-    reads[i] = position and position > 0 and (is_forced and answer[position] or NONE) or { text = text or "" }
+    reads[i] = position and position > 0 and (is_forced and answer[position] or NO_SYMBOL) or { text = text or "" }
     writes[i] = position and answer[position + 1] or reads[i]
   end
   return { reads = reads, writes = writes, tokens = #tokens }
@@ -153,8 +153,9 @@ local function analyze(source, text, options)
     streams = streams }
 end
 
--- Returns the masks of lines, windows and anti-diagonals of the run's spec: { site, writes, reads, heads (of
--- masks.list_cells) }; and a message if the run's own spec cannot be read. spec_path: a spec that the user names.
+-- Returns the biases that masks of lines, windows and anti-diagonals in the run's spec add to scores, as a list of
+-- { site, writes, reads, heads (of masks.list_cells) }; and a message if the run's own spec cannot be read. spec_path:
+-- a spec that the user names.
 local function list_biases(result, project, spec_path)
   local list = {}
   local is_read, message = trained_run.with_spec(project, result.source.run, spec_path, function(spec)

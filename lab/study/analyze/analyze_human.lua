@@ -51,8 +51,8 @@ local function find_puzzles(groups, split)
       must(INPUT, accuracy, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }")
         :format(run.dir, split))
       puzzles = puzzles or { count = #accuracy, vectors = vectors, run = run.dir }
-      must(INPUT, #accuracy == puzzles.count, ("%s: %d puzzles; expected %d, as %s has"):format(run.dir, #accuracy,
-        puzzles.count, puzzles.run))
+      must(INPUT, #accuracy == puzzles.count, ("%s: %d puzzles; expected %d, the number of puzzles of %s"):format(
+        run.dir, #accuracy, puzzles.count, puzzles.run))
       group.by_run[i] = accuracy
     end
   end
@@ -84,13 +84,17 @@ local function compare(a, b, puzzles)
   return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
 end
 
--- Returns a similarity: for each measure { value, low, high }: the value in `point`, by default the mean of the
--- samples, and the interval of the samples. point, samples: results of compare.
+-- Returns a similarity, which has for each measure a table { value, low, high }. value: the measure in `point`, or, if
+-- `point` is nil, the mean over the samples; low, high: the interval of the samples. point and samples are results of
+-- compare.
 local function summarise_similarity(samples, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
     local values = lists.map(samples, function(sample) return sample[measure] end)
-    local entry = { value = (point or { [measure] = statistics.mean(values) })[measure] }
+    local entry = { value = statistics.mean(values) }
+    if point then
+      entry.value = point[measure]
+    end
     if entry.value and #values > 0 then
       entry.low, entry.high = inference.compute_interval(values)
     end
@@ -123,10 +127,12 @@ local function compare_halves(participants, puzzles, options)
   return summarise_similarity(list)
 end
 
--- Returns people or a cell as { name, count, by_vectors }; count: the number of participants or seeds; by_vectors: for
--- each number of vectors an item { name, vectors (this number), values }, where values are the accuracies of the
--- participants or seeds on puzzles with so many vectors. shares: for each participant or seed, the shares by puzzle.
--- result: of compare_all.
+-- Summarises the accuracies of people or of a cell by the number of vectors. shares: for each participant or seed, the
+-- shares by puzzle; result: of compare_all. Returns
+--   name         the name of the people or of the cell
+--   count        the number of participants or seeds
+--   by_vectors   for each number of vectors { name, vectors (the number), values }; values: for each participant or
+--                seed, the accuracy on puzzles with this number of vectors
 local function summarise_by_vectors(name, shares, result)
   return { name = name, count = #shares, by_vectors = lists.map(result.vectors, function(puzzles)
     return { name = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
@@ -139,9 +145,9 @@ end
 --   puzzles    from find_puzzles, with included, the numbers of the included puzzles
 --   human      by puzzle, the share of people who answered correctly, or nil
 --   groups     of cell_groups.lua, with accuracy, the mean shares over seeds by puzzle, and similarity
---   compared   a list of { name, count, similarity }, with count, the number of seeds or participants, or nil, and
---              similarity from summarise_similarity. Its items: random halves of the participants, if there are trials;
---              `perfect`; each cell
+--   compared   a list of { name, count, similarity }; count: the number of seeds or participants, or nil; similarity:
+--              from summarise_similarity. The items are random halves of the participants, if there are trials;
+--              `perfect`; and each cell
 --   perfect    the item in `compared` of an imagined model that is always right
 --   bases      the number of bases
 --   vectors    lists of included puzzles with equal numbers of vectors, by this number; if runs were not evaluated by

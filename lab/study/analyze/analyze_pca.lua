@@ -56,8 +56,11 @@ local function compute_radii(coordinates, fitted)
   end)
 end
 
--- Returns { site, fitted (pca.lua), lengths }; lengths, for each length { length, x, y (coordinates of the points),
--- count, first (of the tokens: find_token_range), drift, outside, spread (as tabulate explains) }.
+-- Returns { site, fitted (pca.lua), lengths }; lengths has for each length a table:
+--   length                   the length
+--   x, y                     lists of the points' coordinates
+--   first, count             the tokens of a sequence (find_token_range)
+--   drift, outside, spread   numbers that the caption of tabulate explains
 local function analyze_site(source, file, site, options, token_ranges)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do

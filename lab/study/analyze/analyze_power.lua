@@ -58,7 +58,8 @@ local function list_published(file)
   end)
 end
 
--- Returns the row of the pooled standard deviation: the root of the mean variance, by degrees of freedom if known.
+-- Returns the row of the pooled standard deviation, the root of the mean variance. Variances are weighted by their
+-- degrees of freedom if these are known.
 local function pool(rows)
   local rows_with_sd = lists.filter(rows, function(row) return row.sd end)
   local function get_weight(row)

@@ -109,8 +109,8 @@ local function write_uniform(model, left, right, path)
   return { path = path, offsets = lists.map(model.offsets, function() return 0 end) }
 end
 
--- Adds a model of uniform attention for each mask of the groups. Returns mask -> its uniform model. Similarity to
--- this model is the floor: the lowest similarity that is expected.
+-- Adds a model of uniform attention for each mask of the groups. Returns { [mask] = its uniform model }. The similarity
+-- to this model is the floor, the lowest similarity that is expected.
 local function add_floors(groups, models, folder)
   local floors = {}
   for _, group in ipairs(groups) do
@@ -162,9 +162,9 @@ end
 local function compare(groups, models, options)
   local program = source.build_tool(options.project, options.folder, "similarity", { what = "A program",
     expected = "a C compiler and make" })
-  local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
-  write_list(models, list)
-  local step, pipe = { similarities = {}, cosines_by_run = {} }, shell.open({ program, list })
+  local floors, list_path = add_floors(groups, models, options.folder), options.folder .. "/list"
+  write_list(models, list_path)
+  local step, pipe = { similarities = {}, cosines_by_run = {} }, shell.open({ program, list_path })
   for line in pipe:lines() do
     local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
     add_similarity(step, floors, models[math.tointeger(first) + 1], models[math.tointeger(second) + 1],

@@ -1,8 +1,8 @@
 -- Position tables: their distance from a fixed table, and their similarity (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, folder, grid, reference, split }: grid = { rows, columns }, its
--- numbers of rows and of columns; reference: "grid" or "line". Output: as in analyze.lua, with the files tables.csv (a
--- table per line), correlations.csv, similarity.csv.
+-- Input: a study with its cells read, and { project, folder, grid, reference, split }. grid: { rows, columns }, the
+-- grid's numbers of rows and of columns; reference: "grid" or "line". Output: as in analyze.lua, with the files
+-- tables.csv (a table per line), correlations.csv, similarity.csv.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local cell_groups = require("lab.study.analyze.cell_groups")
@@ -213,7 +213,7 @@ local function tabulate_correlations(list)
     return row
   end)
   return sheets.tabulate({ name = "correlations", title = "Correlation with accuracy: Pearson, and Spearman (ranks)",
-    caption = "of learned tables; the accuracy is that of the trained model, also in rows of step 0", heads = heads,
+    caption = "of learned tables; accuracies are of trained models, also in rows of step 0", heads = heads,
     rows = rows })
 end
 

@@ -1,8 +1,11 @@
 -- Position tables: the vectors that a model adds to its tokens for their positions.
 --
--- Input: the path of a checkpoint, the spec in run.json. Output: a list of tables { block, values (row-major), rows
--- (the first positions), columns (channels) }: block, the place that adds the table: "input", "block" for all, or
--- "layers.0" and so on. Learned and frozen tables are read from checkpoints; sinusoids are computed from the spec.
+-- Input: the path of a checkpoint, the spec in run.json. Learned and frozen tables are read from checkpoints; sinusoids
+-- are computed from the spec. Output: a list of tables:
+--   block     the place that adds the table: "input", one block such as "layers.0", or "block", that is, all blocks
+--   values    row-major
+--   rows      the number of rows; row i has the vector of position i
+--   columns   the number of columns (channels)
 
 local lists = require("base.lists")
 local safetensors = require("base.safetensors")

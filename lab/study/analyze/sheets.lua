@@ -43,9 +43,9 @@ end
 
 -- Returns the models among tables and texts as LaTeX.
 function M.render_latex(list)
-  return table.concat(lists.map(list, function(model) return type(model) == "table" and table_latex.render(model)
-    or nil end),
-    "\n")
+  return table.concat(lists.map(list, function(model)
+    return type(model) == "table" and table_latex.render(model) or nil
+  end), "\n")
 end
 
 -- Returns a table with a row and a column for each group. model: as for M.tabulate, without heads and rows; get_name:

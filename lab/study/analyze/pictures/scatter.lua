@@ -1,8 +1,8 @@
 -- Panels (panels.lua) of points in groups, which have colours in the order of the palette.
 --
--- Input: groups = { { x, y } ... }, where x and y are lists of numbers; options = { style, x, y }, where style is
--- gnuplot's, by default points, and x and y are { from, to, step } of the axes, which by default fit the numbers.
--- Output: a panel.
+-- Output: a panel. Input: groups, a list of { x, y } with lists of numbers; a title; and options, nil or a table:
+--   style   a style of gnuplot; nil: points
+--   x, y    { from, to, step } of the axis; nil: the axis fits the numbers
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
