@@ -4,9 +4,11 @@
 -- Input: an unfused network (network/graph/builder.lua), and further facts, which M.derive documents. Output, a table:
 --   list            the classes, without the network's, in the order in which Python must read them
 --   network         the class of the network
---   renamed         attributes whose names in checkpoints are others (python_names.lua)
---   variables       { place, distance, memory_distance }: for positions, distances, and distances to keys of the other
---                   stream, the names of the variables that the network's forward pass reads, by stream
+--   renamed         attributes that have other names in checkpoints (python_names.lua)
+--   variables       names of variables that the network's forward pass reads, by stream:
+--       place             variables of positions
+--       distance          variables of distances
+--       memory_distance   variables of distances to keys of the other stream
 -- A class:
 --   name            its name
 --   template        the template that writes the class
@@ -294,7 +296,7 @@ local function get_times(scope)
   return scope.passes_by_length and "passes" or scope.loops
 end
 
--- Makes the item of a group. `items` in it are the group's own items, which run `times` times.
+-- Makes the item of a group: a loop that runs the group's own items `times` times.
 local function make_loop_of_items(state, class, op)
   local group = op.block
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, group = { name = group.name, scope = group,

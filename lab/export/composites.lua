@@ -1,7 +1,7 @@
 -- Composites of a network: groups of its operations that become PyTorch modules of their own.
 --
--- Input: a scope of a network, which is the network itself or a block (network/graph/builder.lua). Output of
--- M.find_groups: the group of each operation that is in one. A group:
+-- Input: a scope of a network, which is the network itself or a block (network/graph/builder.lua). M.find_groups
+-- returns { [operation] = the group that contains it }. A group:
 --   path       the folder of the group's tensors in checkpoints, which is the module's name
 --   ops        the set of its operations
 --   reads      the values that it reads from other operations

@@ -52,8 +52,8 @@ local function make_positions(count, max_position)
 end
 
 -- Returns the task lengths of examples for the comparison, each once: the shortest and the longest of training, and
--- twice the longest. Positions that the task gives (has_task_positions) might exceed max_position at the last of these,
--- which is then left out.
+-- twice the longest. If the task gives positions (has_task_positions), twice the longest is left out, since positions
+-- might exceed max_position.
 function M.choose_lengths(resolved, has_task_positions)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
@@ -96,8 +96,8 @@ function M.make_data_inputs(plan)
       symbols[i] = symbols[i] == probe and no_probe or symbols[i]
     end
     symbols[(count + 1) // 2] = probe or symbols[(count + 1) // 2]
-    local outputs = { outputs = 1 + length // 2, in_place = count }
-    list[#list + 1] = { input = symbols, outputs = outputs[plan.readout] or 1 }
+    local count_by_readout = { outputs = 1 + length // 2, in_place = count }
+    list[#list + 1] = { input = symbols, outputs = count_by_readout[plan.readout] or 1 }
   end
   return list
 end
@@ -114,8 +114,8 @@ local function run_trainer(trainer, words, stdin)
   must(code, code == 0, ("trainer %s failed:\n%s"):format(words[1], output))
   return lists.map(lists.find_all(output, "[^\n]+"), function(line)
     local value = input.decode(line)
-    must(INPUT, getmetatable(value) == input.OBJECT, ("trainer %s: found %s; expected JSON: are the checkpoint's "
-      .. "parameters finite?"):format(words[1], escape.plain(line:sub(1, 80))))
+    must(INPUT, getmetatable(value) == input.OBJECT, ("trainer %s: found %s; expected JSON\n  hint: are the "
+      .. "checkpoint's parameters finite?"):format(words[1], escape.plain(line:sub(1, 80))))
     return value
   end)
 end

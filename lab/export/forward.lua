@@ -105,8 +105,8 @@ local function add_wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- Names the result of a loop, statement number i: it gets the variable of its input x, unless a later statement or
--- every repetition reads x. Returns the variable.
+-- Names the result of a loop, the statement with index i. The result gets the variable of the loop's input x, unless a
+-- later statement or every repetition reads x. Returns the variable.
 function Pass:name_loop(item, i, lines, loop_name)
   local x = item.reads[1]
   local other_reads = { table.unpack(item.reads, 2) }
@@ -124,7 +124,7 @@ function Pass:name_loop(item, i, lines, loop_name)
   return name
 end
 
--- Adds a loop over the modules of a block as statement number i.
+-- Adds a loop over the modules of a block as the statement with index i.
 function Pass:add_loop(item, i, lines)
   local loop = item.loop
   local name = self:name_loop(item, i, lines, loop.name)
@@ -143,7 +143,7 @@ function Pass:add_loop(item, i, lines)
   add_wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
 end
 
--- Adds a loop over the items of a group as statement number i.
+-- Adds a loop over the items of a group as the statement with index i.
 function Pass:add_group(item, i, lines)
   local group = item.group
   local scope, name, inner_names = group.scope, self:name_loop(item, i, lines, group.name), {}
@@ -191,9 +191,14 @@ function Pass:write(items, result)
   return lines
 end
 
--- Returns the lines of a forward pass. request: { items, result (the returned value), width (of the stream), stream
--- (the value that `h` has at first, or nil), arguments (their names), names (of the values that already have a name),
--- variable (to which the result is assigned; if nil, the result is returned) }.
+-- Returns the lines of a forward pass. request:
+--   items       the items
+--   result      the value that the pass computes
+--   width       the width of the stream
+--   stream      the value that the variable `h` has at first, or nil
+--   arguments   the names of the arguments
+--   names       the names of values that have a name already, by value
+--   variable    the variable to which the result is assigned; nil: the forward pass returns the result
 function M.write(request)
   local inlined_items = find_inlined(request.items, request.result)
   while true do

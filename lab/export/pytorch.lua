@@ -182,8 +182,8 @@ local function write_stream_places(streams, variables)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
--- Text of the properties in which the sampled positions and distances of all attentions must agree, since one function
--- of Python samples them for all attentions; false if an attention samples none.
+-- Returns a text of the properties in which the sampled positions and distances of all attentions must agree, since one
+-- function of Python samples them for all attentions; false if an attention samples none.
 local function describe_samples(family)
   local positions, distance = family.positions, family.positions.distance
   return (positions.kind ~= "index" or distance.range) and canonical.format({ positions.kind, positions.range or false,
@@ -207,11 +207,11 @@ local function check_equal(attentions, facets)
   local first = sampling_attentions[1] or attentions[1]
   for _, op in ipairs(attentions) do
     local family = op.family
-    local difference = family.heads ~= first.family.heads and "heads" or sampling_attentions[1]
-      and reads_places(facets[op].extra_inputs)
-      and describe_samples(family) ~= describe_samples(first.family) and "positions"
+    local has_other_samples = sampling_attentions[1] and reads_places(facets[op].extra_inputs)
+      and describe_samples(family) ~= describe_samples(first.family)
+    local difference = family.heads ~= first.family.heads and "heads" or has_other_samples and "positions"
     if difference then
-      stop.exit(INPUT, ("%s of attention %s that differ from those of %s"):format(difference, family.name,
+      stop.exit(INPUT, ("%s of attention %s that differ from the %s of %s"):format(difference, family.name, difference,
         first.family.name))
     end
   end
@@ -264,8 +264,8 @@ local function write_sizes(net, attentions)
       size_names, values = {}, {}
     end
     size_names[#size_names + 1], values[#values + 1] = name, value
-    lines[#size_names == 1 and #lines + 1 or #lines] = ("%s = %s"):format(table.concat(size_names, ", "),
-      table.concat(values, ", "))
+    local line_index = #size_names == 1 and #lines + 1 or #lines -- the first name begins a line, others extend it
+    lines[line_index] = ("%s = %s"):format(table.concat(size_names, ", "), table.concat(values, ", "))
   end
   for _, block in ipairs(net.scopes) do
     if not block.is_group and not block.get_number then
@@ -352,8 +352,7 @@ local function derive_file_facts(spec, run)
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
     tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", comments = comments,
     passes_by_length = plan.cpu.passes_by_length
-      and (plan.task.pass_axis > 0 and "value on the axis " .. model.loops.times
-      or "task length"),
+      and (plan.task.pass_axis > 0 and "value on the axis " .. model.loops.times or "task length"),
   }
 end
 

@@ -22,8 +22,8 @@ function M.run(options)
   local code = shell.run({ "env", "PYTHONPATH=" .. python_path, python, "-m", "longhand.events", options.runs, out,
     options.follow and "--follow" or nil })
   if code == NO_COMMAND then
-    return ENVIRONMENT, ("there is no %s\n  expected: Python 3.9 or later; LONGHAND_PYTHON names another"):format(
-      python)
+    return ENVIRONMENT, ("there is no %s\n  expected: Python 3.9 or later; LONGHAND_PYTHON can name another Python")
+      :format(python)
   end
   return code
 end

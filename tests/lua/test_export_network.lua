@@ -300,7 +300,7 @@ function TestNetworks.test_attentions_of_several_families()
   local _, problem = derive_facts(describe_three, 'kind = "rope"', function(family)
     return make_families(family, 4)
   end)
-  lu.assertEquals(problem, "does not know heads of attention other that differ from those of self")
+  lu.assertEquals(problem, "does not know heads of attention other that differ from the heads of self")
 end
 
 -- A description whose cross-attention has queries of the target and keys of the source.
