@@ -89,11 +89,11 @@ end
 local TRACE_ANALYSES = {
   { "pca", "find principal components of activations at the first length", lengths = 2, {
     { "--sequences N", "number of sequences of each length", default = "30", convert = read_positive },
-    { "--part", "tokens to show: those of the input, or those at the outputs", choices = { "input", "output" },
+    { "--part", "tokens to show: tokens of the input, or tokens at the outputs", choices = { "input", "output" },
       default = "input" },
   } },
   { "attention", "show attention of one sequence, the maximum over the heads", lengths = 1, {
-    { "--sequence I", "number of the sequence, from 1", default = "1", convert = read_positive },
+    { "--sequence I", "index of the sequence, from 1", default = "1", convert = read_positive },
     { "--crop N", "show only the first N queries and keys", convert = read_positive },
   } },
   { "decoding", "show the attention of all heads while the model answers an input", {

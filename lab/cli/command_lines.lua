@@ -94,7 +94,7 @@ local function add_calibrate(parser)
     { "--positions", "whether the student keeps the teacher's encoding of positions; default: none, or keep with "
       .. "--init", choices = { "none", "keep" } },
     { "--init", "the student starts from the teacher's parameters instead of random initial values" },
-    { "--control", "write a control for comparison instead of the student: values: the mask without its constants; "
+    { "--control", "write a control for comparison instead of the student; values: the mask without its constants; "
       .. "heads: heads in another order; shifted: lines one key to the left; random: the same number of random lines, "
       .. "by --seed",
       choices = { "values", "heads", "shifted", "random" } },

@@ -18,7 +18,7 @@ function M.add(parser)
   local command = parser:command("runs"):summary("list trained runs; show, remove or rename some of them")
   command:description("Lists the runs of a folder: task, encoding, size, steps, score, state, date and bytes. Words "
     .. "before the folders: show prints all facts of a run; remove deletes runs, after a question; rename gives the "
-    .. "runs of a spec another name, as if the spec's file had had it.")
+    .. "runs of a spec another name, as if the spec's file had always had this name.")
   command:usage("Usage: longhand runs [RUNS ...] [--where CONDITIONS] [--metric NAME] [--json]\n"
     .. "       longhand runs show RUN [--metric NAME] [--json]\n"
     .. "       longhand runs remove RUNS ... [--where CONDITIONS] [--yes]\n"
@@ -27,8 +27,8 @@ function M.add(parser)
     :argname("RUNS"):args("*")
   options.add(command, {
     { "--where CONDITIONS", "only runs that meet all conditions: a field, =, !=, <, <=, > or >=, and a value, with "
-      .. "commas between conditions, such as 'encoding=rope,steps>=1000'; fields are those of --json and of a spec "
-      .. "(model.width); * in a value stands for any characters" },
+      .. "commas between conditions, such as 'encoding=rope,steps>=1000'; fields: all that --json prints, and fields "
+      .. "of a spec (model.width); * in a value stands for any characters" },
     { "--metric NAME", "the metric of scores; default: exact_match if a run's model answers token by token, else "
       .. "accuracy", choices = measures.NAMES },
     { "--json", "print the runs as JSON" },

@@ -2,10 +2,12 @@
 --
 -- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle return a
 -- message if words exclude each other, nil or false if none do, and set fields of the parser's result:
---   studies, study        the words that name a study or its cells; the first of these words
---   grid_flag             the first flag that makes a grid of a spec, or nil
---   target                "cpu" or "cpu,cuda"
---   action, device, arch  for sweep only; action: "run", "dry_run" or one of ACTIONS
+--   studies        the words that name a study or its cells
+--   study          the first of these words
+--   grid_flag      the first flag that makes a grid of a spec, or nil
+--   target         "cpu" or "cpu,cuda"
+--   action         for sweep: "run", "dry_run" or one of ACTIONS
+--   device, arch   for sweep: values of these options, with defaults
 
 local converters = require("cli.converters")
 local lists = require("base.lists")

@@ -82,7 +82,7 @@ local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
 
--- Whether the backward pass recomputes a family's weights in sequences of so many tokens.
+-- Whether the backward pass recomputes a family's weights in sequences of this number of tokens.
 local function recomputes_weights(family, tokens)
   return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
@@ -98,7 +98,8 @@ local function count_kept(family, sizes, queries, keys, sequences)
   return (recomputes_weights(family, keys) and 0 or weights) + (has_sums and sums or 0)
 end
 
--- Returns the number of bytes of a family's scratch memory, without sums.
+-- Returns the number of bytes of a family's scratch memory, without sums: the members of the struct in scratch.tpl.
+-- dlogit_count: the number of gradients of logits; row_bytes: the members weights, rows, pairs and pair_rows.
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
@@ -108,16 +109,16 @@ local function count_scratch(family, sizes, queries, keys)
     groups = family.recomputed.queries // lanes
     row_bytes = row_bytes + sizes.reals(groups * group_weights)
   end
-  local dlogits = groups * group_weights
-  if terms.visits_outwards then
-    return row_bytes + sizes.reals(dlogits) + sizes.reals((keys + 2) * lanes)
+  local dlogit_count = groups * group_weights
+  if terms.visits_outwards then -- with the arrays `along` and `across` of outwards.tpl
+    return row_bytes + sizes.reals(dlogit_count) + sizes.reals((keys + 2) * lanes)
       + sizes.reals((keys + 1 + lanes) * lanes)
   elseif terms.by_offset then
-    dlogits = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
+    dlogit_count = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
   end
   if family.paired and 2 * width <= lanes then
     local pair_count = 2 * groups * group_weights
-    dlogits = terms.pair_vectors and dlogits or pair_count
+    dlogit_count = terms.pair_vectors and dlogit_count or pair_count
     row_bytes = row_bytes
       + (terms.pair_vectors and sizes.reals(pair_count) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
@@ -125,7 +126,7 @@ local function count_scratch(family, sizes, queries, keys)
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
   -- 8 bytes and a vector register are KEEP_SLACK of kernels/cpu/dropout.h, after the last byte that is used.
   local keep_bytes = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
-  return row_bytes + sizes.reals(dlogits) + rotated_bytes + keep_bytes
+  return row_bytes + sizes.reals(dlogit_count) + rotated_bytes + keep_bytes
 end
 
 -- Returns the number of bytes of a family's facets for T queries and S keys that have one purpose: "sums" (sums.tpl),

@@ -15,8 +15,8 @@ function M.format_count(n)
   return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):gsub(",$", ""):reverse())
 end
 
--- Returns the title of scope number i: "the network" for 1; "block, 5 times"; with loops over the same parameters
--- "block, 5 times, 3 loops".
+-- Returns the title of the scope with index i: "the network" for 1, otherwise such as "block, 5 times"; with loops over
+-- the same parameters "block, 5 times, 3 loops".
 local function format_title(scope, i)
   local loops = scope.times // scope.count
   return i == 1 and "the network" or ("%s, %s"):format(scope.name, wording.count(scope.count, "time"))

@@ -1,10 +1,13 @@
 -- The novelty of a test sequence: the shares of its positions, distances and numbers of keys that no training sequence
 -- has.
 --
--- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for recurrent models,
--- which have no queries and keys, for dataset files, whose lengths only the trainer knows, for encoding.lines, and for
--- masks other than full or causal masks and windows. Unless positions are indices, there are only the shares of keys:
--- randomized test positions occur in training, too.
+-- Input: a plan. Output: a line of the plan's page, and the shares; nil in these cases:
+--   several streams
+--   recurrent models, since these have no queries and keys
+--   dataset files, since only the trainer knows their lengths
+--   encoding.lines, and masks other than full masks, causal masks and windows
+-- Positions of test sequences are new only if positions are indices. Randomized positions occur in training, too, so
+-- then only the shares of keys are returned.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")

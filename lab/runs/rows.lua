@@ -49,8 +49,8 @@ local function read_encodings(root)
   return names
 end
 
--- The set of the lengths that the run's spec evaluates, if the evaluation has some of them: `trainer eval` may have
--- added others. nil for other evaluations, and for validation, which has lengths of its own.
+-- Returns the set of the lengths that the run's spec evaluates, if the evaluation has some of them; `trainer eval` may
+-- have added other lengths. Returns nil for other evaluations, and for validation, which has its own lengths.
 local function find_own_lengths(run, evaluation)
   local is_by_length = run.axis == "length" and not runs.has_sets(run) and evaluation.split ~= "validation"
   local own_lengths = is_by_length and lists.to_set(runs.get_lengths(run, "eval")) or {}
@@ -69,8 +69,8 @@ local function compute_scores(run, split, metric)
   return compute(runs.get_evaluation(run, split)), run.best and compute(runs.get_evaluation(run.best, "test")) or nil
 end
 
--- metric: the metric of scores. locks: the set of inode numbers of files that trainers lock. encodings: names by
--- "<id>/<digest>" of a run.
+-- Returns the row of a run. metric: the metric of scores; locks: the set of inode numbers of files that trainers lock;
+-- encodings: names of encodings, by "<id>/<digest>" of a run.
 local function make_row(study, cell, run, metric, locks, encodings)
   local facts = run.facts
   local is_locked = locks[lfs.attributes(run.dir .. "/lock", "ino") or false]
@@ -90,8 +90,8 @@ local function make_row(study, cell, run, metric, locks, encodings)
 end
 
 -- Reads the runs in a folder. metric: the metric of scores; nil: for each run exact_match if its model answers token by
--- token, otherwise accuracy.
--- with_encodings: whether to read the names that studies give to encodings, which takes time after large sweeps.
+-- token, otherwise accuracy. with_encodings: whether to read the names that studies give to encodings; reading them
+-- takes time after large sweeps.
 function M.read(dir, metric, with_encodings)
   if lfs.attributes(dir, "mode") ~= "directory" then
     return nil, ("there is no folder %s\n  expected: a folder of runs, or the folder of a run"):format(dir)

@@ -136,8 +136,8 @@ local function search_choices(job)
   })
 end
 
--- Compares the best values with the model's, separately by mode, and stores the best values if they are faster. Returns
--- the faster of the two.
+-- Compares the best values with the model's values, separately by mode, and stores the best values if they are faster.
+-- Returns the faster values.
 local function confirm(job, best)
   if tuning.format(best) == tuning.format(job.model) then
     report_unchanged(job, "the model's choices are the best that were tried")
