@@ -5,10 +5,8 @@
 --   list            the classes, without the network's, in the order in which Python must read them
 --   network         the class of the network
 --   renamed         attributes that have other names in checkpoints (python_names.lua)
---   variables       names of variables that the network's forward pass reads, by stream:
---       place             variables of positions
---       distance          variables of distances
---       memory_distance   variables of distances to keys of the other stream
+--   variables       variables of the network's forward pass, by stream: place, of positions; distance, of distances;
+--                   and memory_distance, of distances to keys of the other stream
 -- A class:
 --   name            its name
 --   template        the template that writes the class
