@@ -7,10 +7,10 @@
 -- level of lanes. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   lanes           the set of the quantities that differ from lane to lane, each as its letter, such as { q = true,
---                   s = true }: q query, k key, h head, s score; lower.lua lists all letters
+--   lanes           the set of the quantities that vary from lane to lane, each as its letter, such as { q = true, s =
+--                   true } for query and score; lower.lua lists all letters
 --   is_scalar       whether there are no vectors, so that a lane is one entry
---   has_one_level   whether all statements are at the level "lane"
+--   has_only_lane_level   whether all statements are at the level "lane", since the nest has no further loops
 --   is_under_keys   whether the loop over lanes is inside a loop over keys
 -- Fields of an effect:
 --   kind            the kind of its statement, a name in statements.tpl, such as "assign" or "add"
@@ -20,7 +20,7 @@
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
 --   base            text of a number that is added to the index, such as "h * 16"; or nil
---   may_be_wide     whether the expression may be longer than LONGEST_LINE, by WIDE - #target characters
+--   may_exceed_line  whether the expression may be longer than LONGEST_LINE, by WIDE - #target characters
 --   is_index        whether the node is an index
 -- The statement of an effect has the same fields, and three texts: value (the text of the node), index (the text of
 -- index_node) and full_index (base + index). Other statements:
@@ -74,7 +74,7 @@ function Emitter:get_type(node)
 end
 
 function Emitter:find_level(node)
-  if self.environment.has_one_level then
+  if self.environment.has_only_lane_level then
     return "lane"
   end
   local dependencies = self:find_dependencies(node)
@@ -152,7 +152,7 @@ local MAX_ARRAY_LENGTH = 64
 -- Whether a part of a sum that is computed for each head has equal values for all heads, has at least two operations,
 -- and has few enough values for an array.
 function Emitter:is_shared_by_heads(node, level)
-  if level ~= "head" or self.environment.has_one_level or self:find_level(node) == "head" or #self.open == 0 then
+  if level ~= "head" or self.environment.has_only_lane_level or self:find_level(node) == "head" or #self.open == 0 then
     return false
   end
   local index = lower.find_index(self:find_dependencies(node))
@@ -230,7 +230,7 @@ function Emitter:print_line(node, defines, used_characters, precedence)
     return defines and (self:print_whole(node, level)) or self:print(node, precedence or 0, level)
   end
   local text = write()
-  local indent = self.environment.has_one_level and 4
+  local indent = self.environment.has_only_lane_level and 4
     or INDENT[level] + (self.environment.is_under_keys and RANK[level] > RANK.key and 4 or 0)
   local limit = LONGEST_LINE - indent - 4 * #self.open - (used_characters or 0)
   while #text > limit do
@@ -284,7 +284,7 @@ function Emitter:emit_effect(effect, level)
   statement.full_index = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
   local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
-  local used_characters = has_target and #statement.target or effect.may_be_wide and #statement.target - WIDE or 0
+  local used_characters = has_target and #statement.target or effect.may_exceed_line and #statement.target - WIDE or 0
   local is_added, defines = statement.kind == "gather_distance" or statement.kind == "gather_sum", false
   statement.value = effect.is_index and self:print_index(effect.node, level)
     or self:print_line(effect.node, defines, used_characters, is_added and TERM_PRECEDENCE or 0)
@@ -296,7 +296,7 @@ function Emitter:emit_effect(effect, level)
 end
 
 function Emitter:find_effect_level(effect)
-  return effect.per_head and not self.environment.has_one_level and "head" or self:find_level(effect.node)
+  return effect.per_head and not self.environment.has_only_lane_level and "head" or self:find_level(effect.node)
 end
 
 -- Emits effects of one level within the same loops.

@@ -7,7 +7,7 @@
 --   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
 -- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and the values of the nodes that
 -- were computed outside of sums or in the pair's own term of a sum over keys, by node. All tokens of a running sum have
--- the value that input.read returns. A sum over keys of a key after the query has the pair's own term alone.
+-- the value that input.read returns. If the pair's key comes after the query, a sum over keys has only the pair's term.
 
 local plain = require("expression.functions").plain
 

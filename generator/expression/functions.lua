@@ -4,11 +4,13 @@
 --   arguments  the number of arguments; false: 2 or more arguments, combined from the left
 --   value      computes the function on plain numbers; NaN or infinite for invalid arguments
 --   expected   words for the valid arguments
---   low, high  the bounds of the values of a function that ascends
+--   low, high  the bounds of the function's values; for functions of one number without `simplify`, which ascend or are
+--              periodic
 --   above      a lower bound: the argument must be larger
 --   from       a lower bound: the argument must be equal or larger
---   is_bounded   true: the function does not ascend; its values are between `low` and `high`
---   simplify   simplify(b, x, y), for functions without `low`: the simplified node, or nil and a problem; b:
+--   is_periodic   true: the function does not ascend, so its values reach `low` and `high` even if the range of the
+--              argument is narrow
+--   simplify   simplify(b, x, y), for functions without `low`: returns the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
 --   gradient   gradient(b, node, d, wants) returns the gradients of the arguments from d, the gradient of the node;
 --              wants(argument): whether this argument's gradient is needed. Without this field, all gradients are 0. If
@@ -29,7 +31,7 @@ local M = {}
 
 local HUGE = math.huge
 local TINY = 1e-30 -- keeps the logarithm in the gradient of pow finite at base 0; the gradient has the factor 0 there
-local LIMIT_HINT = "max limits it; both branches of select are computed"
+local LIMIT_HINT = "max(...) limits the argument; select does not, since both of its branches are computed"
 
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
 local function compute_expm1(x)
@@ -125,7 +127,7 @@ local function simplify_floor(b, x)
     return math.abs(v) == HUGE and v or math.floor(v) + 0.0
   end
   return b:make("floor", { x }, nil,
-    { type = "integer", low = floor(x.low), high = floor(x.high), is_sure = x.is_sure })
+    { type = "integer", low = floor(x.low), high = floor(x.high), has_known_range = x.has_known_range })
 end
 
 local function simplify_mod(b, x, n)
@@ -164,7 +166,7 @@ local function simplify_pow(b, x, y)
   end
   local is_integer_power = M.is_number(y) and y.value == math.floor(y.value)
   local may_be_invalid = x.low < 0 and not is_integer_power or x.low <= 0 and y.low < 0 and x.high >= 0
-  if not b.is_trusted and (M.is_number(x) or x.is_sure and may_be_invalid) then
+  if not b.is_trusted and (M.is_number(x) or x.has_known_range and may_be_invalid) then
     return M.refuse(("the base of pow can be %s: %s"):format(text.format_number(x.low), text.format_briefly(x)),
       "a base above 0", LIMIT_HINT)
   end
@@ -216,9 +218,9 @@ M.rows = {
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
       return b:apply("mul", b:apply("mul", d, 2 / math.sqrt(math.pi)), density)
     end },
-  sin = { arguments = 1, value = math.sin, low = -1, high = 1, is_bounded = true, word = "sine",
+  sin = { arguments = 1, value = math.sin, low = -1, high = 1, is_periodic = true, word = "sine",
     gradient = function(b, node, d) return b:apply("mul", d, b:apply("cos", node[1])) end },
-  cos = { arguments = 1, value = math.cos, low = -1, high = 1, is_bounded = true, word = "cosine",
+  cos = { arguments = 1, value = math.cos, low = -1, high = 1, is_periodic = true, word = "cosine",
     gradient = function(b, node, d) return b:apply("neg", b:apply("mul", d, b:apply("sin", node[1]))) end },
   pow = { arguments = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
     gradient = derive_pow },
@@ -233,7 +235,7 @@ local function find_domain_problem(name, row, x)
   local bound = ("a number %s %g"):format(row.from and "from" or "above", limit)
   if M.is_number(x) and is_outside(x.value) or is_outside(x.high) then
     return { what = ("%s of %s"):format(name, text.format_briefly(x)), expected = bound }
-  elseif x.is_sure and is_outside(x.low) then
+  elseif x.has_known_range and is_outside(x.low) then
     return { what = ("the argument of %s can be %s: %s"):format(name, text.format_number(x.low),
       text.format_briefly(x)), expected = bound, hint = LIMIT_HINT }
   end
@@ -247,10 +249,10 @@ local function make_elementary(name, row)
       return nil, problem
     elseif M.is_number(x) then
       return b:number(row.value(x.value))
-    elseif row.is_bounded then
+    elseif row.is_periodic then
       return b:make_result(name, { x }, not KEEPS_INTEGERS, row.low, row.high)
     end
-    local low, high = row.value(x.low), row.value(x.high)
+    local low, high = row.value(x.low), row.value(x.high) -- NaN, which differs from itself, if the bound is outside
     return b:make_result(name, { x }, not KEEPS_INTEGERS, math.max(row.low, low == low and low or row.low),
       math.min(row.high, high == high and high or row.high))
   end
@@ -261,8 +263,8 @@ for name, row in next, M.rows do
   row.vector, row.scalar = row.vector or name .. "_of", row.scalar or name .. "_real"
 end
 
--- The functions and the operators on plain numbers, with which a spec computes its constants; less, less_equal and
--- equal give a boolean.
+-- Name -> the function or the operator for plain numbers, with which a spec computes its constants; less, less_equal
+-- and equal return a boolean.
 M.plain = {
   add = function(a, b) return a + b end,
   sub = function(a, b) return a - b end,

@@ -1,16 +1,15 @@
 -- The formulas of scores as graphs of nodes, with types and ranges, which a builder simplifies while it makes them.
 --
 -- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
--- invalid. A node is { op, id, type, low, high, is_sure, [1], [2], ... }, whose items [1], [2], ... are its arguments.
--- A node never changes, and equal nodes are one node. Invariant: ids ascend in the order in which nodes are made, so
--- every order that derives from ids is equal in all runs. Fields of a node; only some kinds of nodes have the fields
--- from linear_form on:
+-- invalid. The items [1], [2], ... of a node are its arguments. A node never changes, and equal nodes are one node.
+-- Invariant: ids ascend in the order in which nodes are made, so every order that derives from ids is equal in all
+-- runs. Fields of a node; only some kinds of nodes have the fields from linear_form on:
 --
 --   op          the name of the operation, such as "add", or of the kind of a leaf, such as "symbol" or "number"
 --   id          a number that no other node of the builder has
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
---   is_sure     whether the range follows from positions and constants alone, not from learned numbers or logits
+--   has_known_range   whether the range follows from positions and constants alone, not from learned numbers or logits
 --   linear_form   { q, k, c }, if the value is q * query_index + k * key_index + c; nil for other nodes. The indices
 --               are those of the query and the key in their sequences
 --   value       the value of a number or truth
@@ -89,13 +88,13 @@ end
 -- A node whose value is a number. keeps_integers: whether the type is integer if all arguments are integers; in all
 -- other cases the type is real. low, high: the range, in which a NaN stands for an unknown bound.
 function Builder:make_result(op, arguments, keeps_integers, low, high, linear_form)
-  local is_sure, are_integers = true, true
+  local has_known_range, are_integers = true, true
   for _, argument in ipairs(arguments) do
-    is_sure = is_sure and argument.is_sure or false
+    has_known_range = has_known_range and argument.has_known_range or false
     are_integers = are_integers and argument.type == "integer"
   end
   return self:make(op, arguments, nil, { type = keeps_integers and are_integers and "integer" or "real",
-    low = low == low and low or -HUGE, high = high == high and high or HUGE, is_sure = is_sure,
+    low = low == low and low or -HUGE, high = high == high and high or HUGE, has_known_range = has_known_range,
     linear_form = linear_form })
 end
 
@@ -103,17 +102,18 @@ function Builder:number(value)
   value = value == 0 and 0.0 or value + 0.0 -- avoids a negative zero
   local is_integer = value == math.floor(value) and math.abs(value) < M.EXACT_LIMIT
   return self:make("number", {}, ("%a"):format(value), { value = value, type = is_integer and "integer" or "real",
-    low = value, high = value, is_sure = true, linear_form = is_integer and { 0, 0, value } or nil })
+    low = value, high = value, has_known_range = true, linear_form = is_integer and { 0, 0, value } or nil })
 end
 
 function Builder:truth(value)
-  return self:make("truth", {}, tostring(value), { value = value, type = "truth", is_sure = true })
+  return self:make("truth", {}, tostring(value), { value = value, type = "truth", has_known_range = true })
 end
 
 -- A symbol that is an integer. linear_form, shown: fields of the node.
 local function make_integer(b, name, low, high, linear_form, shown)
   return b:make("symbol", {}, name,
-    { name = name, type = "integer", low = low, high = high, is_sure = true, linear_form = linear_form, shown = shown })
+    { name = name, type = "integer", low = low, high = high, has_known_range = true, linear_form = linear_form,
+      shown = shown })
 end
 
 local LAST = M.MAX_LENGTH - 1
@@ -186,8 +186,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- Words for a node that no term of a token may contain, since the node does not belong to one token; nil for other
--- nodes. written: node -> the name of the symbol as a spec writes it; or nil.
+-- A term of a token may not contain a node that does not belong to one token. Returns words for such a node; nil for
+-- other nodes. written: node -> the name of the symbol as a spec writes it; or nil.
 function M.describe_unsummable(node, written)
   local p, name = node.parameter, written and written[node]
   return name and name ~= "head" and "x." .. name
@@ -223,8 +223,8 @@ local function has_sum_to_query(root)
   return is_found
 end
 
--- The sum of a term of each pair of the query, over the keys from the pair's key up to the query's own key. score: the
--- node that the function reads as x.score, or nil.
+-- The sum of a term over pairs with the same query, for the keys from the pair's key up to the query's own key. score:
+-- the node that the function reads as x.score, or nil.
 function Builder:sum_to_query(term, score)
   if has_sum_to_query(term) then
     return refuse("sum_to_query reads another sum_to_query", "a term of the pair without such a sum",
@@ -268,7 +268,7 @@ function Builder:sum(count, body)
   local depth = self.depth or 0
   self.depth = depth + 1
   local index = self:make("index", {}, depth .. " " .. count, { depth = depth, count = count, type = "integer",
-    low = 0, high = count - 1, is_sure = true })
+    low = 0, high = count - 1, has_known_range = true })
   local term, message = body(index)
   self.depth = depth
   if not term then
@@ -281,8 +281,8 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum as a chain of additions, with a term for each value of the index. The pair loop has no loops over such terms:
--- they need the logit, sums, or values of the pair's tokens (M.needs_pair).
+-- A sum as a chain of additions, with a term for each value of the index. It is used if the loop over pairs must
+-- compute the terms (M.needs_pair), since no loop over terms is possible there.
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -301,7 +301,7 @@ function Builder:sum_over(index, term)
     return self:apply("mul", term, index.count)
   end
   return self:make("sum", { term }, index.depth .. " " .. index.count, { index = index, type = term.type,
-    low = index.count * term.low, high = index.count * term.high, is_sure = term.is_sure })
+    low = index.count * term.low, high = index.count * term.high, has_known_range = term.has_known_range })
 end
 
 -- Whether a formula has a leaf; the index of a sum inside the formula does not count.
@@ -314,8 +314,8 @@ function M.depends_on(root, leaf)
   return is_found
 end
 
--- Whether the pair loop must compute a formula: it needs the logit, sums over tokens or keys, or values of the pair's
--- tokens.
+-- Whether the loop over pairs must compute a formula, since the formula needs the logit, sums over tokens or keys, or
+-- values of the pair's tokens.
 function M.needs_pair(root)
   local is_found = false
   walk(root, function(node)
@@ -341,7 +341,7 @@ local function find_type_problem(op, arguments)
       return { what = op .. " of a number", expected = "a truth value: less, less_equal, equal, all, any, negate" }
     elseif not wants_truth and argument.type == "truth" then
       return { what = op .. " of a truth value", expected = "a number",
-        hint = "select(truth, a, b) turns it into a number" }
+        hint = "select(truth, a, b) turns a truth value into a number" }
     end
   end
 end

@@ -18,7 +18,7 @@ function M.write_member(build, set, p)
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
--- C names of the arrays of running sums: s: of their values; d: of their gradients.
+-- Set of a table, "s" (values) or "d" (gradients) -> the C name of the array of running sums.
 M.RUNNING_SETS = { s = "r", d = "dr" }
 
 -- Class of a table -> C text of the index: in a loop nest over the entries of this class (in which o is i - j and t is

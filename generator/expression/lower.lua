@@ -54,11 +54,11 @@ local MAX_REPEATED_OPERATIONS = 2
 -- The classes, ordered: a class is lower than another class if its rank is smaller.
 local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
--- Letters for the dependencies of leaves: s score, h head, l layer, q query, k key, o offset (key - query), t total
+-- Letters for the dependencies of leaves: s score, h head, l layer, q query, k key, d difference (key - query), t total
 -- (key + query), p learned parameter. A node `gathered`, a sum over heads (nests.lua), also has the letter a (after):
 -- its value exists after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
-  offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
+  offset = "d", distance = "d", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
   inverse = "s", is_seen = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
 local SAMPLED_SYMBOLS = { query = true, key = true, distance = true }
@@ -74,7 +74,7 @@ local function get_leaf_needs(state, node)
     return "s"
   elseif node.op == "table" then
     local t = node.table
-    return ({ uniform = "", query = "q", key = "k", distance = "o", sum = "t", pair = "qk" })[t.class]
+    return ({ uniform = "", query = "q", key = "k", distance = "d", sum = "t", pair = "qk" })[t.class]
       .. (t.per_head and "h" or "") .. (t.per_layer and "l" or "") .. (t.learned and "p" or "")
   end
   return ""
@@ -103,7 +103,7 @@ end
 -- The class of a table whose entries have these dependencies.
 local function find_class(dependencies)
   local table_class
-  for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
+  for letter, class in next, { q = "query", k = "key", d = "distance", t = "sum" } do
     if dependencies[letter] then
       table_class = table_class and "pair" or class
     end
@@ -139,9 +139,9 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- The number of operations in a node, in which each part counts once and parts of classes lower than `class` do not
--- count (nil: all parts count); and whether one of the operations is expensive. is_counted: the set of parts that have
--- been counted.
+-- Two results: the number of operations in a node, and whether one of them is expensive. Each part counts once; parts
+-- of classes lower than `class` do not count (nil: all parts count). is_counted: the set of parts that have been
+-- counted.
 local function count_operations(state, node, class, is_counted)
   if is_counted[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -194,8 +194,8 @@ local function compute_replaced(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return replace_by_loads(state, argument, class) end))
 end
 
--- Returns a part of the value of a table of this class, in which loads from further tables replace expensive inner
--- parts of lower classes.
+-- The node for a part of the value of a table of this class: in the result, loads from further tables replace expensive
+-- inner parts of lower classes.
 function replace_by_loads(state, node, class)
   local results = state.inside[class]
   results[node] = results[node] or compute_replaced(state, node, class)
@@ -205,7 +205,7 @@ end
 local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",
   pair = "by_pair" }
 
--- The name, with a number if it is not the first of its kind.
+-- Returns the name at its first use, and the name with a number at further uses.
 local function make_name(state, name)
   local count = (state.names[name] or 0) + 1
   state.names[name] = count

@@ -15,10 +15,12 @@
 -- Output: a nest, nil if there is nothing to compute. It has the lists of statements by level (emit.lua) and these
 -- fields:
 --   class            the class of the tables
---   sums             gradients of parameters that are summed over the entries: { name, member, extent }, the name of
---                    the variable, text of the gradient to which it is added at the end, text of the number of elements
+--   sums             gradients of parameters that are summed over the entries, each with:
+--     name             the name of the variable
+--     member           text of the gradient to which the variable is added at the end
+--     extent           text of the number of elements
 --   gathered         gradients summed over the heads (make_gathering)
---   parts, scatters  lists that nests_cuda.lua makes and describes
+--   part_sums, scatters   lists that nests_cuda.lua makes and describes
 --   has_scope        whether the statements need their own scope in C
 --   words            the set of the words in the texts of the statements: the names that they use
 
@@ -52,13 +54,14 @@ function M.collect_words(...)
   return words
 end
 
--- The loop nest of a class. contents: { effects (emit.lua), sums, gathered, parts, scatters }; all fields except
+-- The loop nest of a class. contents: { effects (emit.lua), sums, gathered, part_sums, scatters }; all fields except
 -- effects are optional.
 local function make_nest(build, class, contents)
   local nest = emit.make_statements(build.state, build.target.make_environment(build, class), contents.effects)
-  nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, contents.sums or {}, contents.gathered or {},
-    contents.parts or {}, contents.scatters or {}
-  nest.words = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts,
+  nest.class = class
+  nest.sums, nest.gathered = contents.sums or {}, contents.gathered or {}
+  nest.part_sums, nest.scatters = contents.part_sums or {}, contents.scatters or {}
+  nest.words = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.part_sums,
     nest.scatters)
   nest.has_scope = #nest.outer + #nest.sums > 0
   return nest
@@ -195,7 +198,7 @@ end
 
 -- The loop nest that propagates the gradients of tables of a class; nil if no table is learned.
 function M.make_gradients(build, class, tables)
-  local contents = { sums = {}, gathered = {}, effects = {}, parts = {}, scatters = {} }
+  local contents = { sums = {}, gathered = {}, effects = {}, part_sums = {}, scatters = {} }
   for _, t in ipairs(tables) do
     if t.learned then
       add_table_effects(build, contents, class, t)
@@ -312,10 +315,13 @@ local function takes_gradient(leaf)
   return leaf.name == "score" or leaf.op == "table" and leaf.table.learned
 end
 
--- The sums over keys (lower.lua, row_sums) whose terms need a gradient that reaches them, from dscore, the gradient of
--- the score: a list of { sum, own, gathered }. own: the node of the gradient of a key's sum; gathered: a leaf, the sum
--- of these gradients over keys that generated code has visited, from the farthest key on. The gradient of a key's term
--- is the sum over this key and all farther keys, since the sums of these keys contain the term.
+-- The sums over keys (lower.lua, row_sums) whose terms need a gradient. dscore: the gradient of the score. The result
+-- is a list with these fields:
+--   sum        the sum
+--   own        the node of the gradient of a key's sum
+--   gathered   a leaf: the sum of these gradients over the keys that generated code has visited, from the farthest on
+-- The gradient of a key's term is the sum over this key and all farther keys, since the sums of these keys contain the
+-- term.
 function M.derive_sums(build, score, dscore)
   return lists.map(build.row_sums, function(sum)
     local is_needed = false

@@ -17,7 +17,7 @@
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
---   o, t         query - key, query + key (the letter o of LANES, below, is key - query)
+--   o, t         query - key, query + key
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -26,12 +26,12 @@ local nests = require("expression.nests")
 
 local M = {}
 
--- For each loop nest, the quantities that differ from lane to lane, each as its letter (lower.lua): q query, k key, o
--- offset (key - query), t total (query + key), s score.
-local LANES = {
-  uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
-  pair = { q = true, o = true, t = true }, score = { q = true, o = true, t = true, s = true },
-  row = { q = true, k = true, o = true, t = true, s = true }, -- one query with consecutive keys
+-- For each loop nest, the set of the quantities that vary from lane to lane, each as its letter (lower.lua): q query, k
+-- key, d difference (key - query), t total (query + key), s score.
+local VARYING = {
+  uniform = {}, query = { q = true }, key = { k = true }, distance = { d = true }, sum = { t = true },
+  pair = { q = true, d = true, t = true }, score = { q = true, d = true, t = true, s = true },
+  row = { q = true, k = true, d = true, t = true, s = true }, -- one query with consecutive keys
   token = { k = true }, -- values of consecutive tokens, for running sums
 }
 
@@ -84,7 +84,7 @@ function M.write_element(set, t, class)
     or M.write_address(set, t, class):gsub(" %+ ", "[", 1) .. "]"
 end
 
--- C text of the index of key j's sum over keys (lower.lua, row_sums) in the sums of a group of queries.
+-- C text of an index in the sums over keys (lower.lua, row_sums) of a group of queries: the index of the sum for key j.
 function M.write_sum_place(build, leaf)
   local count = #build.row_sums
   return count == 1 and "j * LANES" or leaf.number == 0 and ("%d * j * LANES"):format(count)
@@ -92,9 +92,9 @@ function M.write_sum_place(build, leaf)
 end
 
 function M.make_environment(build, class)
-  local out, symbols, cross_symbols = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
+  local out, symbols, cross_symbols = leaves.make_environment(build, VARYING[class]), SYMBOLS[class],
     build.cross and CROSS_SYMBOLS[class] or {}
-  out.has_one_level, out.is_under_keys = class == "score" or class == "row" or class == "token", class == "pair"
+  out.has_only_lane_level, out.is_under_keys = class == "score" or class == "row" or class == "token", class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)

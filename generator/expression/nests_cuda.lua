@@ -1,33 +1,42 @@
 -- The texts of loop nests of scores on a GPU, where values are scalars and a thread owns an entry of a table. This
 -- module has the functions that nests_cpu.lua lists for a target.
 --
--- Every number has one owner, a thread that sums its terms in a fixed order: there are no atomic additions. The loop
--- over pairs gathers the gradients of the tables that the score of a pair reads: it adds them up in variables, which
--- their owners store. Tables that other tables read also get gradients from these tables, through loop nests. build,
--- the context of loop nests (nests.lua), has further fields, which this module fills:
+-- Every number has one owner, a thread that sums its terms in a fixed order, so there are no atomic additions. The loop
+-- over pairs gathers the gradients of the tables that the score of a pair reads: the owner of a gradient adds up its
+-- terms in a variable, and then stores the variable. A table that other tables read also gets a part of its gradient
+-- from these tables, through loop nests. build, the context of loop nests (nests.lua), has further fields, which this
+-- module fills:
 --
 --   gathered      the set of tables whose gradients the loop over pairs gathers
---   parts         table -> the part of its gradient that comes from other tables (below)
+--   parts         table -> the part of its gradient that comes from other tables: { array }, and for tables of class
+--                 pair the fields of an item of part_sums (below)
 --   work          the arrays that the function end_score needs: { type, name, count }
 --   uniform_work  the arrays for parts of tables of class uniform: { array, extent }; extent: the number of elements
 --   names         name of an array -> the number of arrays that have this name, with or without a suffix such as _2
 --
 -- Nests have two more lists:
 --
---   parts      { name, per_head, array, index_text }: each pair computes the sum `name` and stores it in `array` at the
---              index index_text
---   scatters   { member, heads, size, index, index_stride, value, count }, one for each use of a parameter at an index
---              that differs from entry to entry. index and value are the names of two arrays with an index and a value
---              for each entry; the owners of the elements of `member`, the parameter, read them
+--   part_sums  parts that are sums of several terms: { name, per_head, array, index_text }. Each pair computes the sum
+--              `name`, and stores it in `array` at the index index_text
+--   scatters   the uses of parameters at an index that differs from entry to entry. Each entry stores an index and a
+--              value; then the owner of each element of the parameter sums the values with the element's index. Fields,
+--              all C texts except `size`:
+--     member         the gradient of the parameter
+--     heads          the number of heads that have elements of their own
+--     size           the number of elements for each of these heads
+--     index, value   the arrays with the index and the value of each entry
+--     index_stride   the number of elements from the indices of a head to those of the next head; "0" if heads share
+--                    indices
+--     count          the number of entries that each of these heads sums
 --
 -- Texts are C and use these variables of generated code:
 --   s, d, w      the tables, their gradients, the workspace of end_score
 --   r, dr        the running sums of a sequence, their gradients
---   sums, dsums  the sums over keys of a pair; the gradients of the terms of these sums
+--   sums, dsums  the sums over keys that the score of a pair reads; the gradients of the terms of these sums
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key
---   o, t, e      query - key, query + key, the number of a pair (the letter o of LANES is key - query)
+--   o, t, e      query - key, query + key, the index of a pair
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -38,9 +47,9 @@ local syntax = require("expression.syntax")
 
 local M = {}
 
--- For each loop nest, the quantities that differ from entry to entry, each as its letter (lower.lua).
-local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
-  pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true },
+-- For each loop nest, the set of the quantities that vary from entry to entry, each as its letter (lower.lua).
+local VARYING = { uniform = {}, query = { q = true }, key = { k = true }, distance = { d = true }, sum = { t = true },
+  pair = { q = true, k = true, d = true, t = true }, score = { q = true, k = true, d = true, t = true, s = true },
   token = { k = true } } -- values of a token, for running sums
 
 -- The texts of symbols that are integers in C: first in all loop nests, then in the nests of each class. Other symbols
@@ -127,8 +136,9 @@ local function write_gradient(build, t, class)
 end
 
 function M.make_environment(build, class)
-  local out = leaves.make_environment(build, LANES[class])
-  out.is_scalar, out.has_one_level = true, class == "score" or class == "token"
+  local out = leaves.make_environment(build, VARYING[class])
+  out.is_scalar = true
+  out.has_only_lane_level = class == "score" or class == "token" -- nests for one head and one pair or token
   function out.integer(name)
     local text = name == "key" and build.cross and "key_position[j]" or INTEGERS[class][name] or COMMON_INTEGERS[name]
     return text and (name == "distance" and build.prefix or "") .. text, PRECEDENCES[text] or NAME_PRECEDENCE
@@ -150,7 +160,7 @@ function M.make_environment(build, class)
 end
 
 function M.make_filling(build, t, class)
-  return { kind = "assign", target = write_element(build, "s", t, class), may_be_wide = true }
+  return { kind = "assign", target = write_element(build, "s", t, class), may_exceed_line = true }
 end
 
 -- Adds an array that end_score needs, and returns its text. count: text of the number of elements, in terms of T and S.
@@ -181,7 +191,7 @@ function M.complete_effect(build, nest, t, class, effect)
     partial_sum = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
       index_text = t.per_head and "h * s->pairs + e" or "e" }
     build.parts[t] = partial_sum
-    table.insert(nest.parts, partial_sum)
+    table.insert(nest.part_sums, partial_sum)
   end
   assert(class == "pair")
   table.insert(partial_sum.effects, effect)
@@ -190,11 +200,11 @@ end
 -- Stores a part directly if it is a single term that needs no sum over an index or over heads; sums other parts first.
 function M.finish(build, nest)
   local parts_with_sums = {}
-  for _, sum in ipairs(nest.parts) do
+  for _, sum in ipairs(nest.part_sums) do
     local effect, t = sum.effects[1], sum.table
     if #sum.effects == 1 and #effect.loops == 0
       and (t.per_head or not lower.find_dependencies(build.state, effect.node).h) then
-      effect.kind, effect.target, effect.may_be_wide = "assign", ("%s[%s]"):format(sum.array, sum.index_text), true
+      effect.kind, effect.target, effect.may_exceed_line = "assign", ("%s[%s]"):format(sum.array, sum.index_text), true
     else
       sum.name, sum.per_head = "to_" .. t.name, t.per_head
       parts_with_sums[#parts_with_sums + 1] = sum
@@ -204,21 +214,21 @@ function M.finish(build, nest)
       end
     end
   end
-  nest.parts = parts_with_sums
+  nest.part_sums = parts_with_sums
 end
 
--- The text of an index in a list that has a number for every entry, every iteration of the loops around the entry, and
--- if per_head for every head.
-local function write_list_index(build, class, loops, per_head)
+-- The text of an index in an array with a number for each combination of an entry, an iteration of the loops around it,
+-- and a head if per_head is true.
+local function write_array_index(build, class, loops, per_head)
   local text = per_head and "h" or ""
-  local function enter_loop(count, index_text)
+  local function add_dimension(count, index_text)
     text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "")
       .. index_text
   end
   for _, index in ipairs(loops) do
-    enter_loop(index.count, syntax.name_index(index))
+    add_dimension(index.count, syntax.name_index(index))
   end
-  enter_loop(M.write_stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
+  add_dimension(M.write_stride(build, class, "s"), class == "distance" and (build.cross and "o + S - 1" or "o + T - 1")
     or leaves.write_entry_index(class, class) or "e")
   return text
 end
@@ -241,10 +251,10 @@ function M.scatter(build, nest, class, effect, p)
     count = values_per_head and not is_per_head and build.heads .. " * " .. length or length })
   return {
     { kind = "assign", node = effect.index_node, is_index = true, per_head = indices_per_head, loops = loops,
-      may_be_wide = true,
-      target = ("%s[%s]"):format(indices, write_list_index(build, class, loops, indices_per_head)) },
-    { kind = "assign", node = effect.node, per_head = values_per_head, loops = loops, may_be_wide = true,
-      target = ("%s[%s]"):format(values, write_list_index(build, class, loops, values_per_head)) },
+      may_exceed_line = true,
+      target = ("%s[%s]"):format(indices, write_array_index(build, class, loops, indices_per_head)) },
+    { kind = "assign", node = effect.node, per_head = values_per_head, loops = loops, may_exceed_line = true,
+      target = ("%s[%s]"):format(values, write_array_index(build, class, loops, values_per_head)) },
   }
 end
 

@@ -1,10 +1,10 @@
 -- Tracing objects, which stand for numbers while the score function of a spec is traced, and calls between the
 -- generator's code and a spec's code.
 --
--- Output: tables from each object to its node, and checked arguments of traced functions: numbers, or nodes of ir.lua.
--- Invariants: a spec cannot read the content of an object; every mistake is raised as { problem = true, word, what,
--- expected, hint }, which the sandbox maps to a line and column. Strings have methods only while the generator's code
--- runs.
+-- Output: the tables below, which map each object to its node, parameter or session; and functions that check the
+-- arguments of traced functions and return numbers, or nodes of ir.lua. Invariants: a spec cannot read the content of
+-- an object; every mistake is raised as { problem = true, word, what, expected, hint }, which the sandbox maps to a
+-- line and column. Strings have methods only while the generator's code runs.
 
 local diagnostics = require("base.diagnostics")
 
@@ -33,8 +33,9 @@ local STRINGS = debug.getmetatable("") -- the methods of strings
 
 M.is_in_generator = false -- whether the spec has called a function of the generator that is still running
 
--- Calls f, with methods of strings if f is a function of the generator (is_ours), without them if it is a function of
--- the spec; then restores the former state. An error ends the whole run of the spec.
+-- Calls f. is_ours: whether f is a function of the generator, during which strings have methods; otherwise f is a
+-- function of the spec, during which strings have none. Afterwards the former state is restored. After an error it is
+-- not, but an error ends the whole run of the spec.
 local function call_as(is_ours, f, ...)
   local was_in_generator, strings = M.is_in_generator, debug.getmetatable("")
   M.is_in_generator = is_ours
@@ -79,10 +80,10 @@ function M.read_number(word, value)
   elseif tables[value] then
     M.refuse_table(value)
   elseif roots[value] then
-    M.refuse(word, ("%s was given x itself, which holds all symbols"):format(word), "one of them, such as x.score")
+    M.refuse(word, ("%s was given x itself, which holds all symbols"):format(word), "one symbol, such as x.score")
   elseif type(value) == "boolean" then
     M.refuse(word, ("%s was given a truth value"):format(word), "numbers",
-      "select(condition, a, b) turns it into a number")
+      "select(condition, a, b) turns a truth value into a number")
   end
   M.refuse(word, value == nil and ("%s was given nothing (nil) for a number"):format(word)
     or ("%s was given %s for a number"):format(word, diagnostics.show(value)), "numbers, or fields of x")

@@ -174,9 +174,10 @@ end
 function M.div(b, x, y)
   if is_number(y, 0) then
     return refuse("division by the constant zero", "a divisor that is not zero")
-  elseif y.is_sure and y.low <= 0 and y.high >= 0 and not is_number(y) and not b.is_trusted then
+  elseif y.has_known_range and y.low <= 0 and y.high >= 0 and not is_number(y) and not b.is_trusted then
     return refuse("the divisor can be 0: " .. text.format_briefly(y), "a divisor that is never 0",
-      "max(1, ...) or adding a constant makes it larger than 0; both branches of select are computed")
+      "max(1, ...) or an added constant makes the divisor larger than 0; select does not, since both of its branches "
+        .. "are computed")
   elseif is_number(x) and is_number(y) then
     return b:number(x.value / y.value)
   elseif is_number(x, 0) then
@@ -200,11 +201,11 @@ for name, row in next, functions.rows do
 end
 
 local function make_truth(b, op, ...)
-  local is_sure = true
+  local has_known_range = true
   for _, argument in ipairs({ ... }) do
-    is_sure = is_sure and argument.is_sure or false
+    has_known_range = has_known_range and argument.has_known_range or false
   end
-  return b:make(op, { ... }, nil, { type = "truth", is_sure = is_sure })
+  return b:make(op, { ... }, nil, { type = "truth", has_known_range = has_known_range })
 end
 
 -- Comparison -> a function that returns whether the ranges of two numbers make the comparison certainly true, and
@@ -231,8 +232,8 @@ function M.negate(b, x)
   return make_truth(b, "negate", x)
 end
 
--- Makes the operation `all` or `any`: a known truth value decides the result, or makes no difference and is left out.
--- decisive_value: the truth value that decides the result.
+-- Makes the operation `all` or `any`. An argument whose truth value is known either decides the result, or makes no
+-- difference and is left out. decisive_value: the truth value that decides the result.
 local function make_junction(op, decisive_value)
   return function(b, x, y)
     if x.op == "truth" then
@@ -261,7 +262,7 @@ function M.select(b, condition, x, y)
   local is_integer = x.type == "integer" and y.type == "integer"
   return b:make("select", { condition, x, y }, nil, { type = is_integer and "integer" or "real",
     low = math.min(x.low, y.low), high = math.max(x.high, y.high),
-    is_sure = condition.is_sure and x.is_sure and y.is_sure or false })
+    has_known_range = condition.has_known_range and x.has_known_range and y.has_known_range or false })
 end
 
 -- The bucket of a value: the number of edges that are at most the value; edges ascend.
@@ -279,7 +280,7 @@ function M.bucket(b, x, edges)
     return b:number(low)
   end
   return b:make("bucket", { x }, table.concat(lists.map(edges, text.format_number), " "), { type = "integer",
-    low = low + 0.0, high = high + 0.0, is_sure = x.is_sure, edges = edges })
+    low = low + 0.0, high = high + 0.0, has_known_range = x.has_known_range, edges = edges })
 end
 
 return M

@@ -96,9 +96,9 @@ function printers.lookup(self, node)
   return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
--- Among the sums around this sum, the depth of the innermost one whose index the terms of this sum use; -1 if they use
--- no such index. Dimensions of the sums between the two have size 1 here; the summation removes them together with the
--- dimension of this sum.
+-- The terms of a sum may use the indices of sums around it. Returns the depth of the innermost sum of which they use
+-- the index; -1 if there is none. Dimensions of the sums between the two have size 1 here; the summation removes them
+-- together with the dimension of this sum.
 local function find_outer_depth(node)
   local depth = -1
   walk(node, function(inner_node)
@@ -139,7 +139,8 @@ function printers.sum_between(self, node)
   return ("sum_between(%s)"):format(self:print(node[1], 0)), PRIMARY
 end
 
--- The sum over the keys from the pair's key up to the query, whose term broadcasts to the shape of scores.
+-- The sum over the keys from the pair's key up to the query. The argument `score` gives the shape to which the term
+-- broadcasts.
 function printers.sum_to_query(self, node)
   self.uses.sum_to_query, self.uses.score = true, true
   return ("sum_to_query(%s, score)"):format(self:print(node[1], 0)), PRIMARY

@@ -94,7 +94,8 @@ local function compute(name, ...)
   return apply(name, name, ...)
 end
 
--- The result of `all` or `any`: a boolean decides the result, or makes no difference and is left out.
+-- The result of `all` or `any`. An argument that is a boolean either decides the result, or makes no difference and is
+-- left out.
 local function join_truths(name, ...)
   local unknown_values, is_decided, decisive_value = {}, false, name == "any"
   for i = 1, select("#", ...) do
@@ -102,8 +103,10 @@ local function join_truths(name, ...)
     is_decided = is_decided or value == decisive_value
     unknown_values[#unknown_values + 1] = type(value) ~= "boolean" and value or nil
   end
-  if is_decided or #unknown_values == 0 then
-    return is_decided == decisive_value
+  if is_decided then
+    return decisive_value
+  elseif #unknown_values == 0 then
+    return not decisive_value
   end
   return #unknown_values == 1 and wrap(unknown_values[1]) or build_chain(name, name, unknown_values)
 end

@@ -11,7 +11,7 @@ for (size_t e = first; e < s->pairs; e += stride) { % else
     real ${g.name}[${g.count}] = {0}; % if g.index
     real ${g.name} = 0; % else
 % end
-% for _, part in ipairs(nest.parts) do
+% for _, part in ipairs(nest.part_sums) do
     real ${part.name}[${PREFIX}HEADS] = {0}; % if part.per_head
     real ${part.name} = 0; % else
 % end
@@ -19,7 +19,7 @@ for (size_t e = first; e < s->pairs; e += stride) { % else
     #pragma unroll 1 % if nest.long_heads
     % include("parts/scalar_heads.tpl")
     % include("parts/statements.tpl", { list = nest.after })
-% for _, part in ipairs(nest.parts) do
+% for _, part in ipairs(nest.part_sums) do
     for (int h = 0; h < ${PREFIX}HEADS; h++) ${part.array}[${part.index_text}] = ${part.name}[h]; % if part.per_head
     ${part.array}[${part.index_text}] = ${part.name}; % else
 % end
