@@ -5,7 +5,7 @@ INLINE void enter_${name}(int ${index}, const bool training) {
     __syncthreads();
     if (threadIdx.x == 0) {
         const bool follows = ${follows_condition};
-        if (follows) find_${previous.name}(b, ${previous.use}, training);
+        if (follows) find_${previous.name}(b, ${previous.index}, training);
         b->${name}_input = follows ? b->${previous.name}.output : ${input};
         find_${name}(b, ${index}, training); % if members[1]
         find_${state.name}(b, ${state.last}, training); % for _, state in ipairs(inner)

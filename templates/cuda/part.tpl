@@ -39,7 +39,7 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
  * sequences on. Called by one thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
     const bool follows = ${group.follows_condition};
-    if (follows) find_${group.previous.name}(b, ${group.previous.use}, first, all, training);
+    if (follows) find_${group.previous.name}(b, ${group.previous.index}, first, all, training);
     b->${group.name}_input = follows ? b->${group.previous.name}.output : ${group.input};
     find_${group.name}(b, ${group.index}, first, all, training); % if group.members[1]
 }

@@ -123,7 +123,7 @@ end
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
     local unused_rows = make_plan(sets, make_task(2, 3)).cpu.unused_rows
-    lu.assertEquals({ compute(unused_rows.per_token), compute(unused_rows.per_pair), unused_rows.pairs.self },
+    lu.assertEquals({ compute(unused_rows.per_token), compute(unused_rows.per_pair), unused_rows.pair_flops.self },
       { per_token, per_pair, per_pair })
   end
   check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)

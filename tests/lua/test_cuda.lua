@@ -113,7 +113,7 @@ function TestNetwork.test_missing_device_code_is_reported_if_requested()
     { 'block:output(block:add(h, block:product("y", h, model.width)))', "a network without attention" },
     { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
       '), 32)), model.width))',
-      "norms, sums and copies of 32 channels, which is not the model's width (n) (own.lua:5)" },
+      "norms, sums and copies of the value n, whose 32 channels are not the model's width (own.lua:5)" },
   }
   for _, case in ipairs(cases) do
     local plan = assert(plan_own(case[1]))

@@ -251,7 +251,8 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
   local narrow_plan = assert(project:plan(support.write("outside_spec.lua", spec:format(64)), {})).plan
   lu.assertFalse(narrow_plan.no_device_code)
   local wide_plan = assert(project:plan(support.write("outside_spec.lua", spec:format(256)), {})).plan
-  lu.assertEquals(wide_plan.no_device_code.what, "a product of what block front gives, in a wide model's block layer")
+  lu.assertEquals(wide_plan.no_device_code.what,
+    "a product of the output of block front, in a wide model's block layer")
 end
 
 support.run()

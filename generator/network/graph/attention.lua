@@ -1,7 +1,7 @@
 -- Appends an attention to a network: its products, the operation itself, and the parameters that its facets learn.
 --
--- Input of M.attend: a block, the name of a family, and two values: queries are computed from the first, keys and
--- values from the second. Output: the value that attention adds to the residual stream.
+-- Input of M.attend: a block; the name of a family; the value from which queries are computed; and the value from which
+-- keys and values are computed. Output: the value that attention adds to the residual stream.
 -- A family is one kind of attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its
 -- facets, the parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A
 -- second attention of the network with the facets of the same family gets a name of its own. If both values are the
@@ -52,8 +52,9 @@ end
 
 -- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias for
 -- each head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
--- requested_weight: the weight that computes the family's `request`, a value that it reads in addition to queries, keys
--- and values; it is appended for every normaliser, after the content bias; nil if the family has no request.
+-- requested_weight: nil if the family has no `request`, a value that attention reads in addition to queries, keys and
+-- values; otherwise the weight that computes this value. This function appends the weight too, after the content bias;
+-- for other normalisers it appends only the weight.
 local function add_geometric(list, family, path, requested_weight)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
@@ -74,8 +75,9 @@ local function add_geometric(list, family, path, requested_weight)
     elements = #numbers + normaliser.padding }
 end
 
--- The learned parameters of a family's score: if per_layer is true, those that each layer has of its own; if false,
--- those that all layers share. Initial values that the spec lists have the kind "values".
+-- A part of the learned parameters of a family's score. If per_layer is true, it is the parameters of which each layer
+-- has its own copy; if false, the parameters that all layers share. Initial values that the spec lists have the kind
+-- "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, learned in ipairs(family.score.learned or {}) do

@@ -34,7 +34,7 @@
 --     other_parameters   a list of further parameters
 --     line            the line of the description that made it
 --     dropout         { name, use, rate }, or nil (find_dropout)
---     dropout_number  with dropout: its number within the scope, from 0
+--     dropout_number  with dropout: the index of this dropout within the scope, from 0
 --     mask            with dropout: the name of the stored mask; nil for attention, whose weights have the dropout
 --   scope      the network itself; a block; or a group, which repeats blocks, and operations between these blocks:
 --     name            its name in generated code
@@ -60,7 +60,7 @@
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
 --     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
 --     has_passes      whether the number of loops may differ from `loops`, its largest value in training
---     passes_by_length   whether the examples of a step determine the number of loops: their task length, or an axis
+--     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
 --     stored_loops    the largest number of loops with gradient in a training step
 --     has_losses      whether training has a loss after each loop
@@ -120,8 +120,8 @@ local function multiply_width(width, factor)
 end
 
 -- The dropout object { name, use, rate } for a rate; nil for rate 0. use: the kind of numbers to which the dropout
--- applies, such as "value", "branch" or "weights"; dropouts with equal `use` and rate are one object. The names of a
--- dropout's constants begin with `name`, or with `other_name`, possibly with a number, if another dropout has `name`.
+-- applies, such as "value", "branch" or "weights"; dropouts with equal `use` and rate are one object. Names of its
+-- constants begin with `name`; if another dropout has `name`, with `other_name`, possibly followed by a number.
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
@@ -326,11 +326,11 @@ function Scope:output(value)
   self.output_value = value
 end
 
--- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. Options, by default
--- the options of the parent:
+-- Adds a block or a group, which runs `times` times in each repetition of its parent. Options, by default the options
+-- of the parent:
 --   loops            how many times the `times` repetitions run, each time with the same parameters
 --   has_passes       whether a step may have another number of loops
---   passes_by_length   whether a step's examples determine the number of loops, as task length or value of an axis
+--   passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --   is_progressive   whether a training step samples two numbers: the first loops, without gradient, and the following
 --                    loops, with gradient
 --   has_losses       whether the loss of training is the mean of the losses after all loops; no other operation then
@@ -353,8 +353,8 @@ local function add_scope(parent, name, title, times, options)
   return scope
 end
 
--- Makes a group of blocks, with operations before, between and after them. `input` and `output` set its input and
--- output. count: the number of its repetitions with separate parameters; options: see add_scope.
+-- Makes a group of blocks, with operations before, between and after the blocks. count: the number of its repetitions
+-- with separate parameters; options: see add_scope.
 function Scope:group(name, count, options)
   local group = add_scope(self, name, "group", count, options)
   group.is_group, group.index, group.repetitions_text = true, name, tostring(group.count * group.loops)

@@ -82,7 +82,7 @@ function M.check_prefix(net, used_titles, name, noun)
       or (name .. "_"):find(used_name .. "_", 1, true) == 1
     if collides and used_titles[used_name] ~= title then
       M.fail(net, ("%s and %s have names that collide in generated code"):format(used_titles[used_name], title),
-        "names of which none begins with the other and _")
+        "two names, neither of which begins with the other name followed by _")
     end
   end
   used_titles[name] = title
@@ -118,7 +118,7 @@ function M.check_widths(scope, a, b, roles)
 end
 
 -- Refuses an output that is a product of the block's input, with or without relu: evaluation may store a block's output
--- in the place of its input, which a product cannot do.
+-- over its input, but a product cannot overwrite the rows that it reads.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op

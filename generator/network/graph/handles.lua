@@ -160,7 +160,7 @@ local function describe_call(name, method)
   return ("%s:%s(%s)"):format(method.owner == "network" and "net" or "block", name, table.concat(names, ", "))
 end
 
--- The kinds of objects that methods return; other methods return a value.
+-- Name of a method -> the kind of the object that it returns. Methods without an entry return a value.
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
 -- Makes the method of a name, which checks the object and its arguments before it calls the builder's method.
@@ -195,7 +195,8 @@ function Handles:make_method(name)
   end)
 end
 
--- Functions, by the kind of an object, that return the fields that a description may read.
+-- Kind of an object -> a function(handles, object, name) that returns the field `name`; nil if a description may not
+-- read a field of this name.
 local fields = {
   value = function(_, value, name)
     return name == "width" and value.width.count or name == "name" and value.name or nil
@@ -241,7 +242,7 @@ local function list_fields(kind)
 end
 
 function Handles:make_metatable(kind)
-  local function refuse_sum()
+  local function refuse_arithmetic()
     self:fail("values have no arithmetic", "a method, such as block:add(residual, branch) or block:gate(...)")
   end
   return {
@@ -256,15 +257,17 @@ function Handles:make_metatable(kind)
     __newindex = self.guard(function(object, name)
       self:fail(("%s.%s is set"):format(describe(self, object), tostring(name)), "a network is made by its methods")
     end),
-    __add = self.guard(refuse_sum), __sub = self.guard(refuse_sum), __mul = self.guard(refuse_sum),
-    __div = self.guard(refuse_sum), __concat = self.guard(refuse_sum), __len = self.guard(refuse_sum),
+    __add = self.guard(refuse_arithmetic), __sub = self.guard(refuse_arithmetic),
+    __mul = self.guard(refuse_arithmetic), __div = self.guard(refuse_arithmetic),
+    __concat = self.guard(refuse_arithmetic), __len = self.guard(refuse_arithmetic),
     __call = self.guard(function(object)
       self:fail(("%s is called"):format(describe(self, object)), "a method of net or of a block")
     end),
   }
 end
 
--- The one object that represents one of the builder's objects.
+-- Returns the object that stands for one of the builder's objects. The first call makes it; later calls return the same
+-- object.
 function Handles:wrap(kind, real)
   if not self.objects[real] then
     self.metatables[kind] = self.metatables[kind] or self:make_metatable(kind)

@@ -7,8 +7,8 @@
 --   1  its kind
 --   2  words that distinguish operations of the kind, such as "relu" or "layer"
 --   3  the name of its parameter, or the names of the weight's tensors; "" without a parameter
---   4  its operands, each with its role and its origin: the number of the operation that made the value (counted within
---      its scope), "input", or "external" and a number
+--   4  its operands, each with its role and its origin. The origin is "input", "external" and a number, or the index,
+--      from 1, of the operation of the scope that made the value
 -- Dropout, which has no parameters, and names of values, which only name buffers, are left out.
 
 local lists = require("base.lists")

@@ -63,8 +63,9 @@ function M:table(name)
   return self:declare(p)
 end
 
--- Embeds a stream: the rows of options.table (by default a new table) for its tokens, times options.scale, plus the
--- position vectors of options.place (facets/additive.lua), with dropout of the sum at the rate options.dropout.
+-- Appends the embedding of a stream: for each token a row of options.table (by default a new table) times
+-- options.scale. If options.place (the output of facets/additive.lua) is given, position vectors are added.
+-- options.dropout is the dropout rate of the result.
 function M:embed(name, stream, options)
   local net = self.net
   options = options or {}
@@ -119,10 +120,11 @@ local function make_class_rows(net, x)
     rows = { count = classes, text = "CLASSES" }, table_init = net.initial.weight(x.width.count, classes) }
 end
 
--- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that is also the
--- weight of the output layer, or nil; such a layer has no bias. options.bias: whether a layer with a weight of its own
--- has a bias, by default true. The operation's field class_table is the table whose rows are the weights of the
--- classes: options.tied, or the layer's own table if it has no bias; nil if the layer has a bias.
+-- Appends the logits of the labelled tokens and the loss. Options:
+--   tied   the table of token vectors that is also the weight of the output layer, which then has no bias; or nil
+--   bias   whether an output layer with a weight of its own has a bias, by default true
+-- The operation's field class_table is the table whose rows are the weights of the classes: options.tied, or the
+-- layer's own table if the layer has no bias; nil if the layer has a bias.
 function M:classify(readout, options)
   local net = self.net
   options = options or {}

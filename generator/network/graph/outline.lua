@@ -7,7 +7,7 @@
 --   name, comment   the block's name, and its comment or false
 --   count           the number of repetitions with parameters of their own
 --   times           the number of all repetitions, loops included
---   outside         names of the values that it reads from outside: of its input, then of values of the network
+--   outside         names of the values that it reads from outside: first its input, then values of the network
 --   operations      the list of the operations of the scope, each with:
 --     kind          the name of its entry in ops.lua
 --     name          the name of its parameter for a product, of the block for a block, else of its result

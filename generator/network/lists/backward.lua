@@ -232,9 +232,9 @@ local function mask_gradient(tape, op)
   return dy
 end
 
--- Entries for the gradient of the weight, then for the gradient of the input. If only this product reads an output of
--- relu, the same entry applies the derivative of relu: the gradient is zero where the input is zero, which includes the
--- elements that were dropped out.
+-- Entries for the gradient of the weight, then for the gradient of the input. If the input is an output of relu that
+-- only this product reads, the entry input_grad also applies the derivative of relu: the gradient is zero where the
+-- input is zero, which includes the elements that were dropped out.
 function rules.product(tape, op)
   local dy = mask_gradient(tape, op)
   if op.has_relu and not tape.masked_by_relu[op] then
@@ -299,7 +299,8 @@ function rules.classify(tape, op)
   tape:record_version(op.x)
 end
 
--- All repetitions of a block: in the stream's buffer, they replace the gradient of the result by that of the input.
+-- One entry runs all repetitions of a block. They find the gradient of the block's result in the stream's buffer, and
+-- leave the gradient of the block's input there.
 function rules.block(tape, op)
   local gradient, dy = tape:find_buffer(make_stream_gradient(op.out)), tape:read_gradient(op.out)
   if gradient ~= dy then

@@ -1,5 +1,5 @@
 -- Assigns a buffer to each value and gradient of a network: either each repetition of a block has a buffer of its own,
--- which keeps the value for the backward pass, or one buffer serves all.
+-- which keeps the value for the backward pass, or one buffer serves all repetitions.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
 -- Output:

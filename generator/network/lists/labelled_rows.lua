@@ -12,10 +12,9 @@
 --             labelled rows to their places among the rows of all tokens, and to set the other rows to zero
 --   token_texts   list of C texts: for each operation of labelled_work, the number of floating-point operations that a
 --             forward pass saves for each omitted row, such as "2.0 * WIDTH * WIDTH"
---   pair_texts    list of C texts: for each attention of labelled_work, the number of floating-point operations that
---                 are
---             saved for each pair of an omitted row and a key
---   pairs     name of a family -> the number of its text in pair_texts
+--   pair_texts    list of C texts: for each attention of labelled_work, the number of floating-point operations that it
+--             saves for each pair of an omitted row and a key
+--   pair_flops    name of a family -> the number that the family's text in pair_texts states
 --
 -- The lists are walked backwards from the labels. If only labelled rows of a result are read, an operation that works
 -- row by row reads only labelled rows; every other operation reads all rows. If a value has both kinds of readers, all
@@ -41,7 +40,7 @@ local function record_partial(result, lists_by_scope, op)
     end
     lists.update(result.values, lists.to_set(ops.list_results(op)))
   elseif op.kind == "attention" then
-    result.pairs[op.family.name] = flops.pair
+    result.pair_flops[op.family.name] = flops.pair
     table.insert(result.pair_texts, 1, flops.text)
     result.labelled_work[op] = true
   elseif op.kind == "block" then
@@ -135,7 +134,7 @@ end
 -- must be computed for all rows, this function adds it to the set and returns nil.
 local function derive(net, lists_by_scope, whole_scopes)
   local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole_scopes = whole_scopes,
-    pairs = {}, token_texts = {}, pair_texts = {} }
+    pair_flops = {}, token_texts = {}, pair_texts = {} }
   find_in_scope(result, lists_by_scope, net)
   local unsupported_scope = lists.find(result.scopes, function(scope)
     return not walk_backward(result, lists_by_scope, scope)

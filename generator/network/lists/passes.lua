@@ -15,8 +15,8 @@
 --               "STREAM.tokens", such as "source.tokens"
 --   parameters  the number of learned numbers
 --   per_token   the number of floating-point operations for a token
---   per_pair    the number of floating-point operations for a pair of tokens. The sums of both numbers over the forward
---               and the backward list are three times those of outline.lua
+--   per_pair    the number of floating-point operations for a pair of tokens. The sum of per_token over the forward and
+--               the backward list is three times the sum in outline.lua; the same holds for per_pair
 --   stream, keys   see outline.lua
 --   buffers     names of the buffers whose first writer is the operation
 -- The forward list of a block whose backward pass reads the input of a repetition begins with an entry of kind "input".

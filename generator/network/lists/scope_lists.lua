@@ -32,7 +32,7 @@ local M = {}
 
 local MAX_ATTEMPTS = 1000
 
--- Names of further members of the C struct that holds a workspace, which no buffer may have.
+-- No buffer may have these names: other members of the C struct that holds a workspace have them.
 local RESERVED_NAMES = lists.split_set([[step block parameters shared length sequences tokens rows all read vocabulary
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
@@ -293,10 +293,10 @@ local function rename_value(net, value)
   end
 end
 
--- Renames values that have the name of a value which a block reads as an external value: the block adds to the buffer
--- d<name> for the gradient of that value, so no other value may have this buffer.
+-- If a block reads a value of the network as an external value, it adds to the gradient of this value in the buffer
+-- d<name>. No other value may use this buffer, so this function renames other values with the same name.
 local function rename_external_duplicates(net)
-  local external_values = {} -- by name
+  local external_values = {} -- name -> the value of the network
   for _, inner in lists.iterate_nested(net.scopes, "externals") do
     external_values[inner.name] = inner.external
   end

@@ -59,8 +59,8 @@ local function find_token_values(list, symbol_operations)
   return lists.to_set(lists.collect(list, function(op) return symbol_operations[op] and {} or ops.list_read(op) end))
 end
 
--- Adds to token_operations the operations by symbol that read a value which other operations read for all tokens;
--- returns whether there was one.
+-- An operation cannot run by symbol if another operation reads one of its operands for all tokens. Adds such operations
+-- to token_operations; returns whether there are any.
 local function add_token_operations(block, list, symbol_operations, token_operations)
   local is_token_value = find_token_values(list, symbol_operations)
   local readers = lists.filter(list, function(op)

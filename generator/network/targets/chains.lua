@@ -3,11 +3,11 @@
 -- chain, so its second product reads the hidden values from shared memory.
 --
 -- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), where `item`
--- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in
--- global memory, for all thread blocks that train one model together (warp_products.lua), so that hidden values and
--- their gradients need no other buffer. Output: lists in which an
--- entry of kind "chain" or "chain_grad" replaces the entries of two products, and { values, gradients }, the sets of
--- the names of buffers that chains make unnecessary. The field `item` of the new entries:
+-- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in global
+-- memory, for all thread blocks that train one model together (warp_products.lua), so that hidden values and their
+-- gradients need no other buffer. Output: lists in which an entry of kind "chain" or "chain_grad" replaces the entries
+-- of two products, and { values, gradients }, the sets of the names of buffers that chains make unnecessary. The field
+-- `item` of the new entries:
 --
 --   chain
 --     first       the first product

@@ -42,9 +42,9 @@ end
 --   always           the records of buffers that exist in training and in evaluation
 --   training         the records of buffers that exist only in training
 --   depends_on_mode  whether training needs more memory than evaluation
--- prefix: the text before a member's name; byte_count: the text of the pointer to the number of bytes that are used so
--- far. The field `row` of a record is C text for the number of bytes of a buffer of the form "row" (a number for each
--- token): the C variable `row`, which has this number of bytes, or a product if the network has several streams.
+-- prefix: the text before a member's name. byte_count: C text of a pointer to the count of bytes that are used so far.
+-- The field `row` of a record is C text of the size in bytes of a buffer of the form "row" (one number for each token).
+-- It is the name of a C variable, `row`; in a network with several streams it is a product.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do

@@ -145,9 +145,9 @@ function M.make_group(cpu, text, op, is_backward, losses)
       gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
 end
 
--- The place of a value of the network or of a group. Carried values: if the value's only reader is a block, as its
--- input, the value lies where the block's first repetition reads its input; another result of a block lies in the
--- buffer `output` of its width and stream. mode: "train" or "evaluate".
+-- The place of a value of the network or of a group. A carried value that a block reads as its input lies where the
+-- block's first repetition reads its input; another carried value is a block's result, and lies in the buffer `output`
+-- of its width and stream. mode: "train" or "evaluate".
 function place_outside(cpu, scope, value, mode)
   if scope.is_group and value == scope.input_value then
     return place_group_input(cpu, scope, mode)

@@ -15,13 +15,16 @@
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
---     own_input            the name of the first repetition's input if it is not in the buffer for inputs of later
---                          repetitions, else false
+--     own_input            the name of the first repetition's input, if this input has a buffer that is not the buffer
+--                          for inputs of later repetitions; else false
 --     has_panels           whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
---     uses_part, uses_vocabulary, uses_parameters    each { forward, backward }: whether the function for this list has
---                          the argument `part` (its last repetition omits unused rows), the argument `distinct` (its
---                          first repetition computes rows of symbols), and the argument `p` (parameters)
+--     uses_part            { forward, backward }: whether the function for this list has the argument `part`, since the
+--                          last repetition omits unused rows
+--     uses_vocabulary      { forward, backward }: whether the function for this list has the argument `distinct`, since
+--                          the first repetition computes rows of symbols
+--     uses_parameters      { forward, backward }: whether the function for this list has the argument `p`, the
+--                          parameters
 --     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the network's lists, for a few sequences that are computed together:
 --     train, evaluate, backward   the forward list in training, in evaluation, and the backward list
@@ -39,17 +42,16 @@
 --               text of the numbers of the weight's rows and columns; has_bias: whether the function also computes the
 --               gradient of a bias
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   unused_rows if unused rows are omitted (labelled_rows.lua), the numbers of floating-point operations that are
---   saved;
---               otherwise false:
+--   unused_rows   false, or if unused rows are omitted (labelled_rows.lua), the numbers of floating-point operations
+--                 that this saves:
 --     per_token             C text of the number for each omitted row
 --     per_pair              C text of the number for each pair of an omitted row and a key, over all families
---     pairs                 name of a family -> the number for such a pair
+--     pair_flops            name of a family -> the number for such a pair
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua): { per_token }, C text of the number of
 --               floating-point operations that one replaced row saves; otherwise false
 --   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block
 --   passes      the largest number of passes through a block in training, if each step has its own number; else false
---   passes_by_length   whether a step's examples determine its number of passes: their task length, or an axis
+--   passes_by_length   whether the number of passes depends on the task length of a step's examples, or on an axis
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
 --   has_losses         whether the loss of training is the mean over the losses of all passes
 --   max_dropouts   the largest number of dropouts in a layer
@@ -58,8 +60,11 @@
 --   first_class   with class_table, the index of this table's row for the first class
 --   first_class_words   with class_table, the words for this row
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
---   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary
---               }, one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
+--   embeddings  the functions that embed tokens, each with the fields of M.list_functions of embeddings.lua and with:
+--     mask            the name of the mask of its dropout, or false
+--     dropout_number  the index of its dropout; 0 without dropout
+--     stream, stream_prefix   the index and the prefix of its stream
+--     vocabulary      whether it also computes the rows of symbols
 --   labelled_prefix   the prefix of the labelled stream, the stream whose tokens have labels
 --   decoding    false unless the labelled stream can be decoded token by token (decoding.lua):
 --     before_tokens   the records of the network that run once, before all tokens
@@ -106,8 +111,8 @@ local function make_trace(cpu, evaluation_records)
     list[#list + 1] = record
     record.list = record.list and make_trace(cpu, record.list)
     if record.kind == "embed" or record.kind == "recur" then
-      -- 'to++': the next element of the array of places for traced values; record.traced: the number of tokens, with
-      -- several streams
+      -- 'to++': the next element of the array of places for traced values; record.traced: C text of the number of
+      -- tokens if there are several streams, else false
       calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" and not record.list then
@@ -236,9 +241,13 @@ local function write_sum(texts)
   return texts[2] and "(" .. table.concat(texts, " + ") .. ")" or texts[1] or "0"
 end
 
--- labelled: the output of labelled_rows.lua, or nil; vocabulary: the output of vocabulary_rows.lua, or nil. Buffers for
--- both are added to buffer_lists. stream: the stream that is decoded token by token, or nil. eval_dropout: whether
--- evaluation applies dropout. panels_member: the workspace's member with the panels of weights.
+-- Derives the output of this module. structs and buffer_lists are the outputs of parameters.lua and buffers.lua; this
+-- function adds the buffers for labelled rows and for rows of symbols to buffer_lists. Further arguments:
+--   labelled        the output of labelled_rows.lua, or nil
+--   vocabulary      the output of vocabulary_rows.lua, or nil
+--   stream          the stream that is decoded token by token, or nil
+--   eval_dropout    whether evaluation applies dropout
+--   panels_member   the name of the workspace's member with the panels of weights
 function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabulary, stream, eval_dropout, panels_member)
   local kernel_names, class_table = names.list_kernel_names(), net.classified.op.class_table
   -- part_names and copied_parts map a value to the name of the buffer for copies of its labelled rows: part_names for
@@ -263,7 +272,7 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
   return { blocks = blocks, states = states, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
     unused_rows = labelled and { per_token = write_sum(labelled.token_texts),
-      per_pair = write_sum(labelled.pair_texts), pairs = labelled.pairs } or false,
+      per_pair = write_sum(labelled.pair_texts), pair_flops = labelled.pair_flops } or false,
     vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),

@@ -238,8 +238,8 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- Completes the last record if it is a group's record: `list`, the records of a repetition, which list_records(cpu,
--- group, ...) returns; `part`, whether they read the variable `part`, since the last repetition omits unused rows.
+-- Completes the last record if it is that of a group: its field `list` becomes the list_records(cpu, group, ...) of a
+-- repetition, and its field `part` whether these read the variable `part`, with which the last repetition omits rows.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then

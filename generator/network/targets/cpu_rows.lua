@@ -46,11 +46,11 @@ local function name_labelled_buffer(cpu, value, reader)
   return cpu.part_names[value]
 end
 
--- Makes a function that returns, for a list's entry, the texts of the scope (cpu_names.lua) and a function that returns
--- the place of a value. place: such a function for values with all rows. If an entry computes labelled rows alone and
--- reads a value that has all rows, a record before the entry copies the labelled rows; this happens once in each list,
--- and once for the forward and the backward list of the network together. If an entry computes rows of symbols, a
--- record replaces the block's input by the vectors of symbols.
+-- Makes a function(entry) with two results for an entry of a list: the texts of the scope (cpu_names.lua), and a
+-- function that returns the place of a value. place: the function that returns the place of a value with all rows. If
+-- an entry computes labelled rows alone and reads a value that has all rows, a record before the entry copies the
+-- labelled rows. Each value is copied once in a list; in the network, the backward list uses the copies of the forward
+-- list. If an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}

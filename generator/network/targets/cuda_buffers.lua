@@ -5,9 +5,9 @@
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
 --               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more
 --   count       C text of the number of elements for all sequences
---   count_at_a_time   C text of the number of elements for which there is memory: equal to count, but for arrays with
---                     an
---               element for each pair only the pairs of the sequences that attention processes together
+--   count_at_a_time   C text of the number of elements for which there is memory. Arrays with an element for each pair
+--               of tokens have memory for the sequences that attention processes together; for other arrays this
+--               number is `count`
 --   comment     its comment in C
 --   variables   the names of the variables of its stream: an entry of name_streams()
 
@@ -121,7 +121,8 @@ local function make_pairs(sides, family, name, type, comment)
   return set_count_at_a_time(member, sides, family, per_key)
 end
 
--- Adds to a list the members of the workspace for sums over the keys of queries and their gradients.
+-- Adds to a list the members of the workspace for the sums over keys that a score computes for each query
+-- (facets/score/row_sums.lua), and for their gradients.
 local function add_row_sums(sides, family, list)
   local sums = family.score.row_sums
   local function add(name, words)
@@ -256,8 +257,8 @@ local function reads_input(device, block)
   return device.buffers.scopes[reader].read_backward[reader.input_value] or false
 end
 
--- Whether each repetition of a group stores a value: values that an operation of the group other than a block makes, if
--- they are the group's output, the input of one of its blocks, or read by the backward pass.
+-- Whether each repetition of a group stores a value. The value must be the result of one of the group's own operations,
+-- not of a block; and it must be the group's output, or the input of a block, or a value that the backward pass reads.
 function M.is_in_group(device, value)
   local group = value.scope
   return group.is_group and value.op and value.op.kind ~= "block" and (value == group.output_value or value.carried

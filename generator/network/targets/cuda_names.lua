@@ -21,18 +21,18 @@
 --     rounded                        "true" or "false": whether q and kv are rounded when they are stored (q is then
 --                                    also scaled: warp_products.lua)
 --     rounded_out                    "true" or "false": whether out and dout are rounded when they are stored
---     sequences                      the function that finds the positions of its queries' sequences
+--     sequences                      the function that finds the token positions of the sequences of queries
 --   M.list_embeddings   a list with an entry for each function:
 --     routine, number, vectors, scale, additive, dropout   see M.list_functions of embeddings.lua
 --     T, tokens, places              names of the stream's length, tokens and positions (cuda_buffers.lua)
---     sequences                      the function that finds the positions of a block's sequences
+--     sequences                      the function that finds the token positions of a thread block's sequences
 --     stream                         the index of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
---     adds_vectors                   whether the gradients of the table of tokens are added to those of an embedding
---                                    that comes earlier in the backward pass
---     adds_places                    whether the gradients of the table of positions are added to those of such an
---                                    embedding
+--     adds_vectors                   whether the function adds to the gradients of the table of tokens, since another
+--                                    embedding with this table comes earlier in the backward pass and stores them
+--     adds_places                    whether the function adds to the gradients of the table of positions, for the same
+--                                    reason
 --     has_class_gradients            whether the table of tokens already has gradients from the output layer
 --     mask_number                    the index of its mask of dropout in the scope's group of masks (cuda_masks.lua)
 --     array_text                     words for the array of vectors
@@ -98,7 +98,7 @@ end
 
 -- C text of the address of the sampled positions of the vectors that are added in layer l of a block; nil if positions
 -- are not sampled. l: C text of the layer's index.
-function M.name_drawn_places(variables, op, l)
+function M.name_layer_draws(variables, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
     return variables.sequences .. "()"
@@ -108,9 +108,9 @@ function M.name_drawn_places(variables, op, l)
     or ("%sfind_positions(v, %s)"):format((family or draw).prefix, l))
 end
 
--- Whether the gradients of position vectors from embedding `op` are added to those of an embedding that comes earlier
--- in the backward pass. Each stream has its own sums of gradients, except if every sequence has its own sample: then
--- all streams add to one table.
+-- Whether embedding `op` adds to gradients of position vectors that an embedding earlier in the backward pass stores.
+-- Each stream has its own sums of gradients, except if every sequence has its own sample: then all streams add to one
+-- table.
 local function adds_places(backward, op)
   local draw = op.encoding and op.encoding.draw
   local shares_table = draw and draw.kind == "sequence"

@@ -21,8 +21,9 @@
 --     adds_table_sums      whether repetitions of the block add to sums of tables
 --     clears_unwritten     whether the elements of the parameters' gradients that no operation writes must be cleared
 --     forward, backward    the lists of a repetition
---     forward_reads, backward_reads, decode_reads   name of an argument -> whether the function for `forward`, for
---                          `backward`, or for decoding.list reads it
+--     forward_reads        name of an argument -> whether the function for the list `forward` reads it
+--     backward_reads       name of an argument -> whether the function for the list `backward` reads it
+--     decode_reads         name of an argument -> whether the function for decoding.list reads it; or false
 --     has_dropout          whether the block has dropout
 --     has_chains           whether the block has chains (chains.lua)
 --     decoding             false, or { list, caches }: the records for one token of each sequence
@@ -51,7 +52,8 @@
 --   tokens       the names of the arrays of tokens
 --   labelled_length    the T of the labelled stream
 --   phases       the names of a wide model's phases (launches.lua); false for a narrow model
---   max_launches, launches_of_pass    the numbers of launches of a step and of a pass as C text; narrow models: false
+--   max_launches      C text of the number of launches of a step; false for a narrow model
+--   launches_of_pass  C text of the number of launches of a pass; false for a narrow model
 --   class_table  the name of the table whose rows are the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
 --   has_rms_norm   whether any norm is an RMS norm
@@ -152,9 +154,9 @@ end
 
 -- The entry of `blocks` for an operation of kind "block".
 local function make_block(device, op)
-  local block, lists_by_scope = op.block, device.lists[op.block]
-  local forward = cuda_lists.list_entries(lists_by_scope.forward, false)
-  local backward = cuda_lists.list_entries(lists_by_scope.backward, true)
+  local block, block_lists = op.block, device.lists[op.block]
+  local forward = cuda_lists.list_entries(block_lists.forward, false)
+  local backward = cuda_lists.list_entries(block_lists.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
   if device.choices.chains then
     forward, backward, device.unused[block] = chains.chain(forward, backward, device.choices.by_team)
@@ -166,7 +168,7 @@ local function make_block(device, op)
     adds_table_sums = block.loops > 1 and lists.any(block.ops, records.sums_tables),
     clears_unwritten = block.loops > 1 and leaves_gaps(block),
     mask = device.scope_masks[block] or false,
-    has_dropout = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
+    has_dropout = lists.any(block_lists.forward, function(operation) return operation.dropout ~= nil end),
     overwrites_input = not block.parent.is_group and op.x.carried and op.x.carried.block == block or false,
   })
   device.block_records[block] = record
@@ -206,7 +208,7 @@ local function list_place_sums(device, net)
     local member, variables = op and records.name_place_sums(op), op and device.variables[op.out.stream]
     list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
       times = block.count_name .. " * ", T = variables.T,
-      sampled_positions = cuda_names.name_drawn_places(variables, op, "l") } or nil
+      sampled_positions = cuda_names.name_layer_draws(variables, op, "l") } or nil
   end
   return list
 end
@@ -336,7 +338,7 @@ function M.derive(net, lists_by_scope, choices)
     has_losses = device.has_losses,
     adds_table_sums = lists.any(blocks, function(block) return block.adds_table_sums end),
     clears_unwritten = lists.any(blocks, function(block) return block.clears_unwritten end),
-    last_loop_starts = cuda_states.collect_first_uses(blocks),
+    last_loop_starts = cuda_states.collect_last_loop_starts(blocks),
     has_shared_gradients = lists.any(groups, function(group) return group.shared_gradients[1] ~= nil end),
     rounds = device.rounds,
     has_chains = lists.any(blocks, function(block) return block.has_chains end),

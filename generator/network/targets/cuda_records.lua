@@ -42,7 +42,7 @@ local function place_in_block(device, scope, text, value)
   if value.external then
     local op = scope_lists.find_origin(value).op
     if op.kind == "block" and text.input then -- the host's list has no names for other blocks' layers
-      M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
+      M.refuse(value.op or op, "a product of the output of block %s, in a wide model's block %s", op.block.name,
         scope.name)
     end
     return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or text.w .. value.name
@@ -78,8 +78,8 @@ end
 -- Refuses a value whose width is not the model's, for an operation whose kernels are compiled for the model's width.
 local function check_width(op, value)
   if value.width.text ~= "WIDTH" then
-    M.refuse(op, "norms, sums and copies of %d channels, which is not the model's width (%s)", value.width.count,
-      value.name)
+    M.refuse(op, "norms, sums and copies of the value %s, whose %d channels are not the model's width", value.name,
+      value.width.count)
   end
 end
 
@@ -93,8 +93,8 @@ end
 -- Describes the dropout of an operation: { mask, keep_scale, when }.
 --   mask         C text of the mask
 --   keep_scale   C text of the factor of values that are not dropped
---   when         "always"; "never"; or "training" if the dropout is applied if the argument `training` is true, which
---                only functions of blocks have
+--   when         "always"; "never"; or "training": the dropout is applied if the argument `training` is true. Only
+--                functions of blocks have this argument
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local is_outside = scope == device.net
@@ -117,8 +117,8 @@ local function name_mask(device, op, training)
   return formats[drop.when]:format(drop.mask), drop.keep_scale
 end
 
--- Whether a product adds its bias itself; if it has a bias and does not, attention adds it (cuda_network.lua,
--- contributions).
+-- Whether a product adds its bias itself. Products of the set `contributions` (cuda_network.lua) do not: attention adds
+-- their biases.
 function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
@@ -215,9 +215,9 @@ function forward.drop(device, text, op, training)
   return drop.when ~= "never" and record
 end
 
--- Two records for the rotation of queries and keys by their positions: in self-attention one record for both and false;
--- in cross-attention one record for each; both are false without rotation. direction: 1 in the forward pass, -1 in the
--- backward pass; suffix: the ending of the function's name.
+-- Two results for the rotation of queries and keys by their positions: in self-attention the record that rotates both,
+-- and false; in cross-attention the record for queries and the record for keys; without rotation false and false.
+-- direction: 1 in the forward pass, -1 in the backward pass; suffix: the ending of the function's name.
 local function make_rotations(device, op, direction, q, kv, suffix)
   local family = op.family
   local routine = family.prefix .. "rotate" .. (suffix or "")
@@ -281,7 +281,7 @@ function forward.place(device, text, op, training)
   local variables = device.variables[op.out.stream]
   local routine = find_function(device, name_places_routine(device, op, variables) .. text.ending, {
     template = "cuda/rows/place.tpl", decodes = text.decodes, encoding = op.encoding, T = variables.T,
-    sampled_positions = names.name_drawn_places(variables, op, "block()->l"),
+    sampled_positions = names.name_layer_draws(variables, op, "block()->l"),
     dropout = op.dropout and op.dropout.name or false })
   return { call = "routine(x, vectors, mask, out)", routine = routine,
     vectors = op.p and text.p .. op.p.name or false, mask = name_mask(device, op, training) }
@@ -310,7 +310,7 @@ local backward = {
 
 -- Two results for the gradient of a norm's parameter: C text of the address to which it is stored, and in a group the
 -- record that adds the gradients of repetitions, else false. The last repetition, which comes first in the backward
--- pass, stores to the gradient; each other one stores to further memory, from which its gradient is added.
+-- pass, stores to the gradient; each other repetition stores to further memory, from which the record adds.
 local function make_gradient(device, text, op, name)
   local group, gradient = op.scope, text.g .. name
   if not group.is_group then
@@ -393,7 +393,7 @@ function backward.place_grad(device, text, entry)
   return { call = "routine(mask, dy, vectors)", routine = find_function(device, op.scope.name .. "_places_grad", {
     template = "cuda/rows/place_grad.tpl", encoding = op.encoding, dropout = op.dropout and op.dropout.name or false,
     learned = is_learned(op), sums = sums, T = variables.T,
-    sampled_positions = names.name_drawn_places(variables, op, "block()->l") }),
+    sampled_positions = names.name_layer_draws(variables, op, "block()->l") }),
     vectors = is_learned(op) and not sums and text.g .. op.p.name or false,
     mask = op.dropout and describe_dropout(device, op, true).mask or false }
 end

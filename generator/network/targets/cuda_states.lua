@@ -1,8 +1,8 @@
 -- The states of blocks and groups in device code. A state is a struct with the values that a repetition stores.
 --
--- Input: the state of cuda_network.lua (device), operations of kind "block". Output of M.describe: the fields of an
--- entry of `blocks` that concern states and repetitions. Output of M.make_groups: the entries of `groups`. Indices of
--- repetitions and states in these entries are C texts.
+-- Input: the table `device` that the modules of device code share (make_state in cuda_network.lua); operations of kind
+-- "block". Output of M.describe: the fields of an entry of `blocks` that concern states and repetitions. Output of
+-- M.make_groups: the entries of `groups`. Indices of repetitions and states in these entries are C texts.
 
 local buffers = require("network.lists.buffers")
 local cuda_buffers = require("network.targets.cuda_buffers")
@@ -14,11 +14,11 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The streams (as records of their variables in C) whose rows are in one of the members; members may also be operands
--- of products.
-function M.find_streams(device, members)
-  local has_member = lists.to_set(lists.map(members, function(member) return member.variables end))
-  return lists.filter(device.streams, function(variables) return has_member[variables] end)
+-- The streams to which at least one item belongs, as the tables of name_streams (cuda_buffers.lua). items: members of a
+-- struct, or operands of products (warp_products.lua); the field `variables` of an item is the table of its stream.
+function M.find_streams(device, items)
+  local has_item = lists.to_set(lists.map(items, function(item) return item.variables end))
+  return lists.filter(device.streams, function(variables) return has_item[variables] end)
 end
 
 -- The fields of an entry that concern its state, its repetitions and its input. op: the operation of kind "block";
@@ -43,7 +43,7 @@ function M.describe(device, op, members)
   local block, parent = op.block, op.scope
   local first, past = repetitions.write_range(block, repetitions.PASSES)
   local host_first, host_past = repetitions.write_range(block, cuda_lists.HOST_PASSES)
-  local draws = block.is_progressive and not parent.is_group
+  local samples_passes = block.is_progressive and not parent.is_group
   return {
     name = block.name, article = wording.choose_article(block.name), state = block.name .. "_state",
     plural = block.name .. (block.is_group and block.name:find("s$") and "es" or "s"), is_group = block.is_group,
@@ -52,11 +52,12 @@ function M.describe(device, op, members)
     index = block.index, count = block.count_name, repetitions_text = block.repetitions_text,
     stored = repetitions.write_state_count(block), is_progressive = block.is_progressive,
     state_number = repetitions.write_state_number(block, block.index),
-    first = first, first_back = draws and repetitions.write_count(block, repetitions.FREE_PASSES) or first, past = past,
+    first = first, past = past,
+    first_back = samples_passes and repetitions.write_count(block, repetitions.FREE_PASSES) or first,
     in_group = parent.is_group, follows_condition = repetitions.write_follows_condition(block), last = past .. " - 1",
     input = records.place_outside(device, records.make_scope_text(device, parent), op.x),
     on_host = { first = host_first, past = host_past,
-      first_back = draws and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES) or host_first,
+      first_back = samples_passes and repetitions.write_count(block, cuda_lists.HOST_FREE_PASSES) or host_first,
       states = cuda_lists.name_host_states(block),
       input = records.place_outside(device, cuda_lists.make_host_text(device, parent), op.x) },
   }
@@ -84,9 +85,9 @@ local function list_inner(group)
   return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
--- C text of the index of the group's repetition to which a phase of a launch belongs: computed from the repetition of
--- the group or of the inner block that has the phase; for a phase outside of the group, the last repetition of the
--- group.
+-- C text of an index: the repetition of the group to which a phase of a launch belongs. If the phase is a phase of the
+-- group or of a block in it, the text computes the index from at.layer, the repetition of that block; for a phase
+-- outside of the group, it is the index of the group's last repetition.
 local function write_number(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -108,7 +109,8 @@ end
 -- M.describe:
 --   inner      the states of its blocks and groups: { name, last }; last: the index of the last repetition of the block
 --              within the current repetition of the group
---   previous   the state that holds the output of the previous repetition: { name, use }; use: the state's index
+--   previous   the state that holds the output of the previous repetition: { name, index }; name: the name of its block
+--              or group
 --   has_losses   whether there is a loss after each repetition
 --   loss_phases   in a wide model with such losses, the names of their phases: { forward, backward }; else false
 --   output     the address of a repetition's output
@@ -116,13 +118,13 @@ end
 --   shared_gradients   the parameters whose gradients are sums over repetitions: { name, size }
 --   number     in a wide model, the index of the repetition to which a phase belongs
 local function make_group(device, op)
-  local group, lists_by_scope = op.block, device.lists[op.block]
-  local forward = cuda_lists.list_entries(lists_by_scope.forward, false)
-  local backward = cuda_lists.list_entries(lists_by_scope.backward, true)
+  local group, group_lists = op.block, device.lists[op.block]
+  local forward = cuda_lists.list_entries(group_lists.forward, false)
+  local backward = cuda_lists.list_entries(group_lists.backward, true)
   local holder, past = cuda_buffers.find_holder(group), ("(%s + 1)"):format(group.index)
   local text = records.make_scope_text(device, group)
   local record = lists.merge(M.describe(device, op, cuda_buffers.list_kept_in_group(device, group)), {
-    previous = { name = holder.name, use = repetitions.write_first_index(holder, group, group.index) .. " - 1" },
+    previous = { name = holder.name, index = repetitions.write_first_index(holder, group, group.index) .. " - 1" },
     inner = lists.map(list_inner(group), function(inner)
       return device.block_records[inner].members[1]
         and { name = inner.name, last = repetitions.write_first_index(inner, group, past) .. " - 1" } or nil
@@ -130,7 +132,7 @@ local function make_group(device, op)
     has_losses = group.has_losses, loss_phases = name_loss_phases(device, group),
     output = records.place_outside(device, text, group.output_value),
     gradient = text.w .. buffers.name_for_stream("gradient", op.out), overwrites_input = false,
-    shared_gradients = lists.collect(lists_by_scope.backward, records.list_shared_gradients),
+    shared_gradients = lists.collect(group_lists.backward, records.list_shared_gradients),
   })
   device.block_records[group] = record
   record.forward = device.make_list(device, group, true, forward)
@@ -154,8 +156,8 @@ function M.make_groups(device, block_ops)
   return groups
 end
 
--- Name of a block -> C text of the index of the last loop's first repetition; false without loops.
-function M.collect_first_uses(blocks)
+-- Name of a block -> C text of the index of the first repetition of the block's last loop; false if there is one loop.
+function M.collect_last_loop_starts(blocks)
   local last_loop_starts = {}
   for _, block in ipairs(blocks) do
     last_loop_starts[block.name] = block.last_loop_start

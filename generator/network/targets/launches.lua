@@ -55,17 +55,21 @@ function adders.input_grad(list, entry)
   end
 end
 
--- The end of the name of a phase with these entries. A phase with forward operations is named after the norm or the
--- result of its last forward operation. A phase without forward operations is named after the value whose gradient its
--- first entry computes or reads.
+-- The last part of the name of a phase with these entries. A phase with forward operations is named after the last one:
+-- after its norm, or else after its result. A phase without forward operations is named after the value whose gradient
+-- its first entry computes or reads.
 local function choose_phase_name(entries)
   local last_forward
   for _, entry in ipairs(entries) do
     last_forward = not entry.is_backward and entry.item or last_forward
   end
+  if last_forward then
+    return last_forward.name or last_forward.out.name
+  end
   local item = entries[1].item
-  return last_forward and (last_forward.name or last_forward.out.name) or (entries[1].kind == "rectify_grad"
-    and item.rectified_value.name or item.op and (item.op.name or item.op.out.name) or item.to.name) .. "_back"
+  local value_name = entries[1].kind == "rectify_grad" and item.rectified_value.name
+    or item.op and (item.op.name or item.op.out.name) or item.to.name
+  return value_name .. "_back"
 end
 
 -- Names a phase; a repeated name gets a number. counts: name -> the number of phases with this name so far.

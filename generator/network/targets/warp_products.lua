@@ -124,8 +124,9 @@ local function write_form(device, value, finish, is_gradient)
     or ("unrounded(%s)"):format(finish)
 end
 
--- The name of the function for products with sums of k terms and rows of `columns` sums, both as C text. fields: the
--- variables of templates/cuda/rows/product.tpl; its field `name` is a format for the text of both sizes.
+-- The name of the function for products of a size. k: C text of the number of terms of each sum; columns: C text of the
+-- number of sums in a row of the result. fields: the variables of templates/cuda/rows/product.tpl; the field `name` is
+-- a format, into which a text of both sizes is inserted.
 local function find_product_function(device, fields, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = fields.name:format(sizes)
@@ -194,8 +195,8 @@ function M.sum_by_team(device, op)
     inner = op.x.width.text, columns = op.out.width.text })
 end
 
--- The name of the function for a chain, or for its gradients. fields: variables of the template; its field `name` is a
--- format for the kernel's name, and `ending` is the end of the template's name.
+-- The name of the function for a chain, or for its gradients. fields: variables of the template. The field `name` is a
+-- format, into which the kernel's name is inserted; the field `ending` is the last part of the template's name.
 local function find_chain_function(device, chain, fields)
   local ending = (chain.is_gated and "_gate" or "") .. fields.ending
   local record = lists.merge(fields, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
