@@ -29,13 +29,12 @@
 --   score_function   the function from the logit of any key to its score, or false
 --   open_score_function   the function from the logit of a key that all queries of the group see to its score, or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
---   to_dlogits    if the array of gradients of logits begins with zeros, " + " and the number of these zeros; else the
---                 empty text
---   group_array   "dlogits" or "weights": the array of a group's gradients of logits, by which the function that
---                 counts the array's elements is named
---   to_zero_distance   if a sample of distances has distances to both sides, " + " and the index of a token's distance
---                      to
---                 itself; else the empty text
+--   to_dlogits    the text that is added to the address of the array of gradients of logits if this array begins with
+--                 zeros: " + " and the number of these zeros; else the empty text
+--   group_array   "dlogits" or "weights": the name of the array of a group's gradients of logits; the name of the
+--                 function that counts the array's elements contains it
+--   to_zero_distance   the text that is added to the address of a sample of distances if the sample has distances to
+--                 both sides: " + " and the index of the distance 0; else the empty text
 --   head_lengths  the declaration of T, and of S if there are two lengths, from a head
 --   step_lengths  the length, or the two lengths, of a step
 --   shape_lengths   the length, or the two lengths, of a shape

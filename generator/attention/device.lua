@@ -113,7 +113,7 @@ end
 -- vectors have this class.
 local function make_sum_pass(family, class, tables, sums_rows)
   local attends, terms = family.attends, lists.merge(family.on_device.terms)
-  local reads_stored_pairs = class == "distance" and attends.pairs
+  local reads_stored_pairs = class == "distance" and attends.stores_pairs
   local is_spread = reads_stored_pairs and sums_rows and attends.head_lanes > 1 -- several threads share a head
   local function add(template, names)
     terms[#terms + 1] = template and lists.merge(names or {}, { template = template }) or nil

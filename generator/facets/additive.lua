@@ -21,7 +21,7 @@ local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
 local positions = require("facets.positions")
 
-local M = { name = "additive", exported = true, is_for_tokens = true, reads = "positions" }
+local M = { name = "additive", needs_no_export = true, is_for_tokens = true, reads = "positions" }
 
 -- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {

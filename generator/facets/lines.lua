@@ -32,7 +32,8 @@ local expression_text = require("expression.text")
 local lists = require("base.lists")
 local wording = require("base.wording")
 
-local M = { name = "lines", off_value = { list = {} }, excludes_cross = true, without_kinds = true, exported = true }
+local M = { name = "lines", off_value = { list = {} }, excludes_cross = true, without_kinds = true,
+  needs_no_export = true }
 
 -- The largest value of a line. Device code starts the search for a query's largest score at -1e30, so scores of visible
 -- keys must be above -1e30.
@@ -46,7 +47,7 @@ M.fields = {
       "for a pair on several lines the largest constant counts; a query that no line of its head meets sees all keys",
       "in a decoder's self-attention no query sees later tokens, whatever the lines" } },
   { path = "encoding.lines.list", is_rare = true, type = "lines", required = true, doc = "the lines, in any order",
-    details = { "a line holds these pairs of query i and key j, counted from 0, with S keys, by its direction:",
+    details = { "the pairs of query i and key j on a line, by its direction (i and j count from 0; there are S keys):",
       "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: j = line, counted from the side that columns names" } },
   { path = "encoding.lines.zero_corner", is_rare = true, type = "choice", default = "lines",
     doc = "heads in which the first query of cross-attention also sees the last key, with constant 0",

@@ -14,12 +14,13 @@
 --   decoder_kinds            the set of the kinds that apply only to the decoder if a spec of an encoder-decoder sets
 --                            them for all attentions
 --   excludes_cross           true: if a spec sets the facet for all attentions, it does not apply to cross-attention
---   without_kinds            true: the only kind of the facet is "none", which leaves the facet out of a family
+--   without_kinds            true: the facet has no field `kind`; still, { kind = "none" } leaves it out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
---   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
+--   find_read_input(encoding)   returns "positions" or "distances", for facets without `reads`; false or nil if the
+--                            facet reads neither
 --   explain_length(resolved, sides)   words that say how the facet depends on the number of tokens in a sequence that
---                            the model generates; nil or false if it does not. sides: { query, key }, whether the model
---                            generates the sequence of the attention's queries, and the sequence of its keys
+--                            the model generates; nil or false if it does not. sides.query: whether the model generates
+--                            the sequence of the queries; sides.key: whether it generates the sequence of the keys
 --   check(view, report)      reports errors between fields; view: the spec with the values that hold for the families
 --                            with this facet (family_facets.lua); view.family_names: the names of these families;
 --                            report: the functions of spec/rules/reports.lua
@@ -41,7 +42,9 @@
 --   hides(family, h, i, j, S)   whether the facet hides key j (of S keys) from query i in head h, in addition to the
 --                            mask; for pictures
 --   request_value(family)    describes a value that attention needs, and that a learned map computes from the input of
---                            the keys:
+--                            the keys. The planned family has this table as family.request, with two more fields:
+--                            width, which is `columns` rounded up to whole vectors; and constant, the name of this
+--                            width in C
 --     name                   its name in files and in C
 --     columns                the number of columns of the map
 --     bias                   whether the map has a bias
@@ -49,19 +52,18 @@
 --     description            words for the width of the value
 --     init                   initial values of the map's weights; nil: the values of other products
 --     cached                 whether attention caches, in decoding, the numbers that it computes from the value
---                            The planned family has this table as family.request, with two more fields: width, which
---                            is `columns` rounded up to whole vectors; and constant, the name of this width in C
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
 --                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
 --                            may add to the tables extra_inputs, part_texts and calls of context, and set
 --                            context.layer; lab/export/pytorch.lua describes these fields
---   exported                 true: the facet needs no `export`, since operations of the network or the table of another
+--   needs_no_export          true: the facet needs no `export`, since operations of the network or the table of another
 --                            facet contain all of it
---   parts                    a list of the parts of an exported file that equal attentions share:
+--   parts                    a list of parts of an exported file: the functions and classes that attentions of the file
+--                            share if their `fields` are equal. Fields of a part:
 --     name                   the name of the part in context.part_texts of `export`
---     fields                 the fields of the result of `export` that decide whether attentions are equal
+--     fields                 the fields of the result of `export` that decide whether two attentions share the part
 --     names                  the names of the functions and classes that the part defines
 --     rank                   a number: the file contains its parts in ascending order of rank
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
@@ -69,8 +71,8 @@
 --                            the bits of a run depend on this order
 --   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. Fields of view: resolved (the
 --                            spec with the values that hold for one family), causal (whether queries see no later
---                            keys), formula (the parsed score, or nil), report (functions that take
---                            paths of fields as the spec writes them)
+--                            keys), formula (the parsed score, or nil), spec_report (functions like those of `report`,
+--                            for fields that a spec sets for all families)
 -- A rule between two facets is in the module of the facet that refuses the other facet.
 
 local lists = require("base.lists")

@@ -34,8 +34,8 @@ M.fields = {
         doc = "keys are tried by distance, right before left; a weight is the probability that this key is the first "
           .. "to match" },
       { name = "stick_breaking", fingerprints = { "break_stick" },
-        doc = "from the nearest earlier key on, every key gets the share sigmoid(score) of what is left of a stick of "
-          .. "length 1" },
+        doc = "keys take parts of a stick of length 1, the nearest earlier key first: each key takes the share "
+          .. "sigmoid(score) of the rest" },
     } },
   { path = "encoding.normaliser.temperature", is_rare = true, type = "number", above = 0, max = 1e6, default = 1,
     omitted_value = 1, only = { "softmax" }, doc = "number that divides scores before their exponentials" },
@@ -52,18 +52,19 @@ M.fields = {
     only = { "stick_breaking" }, doc = "the use of the part of the stick that no key gets",
     choices = {
       { "dropped", "the weights of a query add up to less than 1" },
-      { "own_value", "the part is a weight of the query's own value" } } },
+      { "own_value", "this part is the weight of the query's own value" } } },
 }
 
 local KIND = "encoding.normaliser.kind"
 
--- Refuses facets that change scores or hide pairs next to geometric attention.
+-- Refuses facets that change scores or hide pairs, since geometric attention cannot be used with them.
 local function check_geometric(encoding, report)
   local function refuse(path, is_set, subject)
     if is_set then
       report.refuse(path, KIND, '"geometric"', { what = subject .. " cannot be used with geometric attention",
         expected = "no mask, lines, vectors of distances or score; additive and rotation are allowed",
-        hint = "use one of the two: geometric attention knows positions by the order in which it tries keys" })
+        hint = "leave out one of these two parts: geometric attention knows positions by the order in which it tries "
+          .. "keys" })
     end
   end
   local mask, relative = encoding.mask, encoding.relative
@@ -103,7 +104,7 @@ local function check_stick(view, report)
   refuse(KIND, lists.has(view.family_names, "cross"), "stick-breaking attention needs keys of the query's own sequence",
     '"softmax"')
   refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
-    "stick-breaking attention passes over all keys before the query, and over no later key",
+    "stick-breaking attention visits all keys before the query and no later key, and the mask must not differ",
     '"causal", or model.kind = "decoder"')
   refuse("encoding.lines", encoding.lines, "a table of lines hides keys from stick-breaking attention", "no lines")
   refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
@@ -175,8 +176,8 @@ local SENTENCES = {
   softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
   geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
     .. "matches, right before left at every distance.",
-  stick_breaking = "%s-attention over whole sequences, forward and backward: from the nearest key on, every key gets a "
-    .. "share of what is left of the query's stick.",
+  stick_breaking = "%s-attention over whole sequences, forward and backward: keys take parts of the query's stick, the "
+    .. "nearest key first, and each key takes a share of the rest.",
 }
 
 function M.describe_attention(family)

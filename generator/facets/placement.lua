@@ -13,7 +13,7 @@ local function reads_any(resolved, input)
   local encoding = resolved.encoding
   return lists.any(M.modules, function(module)
     local is_on = module.reads == input and encoding[module.name] and encoding[module.name].kind ~= "none"
-    return is_on or module.find_read and module.find_read(encoding) == input
+    return is_on or module.find_read_input and module.find_read_input(encoding) == input
   end)
 end
 

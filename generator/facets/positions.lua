@@ -28,7 +28,7 @@
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
 --                  queries and keys are of two streams
---   site_offset    C text to append to a draw's index, which gives the draw's site: "" or " + 1"
+--   site_offset    C text, "" or " + 1": appended to the text of a draw's index, it gives the draw's site
 --   layer_index    C text of the index of block l's draw: "0", "l" or "l + 1"
 --   per_layer      whether every block has its own draw
 --   input_first    whether draw 0 belongs to the input, and the draws of blocks follow
@@ -129,8 +129,8 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local INDEX_WORDS = "x.query_index and x.key_index, or positions by index"
 
--- Makes a function that reports a message, and the expected value, for the field `path` if is_set. other_path, value:
--- the path and the value of the field that excludes the field `path`; by default positions of this kind.
+-- Makes a function that reports, if is_set is true, a message and the expected value for the field `path`. other_path,
+-- value: path and value of the field that excludes the field `path`; by default positions of this kind.
 local function make_refusal(report, kind)
   return function(path, is_set, message, expected, other_path, value)
     if is_set then
@@ -189,7 +189,7 @@ local function check_draws(view, report)
       notes = { report.note(reader, has_vectors and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
-    -- T tokens have T positions, but only T - 1 distances, which a range of T - 1 numbers is enough for.
+    -- T tokens have T positions, but only T - 1 distances. A range of T - 1 numbers is enough for these distances.
     local samples_only_distances = positions.range == "one_based" and not placement.samples_positions(view.resolved)
     report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
       "distinct positions are sampled from that range", 'use positions of kind "index"',

@@ -8,7 +8,7 @@
 
 local reach = require("facets.score.reach")
 
-local M = { name = "projections", off_value = {}, without_kinds = true, exported = true }
+local M = { name = "projections", off_value = {}, without_kinds = true, needs_no_export = true }
 
 M.fields = {
   { path = "encoding.projections", is_rare = true, type = "table", omitted_value = "empty",
@@ -34,7 +34,7 @@ function M.warn_unreached(view, report)
     and (not view.formula or select(2, reach.find_reached(view.formula.root)))
   if cancels and (stated_bias or stated_bias == nil and model.bias == "all") then
     report.warn(("%s: the biases of keys never get a gradient: %s"):format(stated_bias
-      and view.report.get_path("encoding.projections.bias") or "model.bias", reach.CANCELS))
+      and view.spec_report.get_path("encoding.projections.bias") or "model.bias", reach.CANCELS))
   end
 end
 

@@ -16,8 +16,8 @@
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
 --                side; for other kinds the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
---   vectors_per_query   the number of vectors of a head's width that the pass over keys reads for each query: the
---                gradient of the output, and the query with each of its biases
+--   vectors_per_query   the number of vectors, each as wide as a head, that the backward pass over keys reads for each
+--                query: the gradient of the output, and the query once for each of its biases (once without biases)
 --   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
@@ -52,8 +52,8 @@ M.fields = {
       { name = "shaw", fingerprints = { "table_row", "relative_table" },
         doc = "logit q (k + a), with a learned vector a per distance, shared by the heads" },
       { name = "cope", fingerprints = { "count_table", "COUNT_ROWS" },
-        doc = "logit q (k + e), with e at the sum of the gates sigmoid(q k / sqrt(D)) of the keys from this key up to "
-          .. "the query, between two rows of a learned table that the heads share" },
+        doc = "logit q (k + e), with e interpolated between two rows of a learned table that the heads share; the row "
+          .. "number is the sum of the gates sigmoid(q k / sqrt(D)) of the keys from this key to the query" },
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "the longest distance with a vector of its own, which longer distances share" },
@@ -66,20 +66,20 @@ M.fields = {
   { path = "encoding.relative.rows", type = "integer", min = 2, max = 65536, default = 64, only = { "cope" },
     doc = "the number of rows of the table, for counts from 0 to rows - 1; larger counts have the last row" },
   { path = "encoding.relative.divided", is_rare = true, type = "boolean", default = true, only = { "cope" },
-    doc = "whether q e is divided by sqrt(D), as in the authors' code; false: only q k is, as in the paper" },
+    doc = "whether q e is divided by sqrt(D), as in the authors' code; false: only q k is divided, as in the paper" },
   { path = "encoding.relative.init_sigma", is_rare = true, type = "number", above = 0, only = { "shaw" },
     optional = true,
     doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },
 }
 
-function M.find_read(encoding)
+function M.find_read_input(encoding)
   return placement.has_distance_vectors(encoding) and "distances"
 end
 
 local KIND = "encoding.relative.kind"
 
--- Refuses attention that sees later keys, and facets that change or hide logits: gates of cope are computed from all
--- logits of earlier keys.
+-- Refuses attention that sees later keys, and facets that change or hide logits, since the gates of cope are computed
+-- from all logits of earlier keys.
 local function check_gates(view, report, are_causal)
   local encoding = view.resolved.encoding
   local mask, normaliser = encoding.mask or {}, encoding.normaliser or {}
@@ -91,7 +91,7 @@ local function check_gates(view, report, are_causal)
   local kind = mask.kind or "full"
   refuse(KIND, lists.has(view.family_names, "cross"), "cope counts keys of the query's own sequence", '"none", "shaw"')
   refuse("encoding.mask.kind", kind ~= "causal" and not (are_causal and kind == "full"),
-    "cope counts the keys from a key up to its query, and a query sees all of these keys and no later key",
+    "cope counts the keys from a key to its query, so a query must see all of these keys and no later key",
     '"causal", or model.kind = "decoder"')
   refuse("encoding.rotation.kind", encoding.rotation and encoding.rotation.kind ~= "none",
     "a rotation would change the logits from which cope computes gates", '"none"')
@@ -170,7 +170,7 @@ function M.plan(encoding, family, context)
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = has_biases and "all heads side by side" or "the heads share it"
   plan.table_words = not has_biases and "the rows of each layer"
-    or plan.rotated and "the sinusoids of the sets' keys, and of their queries, channel by channel"
+    or plan.rotated and "for each set, the sinusoids of keys, and channel by channel the sinusoids of queries"
     or "the sets' sinusoids, the layers' rows, and these rows before they are transposed"
   return plan
 end
@@ -215,8 +215,8 @@ function M.identify(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- The order in which the gradients of vectors are summed, for each attention { pairs, queries }: sequences with more
--- than `pairs` pairs sum in blocks of `queries` queries.
+-- The order in which gradients of vectors are summed: an item { pairs, queries } for each attention that may sum them
+-- in blocks. In sequences with more than `pairs` pairs of tokens, they are summed in blocks of `queries` queries.
 function M.identify_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed

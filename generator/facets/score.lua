@@ -98,8 +98,8 @@ M.fields = {
       "key_length causal, and the parameters; x.score is the logit, or in a list the formula before; distance is",
       "key - query",
       "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
-      "sum_between(term): the sum over the tokens after the key, up to the query, of a term of values of tokens",
-      "sum_to_query(term): the sum over the keys from the key up to the query's own, of a term of each pair",
+      "sum_between(term): the sum of a term over the tokens after the key, up to the query; it reads values of tokens",
+      "sum_to_query(term): the sum of a pair's term over the keys from the key up to the query's own",
       "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
@@ -122,7 +122,7 @@ M.fields = {
     } },
 }
 
-function M.find_read(encoding)
+function M.find_read_input(encoding)
   return placement.score_reads_positions(encoding) and "distances"
 end
 
@@ -177,8 +177,8 @@ local function list_members(tables, heads, cross)
   return members
 end
 
--- Numbers of elements as members of the struct of tables. Comments of generated code name the tables, by their index,
--- that have this number of elements for one head.
+-- Numbers of elements as members of the struct of tables. The comment of a number in generated code says which tables
+-- have this number of elements for one head; it names tables by their index, such as [query].
 local function list_numbers(has, cross)
   local S = cross and "S" or "T"
   return lists.map({

@@ -40,7 +40,7 @@ end
 
 local EXPORTED = { parameters = true, times = true } -- fields of encodings that the export writes
 for _, module in ipairs(facet_modules) do
-  EXPORTED[module.name] = module.exported or module.export ~= nil
+  EXPORTED[module.name] = module.needs_no_export or module.export ~= nil
 end
 for _, name in ipairs(families.NAMES) do
   EXPORTED[name] = true

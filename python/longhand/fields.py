@@ -182,8 +182,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         key, otherwise both]
     relative.rows (kind cope): the number of rows of the table, for counts from 0 to rows - 1; larger counts have the
         last row [an integer from 2 to 65536; default: 64]
-    relative.divided (kind cope): whether q e is divided by sqrt(D), as in the authors' code; false: only q k is, as in
-        the paper [true or false; default: true]
+    relative.divided (kind cope): whether q e is divided by sqrt(D), as in the authors' code; false: only q k is
+        divided, as in the paper [true or false; default: true]
     relative.init_sigma (kind shaw): standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)),
         with D channels per head [a number above 0]
     projections: the linear maps of attention: of queries, keys and values, and of its output

@@ -51,7 +51,7 @@ function TestNormaliser.test_sticks_refuse_what_changes_or_hides_scores()
     lu.assertNil(spec, facets)
     lu.assertStrContains(message, words)
   end
-  local passes = "encoding.mask.kind: stick-breaking attention passes over all keys before the query"
+  local passes = "encoding.mask.kind: stick-breaking attention visits all keys before the query"
   assert_refused(passes, "normaliser = { kind = 'stick_breaking' }", "encoder")
   assert_refused(passes, "use = 'stick_breaking', mask = { kind = 'window', left = 2 }")
   assert_refused("encoding.score: a score cannot be used", "use = 'stick_breaking', score = { use = 'alibi' }")

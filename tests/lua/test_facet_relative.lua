@@ -83,9 +83,9 @@ function TestRelative.test_counts_refuse_what_changes_or_hides_logits()
     lu.assertNil(spec, facets)
     lu.assertStrContains(message, words)
   end
-  assert_refused("encoding.mask.kind: cope counts the keys from a key up to its query", "relative = { kind = 'cope' }",
+  assert_refused("encoding.mask.kind: cope counts the keys from a key to its query", "relative = { kind = 'cope' }",
     "encoder")
-  assert_refused("encoding.mask.kind: cope counts the keys from a key up to its query",
+  assert_refused("encoding.mask.kind: cope counts the keys from a key to its query",
     "use = 'cope', mask = { kind = 'window', left = 2 }")
   assert_refused("encoding.rotation.kind: a rotation would change", "use = 'cope', rotation = { kind = 'rope' }")
   assert_refused("encoding.score: a score cannot be used with cope", "use = 'cope', score = { use = 'alibi' }")

@@ -104,15 +104,15 @@ end
 function TestSumsOverKeys.test_queries_see_all_earlier_keys_and_no_later_ones()
   make_plan("mask = { kind = 'causal' }, " .. COUNT, "encoder")
   make_plan("decoder = { " .. COUNT .. " }", "encoder_decoder")
-  local words = "encoding.mask.kind: sum_to_query adds up the keys from a key up to its query"
+  local words = "encoding.mask.kind: sum_to_query sums over the keys from a key to its query"
   assert_refused(words, COUNT, "encoder")
   assert_refused(words, "mask = { kind = 'window', left = 2 }, " .. COUNT)
-  assert_refused("encoding.encoder.mask.kind: sum_to_query adds up", "mask = { kind = 'causal' }, " .. COUNT,
+  assert_refused("encoding.encoder.mask.kind: sum_to_query sums over", "mask = { kind = 'causal' }, " .. COUNT,
     "encoder_decoder")
   assert_refused("hint: a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... }",
     COUNT, "encoder_decoder")
   make_plan(make_score("x.score * x.sum_to_query_scale", "sum_to_query_scale = { init = 1 }"), "encoder")
-  assert_refused("encoding.lines: a table of lines hides keys that sum_to_query adds up",
+  assert_refused("encoding.lines: a table of lines hides keys over which sum_to_query sums",
     "lines = { { head = 0, direction = 1, line = 0, value = 1 } }, " .. COUNT)
   assert_refused("encoding.relative.kind: vectors of distances cannot be used with sum_to_query",
     "relative = { kind = 'shaw' }, " .. COUNT)

@@ -15,11 +15,14 @@
 --                       structs have equal members
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
---   gathers             [class] -> list of the tables whose gradients the loop over pairs gathers (adds up in
---                       variables); running sums have the classes query_token and key_token. An item of a list is
---                       { name, target, index (from 0) }. The list has further fields: `class`; `count`, the number of
---                       items; `names`, the names of the tables in one text; `statements`, which compute the gradients;
---                       and needs_logit, whether these statements read the logit
+--   gathers             class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
+--                       running sums have the classes query_token and key_token. An item of a list is { name, target,
+--                       index (from 0) }. Fields of a list:
+--     class                 the class
+--     count                 the number of items
+--     names                 the names of the tables in one text
+--     statements            the statements that compute the gradients
+--     needs_logit           whether these statements read the logit
 --   lists               the lists of `gathers` in a fixed order
 --   running             false, or a description of terms of tokens and their running sums: the fields of the result of
 --                       nests.make_running, and
@@ -36,11 +39,16 @@
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
 --                           pairs of a query, or of a key. The gradient of a number that no pair reads is 0:
 --                           a statement of stores_of_query stores it
---   row_sums            false, or sums over the keys of a query: a list of { name, number, offset, term }, where `term`
---                       is the list of the statements that compute the term of a pair, `number` counts from 0, and
---                       `offset` is C text that adds the number, or "". Fields of the list: count, the number of sums;
---                       stride, C text that multiplies by it, or ""; gradients, the statements that add to dsums the
---                       gradients of a pair's sums; trains, whether there are any
+--   row_sums            false, or the list of the sums over the keys of a query, each with:
+--     name                  the name of the sum
+--     number                its index, from 0
+--     offset                C text that adds this index, such as " + 1"; "" for the index 0
+--     term                  the list of the statements that compute the term of a pair
+--                       Further fields of the list:
+--     count                 the number of sums
+--     stride                C text that multiplies by this number, such as " * 2"; "" if there is one sum
+--     gradients             the statements that add the gradients of a pair's sums to dsums
+--     trains                whether a gradient reaches any sum
 --   uniform_count       the number of gathered tables of class uniform
 --   stages              lists of loop nests that fill tables, with barriers between the lists
 --   stage_count         the number of these lists
@@ -48,10 +56,10 @@
 --   work                temporary arrays of gradient_nests: the members of the struct score_work
 --   uniform_work        the arrays of score_work that are cleared first, since sums are added to them: gradients for
 --                       tables of class uniform
---   filling             record of the function that fills tables: { uses }, the set of the names that the function
---                       reads and so has to declare
---   ending              record of the function that ends a step: { uses, scratch_words }, where scratch_words are the
---                       words of a comment for the memory that the function needs
+--   filling             record of the function that fills tables: { uses }; uses: the set of the names that the
+--                       function reads, and therefore declares
+--   ending              record of the function that ends a step: { uses, scratch_words }; scratch_words: words about
+--                       the memory that the function needs, for a comment
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")

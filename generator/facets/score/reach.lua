@@ -6,8 +6,9 @@
 --   the mask hides all pairs that read them;
 --   only functions without a gradient, such as floor, read them;
 --   they add the same number to the scores of all keys of a query, which softmax cancels.
--- Pairs of the first TOKENS tokens are tested, or of TOKENS_OF_SUMS. If an index depends on more than the indices of
--- query and key, its whole range counts as read.
+-- Pairs of the first TOKENS tokens are tested; if sums over keys are read, pairs of the first TOKENS_OF_SUMS tokens.
+-- If the index of a lookup depends on more than the token indices of query and key, all indices in its range count as
+-- read.
 
 local evaluate = require("expression.evaluate").evaluate
 local lists = require("base.lists")
@@ -60,7 +61,7 @@ end
 local function visit_pairs(index_node, visit)
   local depends_on_distance_alone, only_reached, tokens = true, false, TOKENS
   visit_nodes(index_node, only_reached, function(node)
-    local form = node.linear_form
+    local form = node.linear_form -- { q, k, c }, the factors of the two indices, and a constant (ir.lua)
     depends_on_distance_alone = depends_on_distance_alone and (not form or form[1] == -form[2])
     tokens = node.op == "sum_to_query" and TOKENS_OF_SUMS or tokens
   end)
@@ -72,7 +73,8 @@ local function visit_pairs(index_node, visit)
   end
 end
 
--- Adds the indices, from 0, that a lookup reads to the set `read` for visible pairs, and to `hidden` for hidden pairs.
+-- Finds the indices, from 0, at which a lookup reads its parameter. Indices that visible pairs read are added to the
+-- set `read`, and indices that hidden pairs read to the set `hidden`.
 local function add_indices(view, lookup, read, hidden)
   local index_node, size = lookup[1], lookup.parameter.size
   if compute_value(index_node, 0, 0) == nil then
@@ -141,8 +143,8 @@ local function differs_by_key(node, cache)
   return result
 end
 
--- The arguments in which a node is linear, if nodes with one value for all keys count as constants; and the factor or
--- divisor of these arguments. nil if the node is not linear.
+-- Two results: the arguments in which a node is linear, and the factor or divisor of these arguments. Nodes with one
+-- value for all keys count as constants. nil if the node is not linear in any argument.
 local function find_linear_parts(node, cache)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
@@ -168,7 +170,7 @@ function M.find_reached(root)
       if node.parameter then
         reached[node.parameter] = true
       end
-      is_summand = is_summand and (node.name ~= "score" or node == term)
+      is_summand = is_summand and (node.name ~= "score" or node == term) -- the symbol `score` is the logit
     end)
   end
   local function walk(node)
@@ -191,7 +193,7 @@ end
 M.CANCELS = "all keys of a query get the same addition, which softmax cancels"
 
 function M.warn_unreached(view, report)
-  local formula, lookups = view.formula, {} -- by parameter: its nodes that a gradient reaches
+  local formula, lookups = view.formula, {} -- lookups: parameter -> its nodes that a gradient reaches
   if not formula then
     return
   end
@@ -205,7 +207,7 @@ function M.warn_unreached(view, report)
   local reached = M.find_reached(formula.root)
   for _, p in ipairs(formula.parameters) do
     if p.learned and lookups[p] and not reached[p] then
-      report.warn(("%s never gets a gradient: %s"):format(view.report.get_path("encoding.parameters." .. p.name),
+      report.warn(("%s never gets a gradient: %s"):format(view.spec_report.get_path("encoding.parameters." .. p.name),
         M.CANCELS))
     elseif p.learned and not lookups[p] then
       report.warn(("%s never gets a gradient: only functions without a gradient read it (floor, bucket, an index, a "

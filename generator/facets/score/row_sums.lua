@@ -8,8 +8,10 @@
 --   term         C statements that compute the term of a pair
 --   place        C text of the index of key j's sum in the sums of a group of queries
 --   has_gradient whether a gradient reaches the sum
--- The list has further fields: count, the number of sums; trains, whether a gradient reaches any of them; reads_logit,
--- whether a term reads the logit.
+-- Further fields of the list:
+--   count         the number of sums
+--   trains        whether a gradient reaches any sum
+--   reads_logit   whether a term reads the logit
 
 local cpu = require("expression.nests_cpu")
 local expression_text = require("expression.text")
@@ -35,11 +37,11 @@ function M.check(view, report)
   end
   local mask, relative = (encoding.mask or {}).kind or "full", encoding.relative or {}
   refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
-    "sum_to_query adds up the keys from a key up to its query, and a query sees all of these keys and no later key",
+    "sum_to_query sums over the keys from a key to its query, so a query must see all of these keys and no later key",
     '"causal", or model.kind = "decoder"', mask == "full" and view.resolved.model.kind == "encoder_decoder"
     and "a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... } uses the score "
     .. "there alone" or nil)
-  refuse("encoding.lines", encoding.lines, "a table of lines hides keys that sum_to_query adds up", "no lines")
+  refuse("encoding.lines", encoding.lines, "a table of lines hides keys over which sum_to_query sums", "no lines")
   refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
     "vectors of distances cannot be used with sum_to_query", '"none"')
 end

@@ -135,9 +135,9 @@ end
 local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.family_names) do
-    local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding), report = report,
-      family = name ~= "self" and name or nil, formula = score.families and score.families[name]
-      or score.root and score or nil }, { __index = context })
+    local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
+      spec_report = report, family = name ~= "self" and name or nil,
+      formula = score.families and score.families[name] or score.root and score or nil }, { __index = context })
     facets.call(facets, "warn_unreached", view, reports.make(view, warnings))
   end
 end
