@@ -90,6 +90,19 @@ function TestFamilies.test_queries_of_one_stream_attend_to_keys_of_another()
   lu.assertEquals(select(2, device:gsub("g%->token%[e %+ i%] %+= sum", "")), 1) -- the first gradient is stored
 end
 
+-- Tables of pairs that read other learned tables call functions of kernels/cuda/score_cross.cu.
+function TestFamilies.test_learned_scores_of_cross_attention_have_their_kernels()
+  local device = render_spec([[cross = { score = function(x)
+    return x.score + tanh(exp(x.gain * x.distance) + exp(x.slope * x.query_index)) end,
+    parameters = { gain = { init = 0.1 }, slope = { init = 0.1 } } }]], PAIR:format(32))
+  local count = 0
+  for name in device:gmatch("(sum_[%w_]+)%(w%.") do
+    lu.assertStrContains(device, "INLINE real " .. name .. "(")
+    count = count + 1
+  end
+  lu.assertTrue(count > 0)
+end
+
 -- With several families the names are long, so lines are wrapped.
 function TestFamilies.test_lines_are_no_longer_than_120_columns()
   for _, width in ipairs({ 32, 256 }) do

@@ -17,9 +17,13 @@ local WARP_PRODUCTS = {
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
 
--- Whether any family of the plan has the property `name` of its terms and, if `field` is given, also this field.
+-- Whether the terms of any family of the plan have the property `name`. field: a field that the family must also have,
+-- or nil.
 local function has_any(plan, name, field)
-  return lists.any(plan.attentions, function(family) return family.terms[name] and (not field or family[field]) end)
+  return lists.any(plan.attentions, function(family)
+    assert(family.terms[name] ~= nil, name)
+    return family.terms[name] and (not field or family[field])
+  end)
 end
 
 -- The list for a plan with its families' terms. device: the network in device code (cuda_network.lua); multiplies:
@@ -33,7 +37,7 @@ function M.list(plan, device, multiplies, by_team)
   end
   add(has_any(plan, "trains_tables"), "cuda/score.cu")
   add(has_any(plan, "adds_values"), "cuda/lines.cu")
-  add(has_any(plan, "trains", "cross"), "cuda/score_cross.cu")
+  add(has_any(plan, "trains_tables", "cross"), "cuda/score_cross.cu")
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
     add(true, "cuda/product_forms.cu", plan.precision == "tf32" and "cuda/stored_tf32.cu" or "cuda/stored_reals.cu",
