@@ -78,14 +78,14 @@ return {
     { "block_tokens", 84,
       "tokens that pass through all layers together, while their activations are hot in cache" },
     { "attention", "probabilities kept",
-      "stored for up to 80 tokens in training; the backward pass reads them, and no exp"
-      .. "onential is computed twice" },
+      "stored for up to 80 tokens in training; the backward pass reads them, and no "
+      .. "exponential is computed twice" },
     { "gpu, one model", "128 shards",
       "a block computes the forward and backward pass of a shard; blocks wait for each "
       .. "other only to sum gradients" },
     { "gpu, smaller chip", "train.shards = 64",
-      "with these shards, chips with fewer than 128 multiprocessors need only one round"
-      .. " of blocks: A100 (108), A10 (72), RTX 3090 (82), H100 PCIe (114)" },
+      "with these shards, chips with fewer than 128 multiprocessors need only one "
+      .. "round of blocks: A100 (108), A10 (72), RTX 3090 (82), H100 PCIe (114)" },
     { "gpu, smaller chip", "train.shards = 43",
       "with these shards, chips with fewer than 128 multiprocessors need only one round of blocks: L4 (58)" },
     { "gpu, smaller chip", "train.shards = 32",
@@ -95,15 +95,15 @@ return {
     { "gpu products", "float32",
       "fused multiply-adds; each product adds its terms in the order of their index" },
     { "gpu product kernel", "tiles",
-      "by default: products in tiles that a block stages in shared memory; device_produ"
-      .. "cts = \"warps\" issues fewer instructions, but no GPU has timed it yet" },
+      "by default: products in tiles that a block stages in shared memory; "
+      .. "device_products = \"warps\" issues fewer instructions, but no GPU has timed it yet" },
     { "gpu shared memory", "50176 bytes",
-      "of a block, at every length: 49152 that operations use in turn, the most for pro"
-      .. "ducts (width 64), and 1024 for the block's state; attention: 8 heads of 8 channe"
-      .. "ls, a thread for each head" },
+      "of a block, at every length: 49152 that operations use in turn, the most for "
+      .. "products (width 64), and 1024 for the block's state; attention: 8 heads of 8 "
+      .. "channels, a thread for each head" },
     { "gpu attention", "probabilities recomputed",
-      "a thread owns a query, a key or a distance and loops over its pairs: no atomics,"
-      .. " a fixed order of sums" },
+      "a thread owns a query, a key or a distance and loops over its pairs: no "
+      .. "atomics, a fixed order of sums" },
   },
   tensors = {
     { "embed.token.weight", { 7, 64 }, offset = 0, stride = 64 },

@@ -65,19 +65,19 @@ end
 -- A sequence of parity has n + 1 tokens, and 82 tokens can read 41 cells of a stack.
 function TestRecurrent.test_capacity_of_a_stack()
   lu.assertEquals(make_spec("deletang_lstm").plan.capacity, false)
-  lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, exceeded = false,
+  lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, excess_length = false,
     names_lengths = true })
   lu.assertEquals(make_spec("deletang_stack_rnn", { "model.cells=40" }).plan.capacity,
-    { kind = "stack", cells = 40, exceeded = 81, names_lengths = true })
-  lu.assertFalse(make_spec("deletang_stack_rnn", { "model.cells=250" }).plan.capacity.exceeded)
+    { kind = "stack", cells = 40, excess_length = 81, names_lengths = true })
+  lu.assertFalse(make_spec("deletang_stack_rnn", { "model.cells=250" }).plan.capacity.excess_length)
 end
 
 -- By default a tape has the cells of the longest input, here of evaluation. Parity has n input tokens.
 function TestRecurrent.test_cells_of_a_tape()
   local spec = make_spec("deletang_tape_rnn")
-  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, exceeded = false, names_lengths = true })
+  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, excess_length = false, names_lengths = true })
   lu.assertEquals(spec.resolved.model.cells, 500)
-  lu.assertEquals(make_spec("deletang_tape_rnn", { "model.cells=40" }).plan.capacity.exceeded, 41)
+  lu.assertEquals(make_spec("deletang_tape_rnn", { "model.cells=40" }).plan.capacity.excess_length, 41)
   local shorter = make_spec("deletang_tape_rnn", { "eval.lengths={ 1, 10 }" })
   lu.assertEquals(shorter.resolved.model.cells, 40)
 end

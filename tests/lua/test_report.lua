@@ -339,7 +339,8 @@ end
 function TestSettings.test_memories()
   local study = make_study("settings_memory", SCORES)
   lu.assertNil(index_settings(study).memory)
-  for i, capacity in ipairs({ { kind = "stack", cells = 40, exceeded = 80 }, { kind = "stack", cells = false } }) do
+  local capacities = { { kind = "stack", cells = 40, excess_length = 80 }, { kind = "stack", cells = false } }
+  for i, capacity in ipairs(capacities) do
     study.cells[i].spec = { plan = { capacity = capacity } }
   end
   lu.assertEquals(index_settings(study).memory.value,

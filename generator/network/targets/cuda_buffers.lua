@@ -106,7 +106,7 @@ end
 -- Sets count_at_a_time of a member with `per_key` numbers for each key of a family, and returns the member; sides: the
 -- result of get_sides().
 local function set_count_at_a_time(member, sides, family, per_key)
-  if family.attends.pairs then
+  if family.attends.stores_pairs then
     member.count_at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix,
       sides.keys.T, sides.keys.T, per_key)
   end
@@ -199,7 +199,7 @@ end
 -- family.attends describes how device code computes the attention (plan/deriving/cuda_half.lua).
 local function add_workspace_members(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
-  local sequence_words = attends.pairs and " at a time" or ""
+  local sequence_words = attends.stores_pairs and " at a time" or ""
   local function add(member)
     list[#list + 1] = member
   end
@@ -224,12 +224,12 @@ local function add_workspace_members(sides, family, list)
   elseif not attends.visits_by_distance then
     add(make_heads(sides.queries, family, "delta", PLAIN_TYPE,
       "[sequences][HEADS][T] product of each output with its gradient"))
-    if attends.pairs then
+    if attends.stores_pairs then
       add(make_pairs(sides, family, "pairs", PLAIN_TYPE,
         "[sequences at a time][HEADS][queries][keys] gradients of logits"))
     end
   end
-  if attends.pair_scores then
+  if attends.stores_pair_scores then
     add(make_pairs(sides, family, "pair_scores", GLOBAL_TYPE, "in the layout of pairs: gradients of scores"))
   end
   if family.relative.biases then

@@ -3,8 +3,8 @@
 -- Input: a plan; the task's header. Output: the field `capacity` of the plan, false without a memory:
 --   kind        "stack" or "tape"
 --   cells       the number of cells; false without a limit
---   exceeded    the least task length of the spec that uses more cells; false if there is none
---   names_lengths   whether the spec names lengths
+--   excess_length   the least task length of the spec that uses more cells; false if there is none
+--   names_lengths   whether the spec names task lengths; false if dataset files determine the lengths
 -- A sequence of T tokens can use T / 2 cells of a stack, since a cell that is pushed deeper cannot return to the top
 -- before the sequence ends. A tape needs a cell for each token of the input.
 
@@ -21,13 +21,13 @@ function M.derive(plan, facts)
   local function count_used_cells(n)
     return kind == "stack" and tasks.count_longest_stream(facts, n) // 2 or tasks.length(facts.input_length, n)
   end
-  local exceeded = false
+  local excess_length = false
   for _, n in ipairs(model.cells and not facts.data and tasks.list_named_lengths(plan.resolved) or {}) do
     if count_used_cells(n) > model.cells then
-      exceeded = math.min(exceeded or n, n)
+      excess_length = math.min(excess_length or n, n)
     end
   end
-  return { capacity = { kind = kind, cells = model.cells or false, exceeded = exceeded,
+  return { capacity = { kind = kind, cells = model.cells or false, excess_length = excess_length,
     names_lengths = not facts.data } }
 end
 

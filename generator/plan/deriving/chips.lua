@@ -23,7 +23,8 @@ M.list = {
   { 120, "RTX 5090", 170 },
 }
 
--- The least number of shards that needs one round and whose largest shard is as small as one round allows.
+-- The number of shards for one round of thread blocks: the largest shard has as few sequences as one round allows, and
+-- among the numbers with this property the least is chosen.
 function M.count_shards(batch, multiprocessors)
   local sequences = (batch + multiprocessors - 1) // multiprocessors
   return (batch + sequences - 1) // sequences

@@ -30,9 +30,9 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The sizes for all training lengths, for dataset files the largest allowed size alone. A size is the list of tokens of
--- every stream: { S, T } (source, target) or { T }. Also returns the weights of the sizes and their sum
--- (curriculum.lua).
+-- The sizes for all training lengths; for dataset files, only the largest allowed size. A size is a list with the
+-- number of tokens of each stream: { S, T } (source, target) or { T }. Also returns the weights of the sizes and their
+-- sum (curriculum.lua).
 local function list_sizes(train, facts)
   if facts.data then
     return { tasks.count_max_tokens(facts) }, { 1 }, 1
@@ -43,8 +43,8 @@ local function list_sizes(train, facts)
 end
 
 -- Returns three lists with an item for each stream: the largest number of tokens; the mean number of tokens over the
--- steps of training; and the mean numbers of pairs with tokens of each stream. The arguments are the results of
--- list_sizes.
+-- steps of training; and a list of mean numbers of pairs, whose item k counts the pairs of a token of this stream and a
+-- token of stream k. The arguments are the results of list_sizes.
 local function compute_means(sizes, weights, weight_sum)
   local max_tokens, tokens, mean_pairs = {}, {}, {}
   local function average(count)
@@ -75,9 +75,9 @@ function M.measure_training(plan, facts)
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
--- The mean number of passes of a training step, and the mean number of passes with a gradient, both divided by the
--- largest number `max_passes`, if steps sample the number of passes (lh_draw_passes of runtime/data/train_lengths.h).
--- max_passes: false if steps do not; both results are then 1.
+-- If steps sample their number of passes (lh_draw_passes of runtime/data/train_lengths.h), max_passes is the largest
+-- number. Then the results are the mean number of passes of a training step and the mean number of passes with a
+-- gradient, both divided by max_passes. If steps do not sample it, max_passes is false, and both results are 1.
 local function compute_pass_shares(max_passes)
   local pass_share, gradient_share = max_passes and 0 or 1, max_passes and 0 or 1
   for free_passes = 0, (max_passes or 0) - 1 do
@@ -93,9 +93,10 @@ local function has_passes_by_length(plan)
   return plan.cpu.passes_by_length and plan.task.pass_axis == 0
 end
 
--- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
--- all streams together, divided equally between them. If the number of passes is the task length, it is taken to be
--- proportional to the tokens; if it is the value on an axis, all examples are taken to have the maximum of training.
+-- Operations of the forward pass of one sequence. size: a list with the number of tokens of each stream, or the number
+-- of tokens of all streams together, which is then divided equally between the streams. If the number of passes is the
+-- task length, it is taken to be proportional to the number of tokens; if it is the value on an axis, all examples are
+-- taken to have the largest number of passes in training.
 function M.count_forward(plan, size)
   local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
@@ -108,8 +109,9 @@ function M.count_forward(plan, size)
   return has_passes_by_length(plan) and flops * get_tokens(0) / plan.longest_training or flops
 end
 
--- Stores the operations of a step at the mean training length in every operation of a list; returns their sum. means:
--- the mean numbers of tokens of every stream, and of pairs; factor: the number of executions of the list.
+-- Sets the field `flops` of every operation of a list: the floating-point operations of a step at the mean training
+-- length. Returns their sum. means: { tokens, pairs }, two results of compute_means; factor: the number of executions
+-- of the list.
 local function add_flops(plan, list, means, factor)
   return lists.sum(list, function(operation)
     local s, k = operation.stream + 1, operation.keys + 1
@@ -119,8 +121,8 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- The field `masked` of flops: the families with a mask. Generated code on the CPU skips pairs whose key no query of a
--- group of queries sees.
+-- The field `masked` of flops: the families with a mask. Generated code on the CPU computes groups of queries, and
+-- skips a key if no query of the group sees it.
 local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]
@@ -138,7 +140,8 @@ function M.derive(plan, net, facts)
     masked = list_masked(plan, counts.families),
   }
   local sizes, weights, weight_sum = list_sizes(plan.resolved.train, facts)
-  if has_passes_by_length(plan) then -- scope.times counts passes of the longest example; an example of length n has n
+  -- scope.times is the number of passes of the longest example, but an example of length n has only n passes.
+  if has_passes_by_length(plan) then
     weights = lists.map(tasks.list_lengths(plan.resolved.train.lengths), function(n, i)
       return weights[i] * n / plan.cpu.passes
     end)

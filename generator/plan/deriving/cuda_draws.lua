@@ -80,7 +80,7 @@ local function list_step_draws(plan, device)
     return lists.map(device.streams, function(variables) return describe(plan, variables) end)
   end)
   lists.append(list, lists.map(plan.attentions, function(family)
-    return family.attends.draws and describe_family_draw(family) or nil
+    return family.attends.samples_draws and describe_family_draw(family) or nil
   end))
   local address = device.has_passes and "in->draws + 2" or "in->draws" -- two numbers of passes come first
   for i, draw in ipairs(list) do

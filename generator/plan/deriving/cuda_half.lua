@@ -55,10 +55,10 @@
 --   dscore             the name of the gradient of a pair's score
 --   unroll, keys_at_once   numbers of pairs that loops over pairs process together
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
---   pairs              whether gradients of logits of pairs are stored for a sum pass or the pass over keys
---   pair_scores        whether gradients of scores of pairs are stored, too
+--   stores_pairs       whether gradients of logits of pairs are stored for a sum pass or the pass over keys
+--   stores_pair_scores   whether gradients of scores of pairs are stored too
 --   end_by_layer       whether each layer has its own set of all learned numbers of the score
---   draws              whether random numbers are sampled for the family
+--   samples_draws      whether random numbers are sampled for the family
 --   draw_rows          the number of rows of T sampled numbers: positions, then distances; in cross-attention, as many
 --                      rows of S numbers follow
 --   position_draws, distance_draws   the counts of draws of positions and of distances; a draw of distances has
@@ -137,7 +137,8 @@ local function has_any(plan, name)
   return lists.any(plan.attentions, function(family) return family.terms[name] end)
 end
 
--- The largest number of channels of whole heads that fits a tile of a product and divides the width; at least one head.
+-- The largest number of channels that consists of whole heads, fits a tile of a product and divides the width; at least
+-- the width of one head.
 local function choose_slice(family)
   local heads = 1
   for count = 1, family.heads do
@@ -148,7 +149,8 @@ local function choose_slice(family)
   return heads * family.head_width
 end
 
--- Tensors that are not learned: their first and last element; rows of `columns` elements are `stride` elements apart.
+-- The tensors that are not learned, with the indices of their first and their last element. A row has `columns`
+-- elements; rows begin `stride` elements apart.
 local function list_constants(plan)
   local list = lists.map(plan.tensors, function(t)
     local rows, columns = #t.shape == 2 and t.shape[1] or 1, t.shape[#t.shape]
@@ -158,8 +160,8 @@ local function list_constants(plan)
   return list[1] and list
 end
 
--- The number of shards of one model: train.shards, unless it equals the default for CPUs; a spec that states
--- the default is treated as one without this field.
+-- The number of shards of one model. It is train.shards, unless train.shards equals the default for CPUs. A spec that
+-- states this default is treated as a spec without the field.
 local function count_chip_shards(plan, max_shards)
   local train = plan.resolved.train
   local is_default = train.shards == schema.by_path["train.shards"].default(plan.resolved)
@@ -223,7 +225,7 @@ end
 local function count_draws(family, attends, places_vectors)
   local positions, distance = family.positions, family.positions.distance
   local has_positions, has_distances = positions.kind == "randomized", distance.draws ~= nil
-  attends.draws, attends.draws_follow = has_positions or has_distances, false
+  attends.samples_draws, attends.draws_follow = has_positions or has_distances, false
   attends.position_draws = has_positions and positions.draws or 0
   attends.distance_draws = has_distances and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
@@ -239,7 +241,7 @@ local function derive_attends(plan, family, library)
   local terms = family.on_device.terms
   local score, leftwards = terms.maps_logits and family.score.cuda, terms.scans_logits or terms.breaks_stick
   local stores_pairs = not library and device_terms.stores_pairs(family)
-  local changes_gradient = score and score.logit_grad and true or false -- between score and logit
+  local changes_gradient = score and score.logit_grad and true or false -- the gradients of score and logit differ
   local is_spread = library or family.head_width > WHOLE_HEAD
   local attends = name_heads(family, is_spread and count_head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
@@ -264,8 +266,8 @@ local function derive_attends(plan, family, library)
     function(q) return not q.per_layer end)
   attends.layer_gradients = terms.has_biases or terms.visits_outwards or terms.multiplies_rows or terms.scans_logits
   attends.visits_by_distance = terms.visits_outwards or leftwards
-  attends.pairs = stores_pairs or attends.visits_by_distance and not library
-  attends.pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
+  attends.stores_pairs = stores_pairs or attends.visits_by_distance and not library
+  attends.stores_pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
   attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
   return attends
 end

@@ -29,8 +29,8 @@ local function format_lengths(lengths)
     or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)
 end
 
--- The text of eval.by, which has for each axis the values, or true for all values; an example of the text is
--- "vectors=*;digits=1:50:1". Noise and passes are left out, since they have settings of their own.
+-- The text of eval.by, such as "vectors=*;digits=1:50:1". values_by_axis: name of an axis -> its values, or true for
+-- all values. Noise and passes are left out, since they have settings of their own.
 local function format_axes(values_by_axis)
   local parts = lists.map(canonical.sort_keys(axes.remove_settings(values_by_axis) or {}), function(name)
     local values = values_by_axis[name]
@@ -44,8 +44,8 @@ local function format_list(list, format)
   return list and table.concat(lists.map(list, function(item) return (format or "%s"):format(item) end), ",")
 end
 
--- The numbers of passes in eval.by.passes as text; nil without this field. The first must be the number of passes in
--- training; 0: each example has its own number of passes.
+-- The numbers of passes in eval.by.passes as text; nil without this field. The number of passes in training comes
+-- first; 0 means that each example has its own number of passes.
 local function format_passes(resolved)
   local passes = lists.get(resolved, "eval.by.passes")
   local times = passes and resolved.model.loops.times
@@ -86,7 +86,7 @@ local function list_values(resolved, init)
     { "eval.noise", format_list(lists.get(eval, "by.noise.list"), "%.17g") },
     { "eval.passes", format_passes(resolved) },
     { "eval.sets", format_list(eval.splits) },
-    { "eval.with_trained", eval.novel == false },
+    { "eval.with_trained", eval.novel == false }, -- whether evaluation includes examples that occur in training
     { "eval.in_order", eval.order == "file" },
     { "eval.examples", encode_count(eval.examples) },
     { "eval.batch", eval.batch },
@@ -133,8 +133,8 @@ local function choose_reserved(bytes)
   return reserved
 end
 
--- The environment of a trainer that ./longhand starts: with it the trainer refuses to run if another build has replaced
--- the trainer's defaults in the meantime.
+-- The environment variable for a trainer that ./longhand starts. With this variable, the trainer refuses to run if
+-- another build has replaced the trainer's defaults in the meantime.
 function M.make_environment(settings)
   return "LONGHAND_DEFAULTS=" .. settings.digest
 end

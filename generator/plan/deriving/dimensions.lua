@@ -37,8 +37,8 @@
 --   caches_tiles   whether decoding also caches keys and values in tiles, for queries that come one at a time
 --   computes_labelled_tokens   whether the last layer computes only tokens whose results are read (labelled_rows.lua)
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
---   has_query_bounds   whether the kernels compute a range of queries within a sequence: because the family
---                  computes_labelled_tokens, or because its weights are recomputed for some queries at a time
+--   has_query_bounds   whether the kernels compute a range of queries within a sequence, since the family
+--                  computes_labelled_tokens or recomputes its weights for some queries at a time
 --   layers         the number of its layers
 --   repetitions    the number of repetitions of its layers, over all passes of a looped model that store values
 --   heads, head_width   the number of its heads, and the channels of a head
@@ -65,9 +65,12 @@ function M.plan_dropout(name, rate)
   }
 end
 
--- Facts about the computation token, whose number is `token`; false if there is none. `times` computation tokens are
--- added for each token of the input, so that `all` tokens replace it; prefix: C text that multiplies a count by
--- `times`.
+-- Facts about the computation token; false if there is none. For each token of the input, `times` computation tokens
+-- are added. Fields:
+--   token    the index of the computation token in the vocabulary
+--   all      the number of tokens that replace a token of the input, itself included
+--   prefix   C text that multiplies a count by `times`
+--   text     words for the computation tokens of one token
 local function plan_computation(times, token)
   return times and {
     token = token,

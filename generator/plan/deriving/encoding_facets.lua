@@ -20,8 +20,8 @@
 --   input_draw         the positions of the additive encoding if these are random or depend on tokens, or false
 --   drawn_text         { position_range, first_position, distance_range }, each a C list with the number that
 --                      settle_stream finds for each stream, such as "{2048, 2048}"; false if all numbers are 0
---   sequence_scratch   { name, count }, the number of integers of workspace in which positions of one sequence are
---                      sampled, or false
+--   sequence_scratch   the number of integers of workspace in which positions of one sequence are sampled: { name,
+--                      count }, a constant in C and its value; false if no sequence has its own positions
 --   draws_distances    whether distances are sampled
 --   any_draws          whether positions or distances are sampled
 --   has_tables_by_length          whether sequences of each length of a batch have draws and tables of their own
@@ -164,9 +164,9 @@ local function settle_sides(plan, family)
   end
 end
 
--- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
--- and layer_index, the draw of block l; false if positions are indices. With several streams these draws belong to no
--- family (is_separate).
+-- The random positions of the vectors that are added to tokens; false if positions are indices. The result has the kind
+-- and the range of the positions, the prefix of their constants, and layer_index, the index of block l's draw. With
+-- several streams these draws belong to no family (is_separate).
 local function plan_input_draw(plan)
   local family, encoding = plan.first_family, plan.resolved.encoding
   local is_separate = plan.streams[2] ~= nil
@@ -284,7 +284,7 @@ local function has_values_of_lengths(plan, input_draw)
   end)
 end
 
--- Whether shorter sequences can read a part of the tables of the longest sequences: this holds if the only tables are
+-- Whether shorter sequences can read a part of the tables of the longest sequences. They can if the only tables contain
 -- rows of sinusoids of fixed distances.
 local function has_only_slices(plan, any_draws)
   return not any_draws and not lists.any(dimensions.list_families(plan), function(family)
@@ -332,7 +332,7 @@ function M.derive(plan, facts, added_vectors)
   end
   local input_draw = added_vectors.kind ~= "none" and plan_input_draw(plan)
   local fields, additive = {}, lists.merge(added_vectors, { draw = input_draw })
-  -- A table has one row for a token of all sequences.
+  -- Sequences can only share tables of position vectors if they have the same positions.
   additive.from_tables = not (input_draw and input_draw.kind == "sequence")
   add_draws(fields, plan, input_draw)
   fields.token_positions = derive_token_positions(plan, facts.task, input_draw)

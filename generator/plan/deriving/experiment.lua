@@ -12,8 +12,11 @@
 --   clip         the limit of the gradient's norm in the spec, or nil
 --   own_network  the file of the user's own network, or false
 --   lists        C arrays { comment, type, name, lines }; lines: C text of the elements
---   validation   false, or the validation stream { lengths, examples, coincide }; coincide: { training, evaluation },
---                the estimated shares of the stream's inputs that also occur in training and in the final evaluation
+--   validation   false, or the validation stream:
+--     lengths            the task lengths
+--     examples           the number of examples
+--     coincide           { training, evaluation }: the estimated shares of the stream's inputs that also occur in
+--                        training, and that also occur in the final evaluation
 
 local alphabets = require("spec.task.alphabets")
 local features = require("spec.rules.features")
@@ -96,7 +99,8 @@ local function add_names(facts, resolved, arrays)
   return token ~= false
 end
 
--- The number, from 1, of the axis whose values are the passes of examples (model.loops.times); 0 without such an axis.
+-- model.loops.times can be the name of an axis whose value is an example's number of passes. Returns the index, from 1,
+-- of this axis; 0 without such an axis.
 local function find_pass_axis(facts, resolved)
   local times = lists.get(resolved, "model.loops.times")
   for i, axis in ipairs(facts.axes or {}) do
@@ -136,7 +140,8 @@ local function describe_task(facts, resolved, arrays)
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
     has_result = facts.result ~= nil, -- whether targets have intermediate results
-    loss = facts.loss or false, -- the labels in the loss: "all", or "counted" ones alone; false: no label has a mask
+    -- if labels may be masked, the labels in the loss: "all", or only the "counted", which are not masked; else false
+    loss = facts.loss or false,
     has_counted_labels = facts.loss == "counted",
     chance = facts.chance,
     baseline = facts.baseline,

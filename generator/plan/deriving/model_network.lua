@@ -191,8 +191,9 @@ local function check_attentions(net, file)
   end
 end
 
--- Checks that an attention with a score is in a block of model.layers repetitions, since scores count layers; and that
--- a block that places vectors and has no attention has no more layers than the first attention, whose draws it uses.
+-- Checks that an attention with a score is in a block of model.layers repetitions, since scores count layers. Checks
+-- also blocks that place vectors without an attention: such a block uses the draws of the first attention, so it must
+-- not have more layers than this attention.
 local function check_layers(plan, net, file)
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
@@ -261,7 +262,8 @@ local function make_section(plan, file)
   local model = complete(plan.resolved.model, SECTION_DEFAULTS)
   model.source, model.spare_token = nil, nil
   model.options = file and (model.options or {}) or nil
-  if model.loops and type(model.loops.times) == "string" then -- as many passes as a training example has at most
+  -- If `times` is a name, each example has its own number of passes; the network then gets the largest one in training.
+  if model.loops and type(model.loops.times) == "string" then
     local max_times = model.loops.max_times
       or lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
     model.loops = lists.merge(model.loops, { times = max_times, passes_by_length = true })
@@ -287,8 +289,8 @@ local function make_bare_families(families)
   end))
 end
 
--- The attentions of a network, each with its block. The description runs once without facets first, since facets depend
--- on the names and layer counts of these blocks.
+-- The attentions of a network, each with its block. To find these blocks, the description runs once with families
+-- without facets, since facets depend on the names and layer counts of the blocks.
 function M.derive_attentions(plan, additive, file)
   local families, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
   local model, bare_families = make_section(plan, file), make_bare_families(families)
@@ -323,7 +325,7 @@ local function derive_constants(plan, net)
     embedding = op.kind == "embed" and op.p or embedding
   end
   for _, scale in ipairs(scales) do
-    scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
+    scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network states"
   end
   local has_dropout = dropouts[1] ~= nil
   return { dropouts = dropouts, has_draws = plan.any_draws or has_dropout,
@@ -338,7 +340,7 @@ local function limit_dropouts(eval_dropout, net)
   local dropouts, layers = builder.find_max_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
   if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
     error({ problem = true, field = "eval.dropout",
-      what = ("dropout in evaluation would have %d numbers, for %d dropouts in each of %d layers"):format(
+      what = ("dropout in evaluation would need %d numbers, for %d dropouts in each of %d layers"):format(
         dropouts * layers, dropouts, layers), expected = ("false, or at most %d numbers"):format(
         builder.MAX_DROPOUTS) }, 0)
   end

@@ -4,7 +4,7 @@
 -- Input: a plan with its network and its longest training length. Output: each attention gets `recomputed`: false, or
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
 --   queries   the number of queries whose weights are recomputed together, and read while they are in cache
---   always    whether no weights are stored for any length
+--   always    whether weights are recomputed at every length, so that none are stored
 -- and `has_query_bounds` (dimensions.lua). Why weights are recomputed: the backward pass reads stored weights after the
 -- weights of all attentions, layers and heads, in every loop of a block, have been written. If all stored weights
 -- together exceed a core's part of the last cache, reading them takes longer than recomputing them.
@@ -25,8 +25,8 @@ local function find_obstacle(plan, family)
     or family.normaliser.kind == "geometric" and "the normaliser is geometric" or nil
 end
 
--- The largest number of pairs of tokens of a sequence with stored weights: each pair has one number in every head of
--- every attention, or two numbers with the geometric normaliser.
+-- The largest number of pairs of tokens that a sequence may have if its weights are stored. Each pair has one number in
+-- every head of every attention, or two numbers with the geometric normaliser.
 local function count_stored_pairs(plan)
   local real, numbers = plan.real_bytes, lists.sum(plan.attentions, function(family)
     return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions

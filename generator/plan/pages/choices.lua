@@ -25,7 +25,7 @@ local KERNELS = {
     .. "yet",
 }
 
--- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
+-- Adds the shared memory of a thread block. It is the same in training and evaluation, and at every length.
 local function add_shared_memory(plan, add)
   local cuda = plan.cuda
   local users = cuda.staging_name == "CHAIN_STAGING" and "chains of products" or cuda.multiplies and "products"
@@ -130,7 +130,7 @@ local function add_probabilities(plan, recomputed, add)
   else
     add("attention", ("kept up to %d tokens"):format(math.floor(math.sqrt(recomputed.pairs))),
       "for longer sequences, probabilities are recomputed in the backward pass, " .. blocks
-        .. "; those of all layers would fill the last cache")
+        .. "; the probabilities of all layers would fill the last cache")
   end
 end
 
@@ -148,7 +148,7 @@ local function add_capacity(capacity, add)
       .. "this is as good as no limit")
   else
     local kind = capacity.kind
-    add(kind, capacity.cells .. " cells", capacity.exceeded and excess_texts[kind]:format(capacity.exceeded)
+    add(kind, capacity.cells .. " cells", capacity.excess_length and excess_texts[kind]:format(capacity.excess_length)
       or capacity.names_lengths and fit_texts[kind] or general_texts[kind])
   end
 end
@@ -173,8 +173,8 @@ function M.list(plan)
   end
   if plan.cpu.vocabulary then
     add("first layer", plan.tokens .. " symbols",
-      "only tokens enter it: before attention, rows are computed per symbol and copied to the tokens, and "
-        .. "gradients are summed per symbol (on the CPU)")
+      "only vectors of tokens enter the first layer: before attention, rows are computed per symbol and copied to the "
+        .. "tokens, and gradients are summed per symbol (on the CPU)")
   end
   facets.call(facets, "add_choices", plan, plan.streams[2] and plan.attentions or { plan.first_family }, add)
   add_cuda_choices(plan, add)

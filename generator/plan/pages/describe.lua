@@ -46,8 +46,8 @@ local READOUTS = { last = "answers at the last token of the input", probe = "ans
 -- The labelled tokens, by the readout; every other readout labels the last tokens.
 local LABELLED_TOKENS = { probe = "the probe token", in_place = "every token" }
 
--- The sizes of a model. For a user's own network, sizes that the network does not read are left out, except the width.
--- The heads are those of the first family, since all families of a model have equal heads.
+-- The sizes of a model in words. For a user's own network, sizes that the network does not read are left out, except
+-- the width. Heads are described for the first family, since all families of a model have equal heads.
 function M.describe_sizes(plan)
   local read_sizes, family, words = plan.network_sizes, plan.first_family, {}
   local function add(name, text)

@@ -13,12 +13,17 @@ local M = {}
 local PLAN_COLUMNS = 110 -- columns of a line of plan.lua
 local MAX_LITERAL = 100 -- bytes of the longest reason that is one literal
 
--- The text of a string as one or several Lua literals, joined by "..", in lines of limited width.
+-- The text of a string as one or several Lua literals, joined by "..", in lines of limited width. A literal ends after
+-- a blank if it has one.
 local function write_string(value, indent)
-  local pieces, piece_length = {}, PLAN_COLUMNS - 30 -- 30: space for indentation, name and quotes
-  for first = 1, math.max(1, #value), piece_length do
-    pieces[#pieces + 1] = string.format("%q", value:sub(first, first + piece_length - 1))
-  end
+  local pieces, first, max_length = {}, 1, PLAN_COLUMNS - 30 -- 30: space for indentation, name and quotes
+  repeat
+    local last = first + max_length - 1
+    local last_blank = last < #value and value:sub(first, last):find(" [^ ]*$")
+    last = last_blank and first + last_blank - 1 or last
+    pieces[#pieces + 1] = string.format("%q", value:sub(first, last))
+    first = last + 1
+  until first > #value
   return table.concat(pieces, "\n" .. indent .. "  .. ")
 end
 

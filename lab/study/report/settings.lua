@@ -104,7 +104,7 @@ local function format_capacity(capacity)
     return nil
   end
   return capacity.cells and ("%s of %d cells%s"):format(capacity.kind, capacity.cells,
-    capacity.exceeded and (", too few from length %d on"):format(capacity.exceeded) or "")
+    capacity.excess_length and (", too few from length %d on"):format(capacity.excess_length) or "")
     or capacity.kind .. " without limit"
 end
 

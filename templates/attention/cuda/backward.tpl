@@ -1,7 +1,7 @@
 /* Computes the gradients of queries, keys and values in the workspace${attends.has_table_sums and ", and of the tables that this layer reads" or ""}. */
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_queries();
-% if attends.pairs then
+% if attends.stores_pairs then
     const int sequences = block()->sequences;
     const int most = ${prefix}pair_sequences(sequences, block()->view.${attends.S});
     int first = 0;

@@ -1,4 +1,4 @@
-% if attends.pairs then
+% if attends.stores_pairs then
 /* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
 INLINE int ${prefix}pair_sequences(int sequences, int keys) {
     const int enough = (4 * ${cuda.threads} + ${PREFIX}HEADS * keys - 1) / (${PREFIX}HEADS * keys);

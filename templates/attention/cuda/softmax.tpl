@@ -13,9 +13,9 @@
 % include("attention/cuda/queries.tpl")
 
 % local head_start = "task / v->" .. attends.S .. " * v->" .. attends.T
-% local first_task_offset = attends.pairs and "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + " or ""
-% local sequences = attends.pairs and "(first + count)" or "sequences"
-% local words = attends.pairs and " of `count` sequences, from `first` on; stores the gradients of their pairs" or ""
+% local first_task_offset = attends.stores_pairs and "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + " or ""
+% local sequences = attends.stores_pairs and "(first + count)" or "sequences"
+% local words = attends.stores_pairs and " of `count` sequences, from `first` on; stores the gradients of their pairs" or ""
 /* Computes the gradients of keys and values${words}. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
@@ -40,7 +40,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
             ${prefix}load_head(query, a.query + i * ${PREFIX}QUERY_STRIDE);
             ${prefix}load_head(dout, dattended + i * WIDTH);
             % include("attention/cuda/pair_gradient.tpl", { dlogit = true, row = "index" })
-            ${attends.if_first_lane}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit; % if attends.pairs
+            ${attends.if_first_lane}w->${prefix}pairs[column + (size_t)i * v->${attends.S}] = dlogit; % if attends.stores_pairs
             % slot("keep_score")
             ${prefix}add_head(dkey, dlogit, query);
             ${prefix}add_head(dvalue, ${inline("weight_of_value", "weight")}, dout);

@@ -5,7 +5,7 @@ ${prefix}score_pair(${a}score, ${a}running, ${a}T, ${a}S, ${a}h, i, ${j}, sums, 
 % section("gradient_of_logit")
 const real dlogit = ${prefix}score_logit_grad(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, dscore); % if scalar.cuda.logit_grad and dlogit
 % section("keep_score")
-${attends.if_first_lane}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = dscore; % if attends.pair_scores
+${attends.if_first_lane}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = dscore; % if attends.stores_pair_scores
 % section("view")
 % local bytes = invoke(prefix .. "score_bytes", attends.T_of_view, attends.S_of_view)
 % local layer_offset = scalar.per_layer and " + (size_t)l * " .. bytes or ""

@@ -18,6 +18,6 @@ out[${g.index}] = ${inline("continues", has_earlier_sums)} ? ${g.target} : 0; % 
 % end
 % section("add_stored")
 if (sees_key) ${prefix}score_grad_${class}(&tables, running, T, S, h, i, j, NULL, NULL, 0,
-        w->${prefix}${attends.pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
+        w->${prefix}${attends.stores_pair_scores and "pair_scores" or "pairs"}[pairs + (size_t)i * (${attends.keys} + 1)],
                 out);
 ${g.target} = out[${g.index}]; % section("store_numbers") % for _, g in ipairs(gathered)
