@@ -2,8 +2,8 @@
 -- argparse prints the help of a verb and exits.
 --
 -- Data flows one way: spec -> project (load, validate, plan, render) -> write or build. A user's mistake ends in a
--- message and a documented exit code, never in a stack trace. Modules that few verbs need are loaded by these verbs:
--- above all lab/, which is most of the program. No other file of generator/ requires a module of the lab.
+-- message and a documented exit code, never in a stack trace. Modules that only a few verbs need are loaded when one of
+-- these verbs runs. Most of them are in lab/; no other file of generator/ requires a module of the lab.
 
 -- The process is short and makes little garbage: collecting less often saves a tenth of its time and costs some
 -- megabytes.
@@ -37,6 +37,8 @@ local function print_error(...)
   io.stderr:write(...)
 end
 
+-- Prints the warnings of a spec, and a warning for each of its data files that does not exist. data_files: the name of
+-- the task's field -> { real, shown }, the path to open and the path for messages.
 local function warn(spec)
   for _, warning in ipairs(spec.warnings) do
     print_error("warning: ", type(warning) == "table" and warning.what or warning, "\n")
@@ -55,8 +57,8 @@ local function fail(code, text)
   return code
 end
 
--- Returns the planned spec that a SPEC argument names, or the cell (one spec) of a study; or nil, a message, and errors
--- as data.
+-- Returns the planned spec that a SPEC argument names, which may be a cell of a study; or nil, a message, and the
+-- errors as data (nil if only the message exists).
 local function find_spec(project, arguments)
   if arguments.spec:find(":", 1, true) and not lfs.attributes(arguments.spec, "mode") then
     return require("lab.study.grid.grid").plan_cell(project, arguments.spec, arguments.set, arguments.runs)
@@ -108,7 +110,8 @@ local function render_spec(project, arguments, target, is_local)
   end
   local refusal = spec.plan.no_device_code
   if refusal and not target then
-    print_error(("%s: the CPU half alone: there is no device code for %s\n"):format(spec.plan.source, refusal.what))
+    print_error(("%s: only the CPU half is written, since there is no device code for %s\n"):format(spec.plan.source,
+      refusal.what))
   end
   local message
   spec.files, message = project:render_files(spec.plan, target == "cpu,cuda" or not target and not refusal)
@@ -155,10 +158,11 @@ local function make_job(project, spec, request)
   return build.make_job(project, spec, levels, request.linking or "dynamic", cuda)
 end
 
--- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }: words of
--- the options of `build`; dir: nil for the usual folder; linking: "static", "dynamic", or nil: an existing trainer may
--- have either, and a new one is dynamic. Returns { dir, outcome, spec }, `outcome` in words for users; or nil and an
--- exit code.
+-- Builds a trainer unless it is up to date. Returns { dir, outcome, spec }, where `outcome` is a text for users; or nil
+-- and an exit code. The fields of a request are values of options of the verb `build`:
+--   levels, target, arch, jit, cuda_root   the options with these names
+--   dir       the folder of the trainer; nil: the usual folder
+--   linking   "static" or "dynamic"; nil: an existing trainer may be static or dynamic, and a new one becomes dynamic
 local function provide_trainer(project, arguments, request)
   local spec, code = render_spec(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -174,7 +178,7 @@ local function provide_trainer(project, arguments, request)
     return trainer
   end
   local text
-  code, text = build.renew(project, job, dir, request.linking)
+  code, text = build.renew(project, job, dir, request.linking) -- code: nil if the trainer must be compiled
   trainer.outcome = "new defaults, nothing compiled,"
   if not code then
     print_error(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
@@ -280,8 +284,10 @@ function verbs.fields(_, arguments)
     suggestion and ("; did you mean %s?"):format(suggestion) or ""))
 end
 
--- The requested line of a generated file: { file, line, text, spec, set }, with the file's text, the path of its spec
--- and the words of --set; or nil and an exit code after a message.
+-- Returns the line of a generated file that the arguments request; or nil and an exit code after a message. Fields:
+--   file, line   the path of the file, and the number of the line
+--   text         the text of the whole file
+--   spec, set    the file's spec, and the values of --set
 local function find_line(project, arguments)
   local function refuse(code, message)
     return nil, fail(code, "longhand dev where: " .. message)

@@ -1,7 +1,7 @@
--- The steps from a spec's name to its generated files in memory, for the files of one repository.
+-- A project: one repository, with the steps that lead from the name of a spec to its generated files in memory.
 --
--- Input: the repository's root and the words of the command line. Output: paths, a plan, files. Reads files, but
--- neither writes nor prints: problems are returned as text, ready to be shown.
+-- Input: the repository's root and the words of the command line. Output: paths, a plan, files. No function writes or
+-- prints: problems are returned as text for users.
 
 local builds = require("base.builds")
 local diagnostics = require("base.diagnostics")
@@ -86,19 +86,20 @@ function Project:find_spec(argument)
   return nil, d:text(), d:list()
 end
 
--- The facts that the files of tasks declare; errors are added to d.
+-- The facts that the files of tasks declare; adds errors to d.
 function Project:read_task_facts(d)
   return tasks.read(self.root .. "/runtime/data/tasks", d)
 end
 
--- Returns these facts; or nil and the errors as text.
+-- The facts that the files of tasks declare; or nil and the errors as text.
 function Project:read_tasks()
   local d = diagnostics.new()
   local facts = self:read_task_facts(d)
   return d:count() == 0 and facts or nil, d:text()
 end
 
--- The facts of one kind of task for the options `choices`, with defaults for all other options; nil without facts.
+-- The facts of one kind of task as they are for given options; nil without facts. facts: the facts of the kind;
+-- choices: option -> value; an option without a valid value in `choices` has its default.
 function Project.settle_task(_, facts, choices)
   return facts and tasks.settle(facts, task_options.keep_valid_choices(facts, choices))
 end
@@ -223,24 +224,25 @@ function Project:format_template_error(err)
   return d:text()
 end
 
--- All generated files of a plan (with the files of its CUDA half if `cuda` is true), and the source digest; or nil and
--- the errors as text.
-function Project:render_files(plan, cuda)
-  if cuda and plan.no_device_code then
+-- All generated files of a plan, and the source digest; or nil and the errors as text. has_cuda: whether the files of
+-- the CUDA half are wanted.
+function Project:render_files(plan, has_cuda)
+  if has_cuda and plan.no_device_code then
     local refusal, network_path = plan.no_device_code, plan.resolved.model.source
     local position = network_path and refusal.line and (" (%s:%d)"):format(network_path, refusal.line) or ""
     return nil, ("%s: there is no device code for %s%s\n  expected: --target cpu, or a spec without it\n"):format(
       plan.source, refusal.what, position)
   end
   local function read(...) return self:read_template(...) end
-  local files, digest = gen.render_files(plan, read, self:read_kernels(), cuda)
+  local files, digest = gen.render_files(plan, read, self:read_kernels(), has_cuda)
   if not files then
     return nil, self:format_template_error(digest)
   end
   return files, digest
 end
 
--- SHA-256 of files of the repository, by the system's program if it exists: sha256.lua takes a hundred times as long.
+-- SHA-256 of files of the repository. The program sha256sum computes them if it exists, since sha256.lua takes a
+-- hundred times as long.
 function Project:hash_files(names)
   local files = lists.map(names, function(name) return self.root .. "/" .. name end)
   local command = lists.join({ "sh", "-c", 'exec sha256sum "$@" 2>/dev/null', "sha256sum" }, files)
@@ -249,7 +251,7 @@ function Project:hash_files(names)
 end
 
 -- The digest of the hand-written sources that a trainer is compiled from, which shows whether a build is out of date;
--- computed once. Kernels of kernels/cuda are part of generated text.
+-- computed once. It does not cover kernels/cuda, since generated files contain copies of these kernels.
 function Project:digest_sources()
   local sources = { "Makefile", "cuda.mk" }
   if self.source_digest then

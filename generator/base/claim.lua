@@ -80,8 +80,8 @@ local function remove_abandoned_folders(path)
   end
 end
 
--- Creates a marked folder at a path, unless a marked folder exists there. Returns whether it did, and a message if no
--- folder can be made. Over a network, a rename may succeed and report a failure.
+-- Creates a marked folder at a path, unless a marked folder exists there. Returns whether the folder was created, and a
+-- message if no folder can be made. On a network file system, a rename may succeed but report a failure.
 local function create_marked_folder(path, identity)
   local temporary_folder = path .. "." .. identity
   local is_marked, message = lfs.mkdir(temporary_folder)
@@ -96,8 +96,8 @@ local function create_marked_folder(path, identity)
 end
 
 -- Claims the folder at a path that contains a slash; the parent of the folder must exist. Files that an ended process
--- has left in the folder are removed. Returns a claim; or nil and the identity of the holder, or nil if it is unknown;
--- or nil, nil and a message if no folder can be made.
+-- has left in the folder are removed. Returns a claim; or nil and the holder's identity (nil if it is unknown); or nil,
+-- nil and a message if no folder can be made.
 function M.take(path)
   local identity = make_identity()
   local claim = { path = path, mark = path .. "/" .. identity }

@@ -26,11 +26,11 @@ Diagnostics.__index = Diagnostics
 --   records       the errors in the order of d:add
 --   record_keys   the set of the records' keys (make_key)
 --   lines         path of a file -> its lines
---   file_numbers  path of a file -> the number of the file in the order of d:add_source
+--   file_ranks    path of a file -> the rank of the file in the order of d:add_source, from 1
 --   shown_paths   path of a file -> the path that messages show
---   files         the number of files
+--   file_count    the number of files
 function M.new()
-  return setmetatable({ records = {}, record_keys = {}, lines = {}, file_numbers = {}, shown_paths = {}, files = 0 },
+  return setmetatable({ records = {}, record_keys = {}, lines = {}, file_ranks = {}, shown_paths = {}, file_count = 0 },
     Diagnostics)
 end
 
@@ -38,9 +38,9 @@ end
 -- the calls of this function.
 function Diagnostics:add_source(path, text)
   self.lines[path] = lists.find_all(text .. "\n", "(.-)\n")
-  if not self.file_numbers[path] then
-    self.files = self.files + 1
-    self.file_numbers[path] = self.files
+  if not self.file_ranks[path] then
+    self.file_count = self.file_count + 1
+    self.file_ranks[path] = self.file_count
   end
 end
 
@@ -51,16 +51,16 @@ end
 
 local function make_key(record)
   local position = record.at or record
-  local compared_field = record.compared_field or record.field or ""
-  return table.concat({ position.set or position.path or "", position.line or 0, position.col or 0, compared_field,
+  local field = record.shared_field or record.field or ""
+  return table.concat({ position.set or position.path or "", position.line or 0, position.col or 0, field,
     record.what }, "\0")
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
 -- `what` is required; a hint may be a function, called only if the hint is shown. The position of an error or of a note
--- may also be a table: at = { path, line, col }, or at = { set = text } for a value from the command line. An error
--- with the position, field and `what` of an earlier error is not added. If one value is read for several fields,
--- `compared_field` replaces the field in this comparison.
+-- may also be a table: at = { path, line, col }, or at = { set = text } for a value from the command line. An error is
+-- a duplicate, and is not added, if an earlier error has the same position, field and `what`. If several families share
+-- one value, each reports it as a field of its own; then `shared_field`, one name for all of them, is compared instead.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local key = make_key(record)
@@ -151,8 +151,8 @@ local function sort_records(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
     local position = record.at or record
-    local number = position.path and (self.file_numbers[position.path] or self.files + 1) or 0
-    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(number, position.path or "", position.line or 0,
+    local rank = position.path and (self.file_ranks[position.path] or self.file_count + 1) or 0
+    keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(rank, position.path or "", position.line or 0,
       position.col or 0, record.order)
   end
   table.sort(list, function(a, b) return keys[a] < keys[b] end)
@@ -203,8 +203,8 @@ function M.attempt(work, ...)
   return ok and result or nil, not ok and result or nil
 end
 
--- The message for a path that has no entry of this kind; mode: the kind of the entry at the path (lfs.attributes), or
--- nil.
+-- The message that there is no `kind`, such as a spec, at a path. mode: the mode (lfs.attributes) of another entry at
+-- the path, or nil.
 function M.describe_missing(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
 end

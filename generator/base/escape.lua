@@ -10,7 +10,7 @@ local M = {}
 -- Code points that are not printable or not allowed in XML.
 local UNPRINTABLE = { ["\u{FFFE}"] = true, ["\u{FFFF}"] = true, ["\u{2028}"] = true, ["\u{2029}"] = true }
 
--- Text with invalid bytes replaced: bytes that form no character are replaced one by one.
+-- The text with a question mark in place of each byte that is not part of a valid character.
 local function replace_invalid_bytes(text)
   local parts, first = {}, 1
   while first <= #text do
@@ -91,6 +91,7 @@ function M.latex(text)
   return (M.plain(text):gsub('[\\{}$&#%%_^~<>|"]', LATEX_ESCAPES):gsub("±", "$\\pm$"):gsub("^( *)([%[*])", "%1{%2}"))
 end
 
+-- A field of a line of CSV, in quotes if it contains a comma or a quote.
 function M.csv(text)
   text = M.plain(text)
   return text:find('[,"]') and '"' .. text:gsub('"', '""') .. '"' or text

@@ -10,7 +10,7 @@ local shell = require("base.shell")
 local M = {}
 
 M.NULL = json.null
-M.OBJECT, M.LIST = {}, {} -- metatables of decoded values: {} and [] differ
+M.OBJECT, M.LIST = {}, {} -- metatables of decoded objects and lists, so that {} and [] can be distinguished
 
 -- Opens a regular file of at most `max_bytes` bytes: the file and its size.
 function M.open(path, max_bytes)
@@ -30,6 +30,7 @@ function M.open(path, max_bytes)
 end
 
 local BLOCK = 1 << 16 -- bytes
+local GZIP_MAGIC = "\x1f\x8b" -- the first bytes of every gzip file
 local PROBLEMS = { -- by the exit code of gzip; 127: the shell finds no such program
   [127] = { found = "a compressed file, and no program gzip on this machine",
     expected = "the package gzip, or an unpacked file" },
@@ -48,8 +49,8 @@ local function read_pipe(pipe, max_bytes)
     end
     return problem == nil or nil, problem
   end
-  -- Doubles the unread text, or adds a block if that is more, so that long lines take linear time. Returns false at the
-  -- end of the output or after a problem.
+  -- Adds as many bytes as the unread text has, but at least a block, so that a long line takes linear time. Returns
+  -- false at the end of the output or after a problem.
   local function read_more()
     local block = pipe and pipe:read(math.max(BLOCK, #text - position)) or ""
     text, position, total = text:sub(position) .. block, 1, total + #block
@@ -62,20 +63,28 @@ local function read_pipe(pipe, max_bytes)
     while not line_end and read_more() do
       line_end = text:find("\n", position, true)
     end
-    local line = line_end and text:sub(position, line_end - 1) or close() and text:match("^.+$") or nil
+    local line
+    if line_end then
+      line = text:sub(position, line_end - 1)
+    elseif close() then
+      line = text:match("^.+$") -- the last line, if no line break ends it
+    end
     position = (line_end or #text) + 1
     return line
   end
   return { lines = function() return read_line end, close = close }
 end
 
--- Opens a file of lines, plain or compressed by gzip, as M.open does. Returns an object with the methods `lines` and
--- `close` of files; if a compressed file is damaged, or its unpacked form larger than `max_bytes`, the lines end early
--- and `close` returns nil and the problem.
+-- Opens a file of lines, plain or compressed by gzip. Returns an object with the methods `lines` and `close` of files;
+-- or the results of M.open if the file cannot be opened. If a compressed file is damaged, or is larger than `max_bytes`
+-- when unpacked, then the lines end early and `close` returns nil and the problem.
 function M.open_lines(path, max_bytes)
   local file, problem = M.open(path, max_bytes)
-  if not file or file:read(2) ~= "\x1f\x8b" then
-    return file and file:seek("set") and file, problem
+  if not file then
+    return nil, problem
+  elseif file:read(2) ~= GZIP_MAGIC then
+    file:seek("set")
+    return file
   end
   file:close()
   return read_pipe(shell.open({ "sh", "-c", 'exec gzip -dc <"$1" 2>/dev/null', "sh", path }), max_bytes)

@@ -1,4 +1,4 @@
--- Lists and tables of plain data.
+-- Functions for lists and tables of plain data.
 
 local M = {}
 
@@ -179,7 +179,7 @@ function M.group(list, get_key)
   return groups
 end
 
--- Appends an item to the list that a table of lists has under a key.
+-- Appends an item to the list map[key]; makes the list if it is missing.
 function M.append_to(map, key, item)
   map[key] = map[key] or {}
   table.insert(map[key], item)

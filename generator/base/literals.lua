@@ -11,9 +11,12 @@ local M = {}
 
 local COLUMNS = 100
 
--- A C literal of a finite number, with a point or an exponent. It has min_digits digits, or more if the value in the
--- type would differ. min_digits: the number of significant decimal digits that the type preserves; pack: the type's
--- letter in formats of string.pack; max_value: the type's largest value.
+-- A C literal of a finite number, with a point or an exponent. It has as many digits as are needed to get the same
+-- value of the type, but at least min_digits.
+--   min_digits   the number of significant decimal digits that the type preserves
+--   pack         the type's letter in formats of string.pack
+--   suffix       the end of the type's literals
+--   max_value    the type's largest value
 local function format_number(value, min_digits, pack, suffix, max_value)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))

@@ -7,7 +7,7 @@ local M = {}
 local MAX_LENGTH = 40
 
 -- Words for messages: the names for which M.is_valid is true.
-M.TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(MAX_LENGTH)
+M.TEXT = ("up to %d characters: a-z, 0-9 and _, a letter first"):format(MAX_LENGTH)
 
 function M.is_valid(name)
   return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= MAX_LENGTH

@@ -42,7 +42,7 @@ function M.find_cache(name)
   return home and home:sub(1, 1) == "/" and home .. "/.cache/longhand/" .. name or nil
 end
 
--- An absolute path relative to an absolute folder: "./a" or "../../a".
+-- The path that leads from an absolute folder to an absolute path, such as "./a" or "../../a".
 function M.make_relative(path, folder)
   local path_names, folder_names = lists.find_all(path, "[^/]+"), lists.find_all(folder, "[^/]+")
   local shared_count = 0

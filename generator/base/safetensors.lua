@@ -36,6 +36,8 @@ local function check_entry(stored, data_bytes)
     or not is_count(offsets[2]) then
     return nil, "the dtype, shape or data_offsets are missing or not supported"
   end
+  -- The product of the sizes, or false if a size is not a count or the product is larger than the data. The factor 1.0
+  -- prevents an overflow.
   local elements = 1
   for _, size in ipairs(stored.shape) do
     elements = is_count(size) and elements and 1.0 * elements * size <= data_bytes and elements * size
@@ -62,6 +64,7 @@ local function read_header(file, path)
   return header, 8 + length, size
 end
 
+-- Adds the tensors of a header to `result`, the result of M.open. Returns `result`; or nil and a message.
 local function collect_entries(result, header, data_bytes)
   for name, stored in next, header do
     if name ~= "__metadata__" then

@@ -15,8 +15,9 @@ local CONSTANTS = {
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 }
 
--- One round. A to H are the names of the round's eight working words, W of its word of the schedule, K of its constant.
--- A copy of a 32-bit word in the upper half makes a rotation one shift; the last step masks the upper halves.
+-- The code of one round. A to H stand for the names of the round's eight working words, W for the name of its word of
+-- the schedule, K for its constant. In x, the upper 32 bits repeat the lower 32 bits, so that one shift is a rotation;
+-- the last step removes the upper bits.
 local ROUND_CODE = [[
 x = E * 0x100000001
 H = H + (x >> 6 ~ x >> 11 ~ x >> 25) + (G ~ E & (F ~ G)) + W + K
@@ -25,8 +26,8 @@ x = A * 0x100000001
 H = H + (x >> 2 ~ x >> 13 ~ x >> 22) + (A & B | C & (A | B)) & 0xffffffff
 ]]
 
--- The next word of the schedule, which replaces W, the 16th word before it. S, U and V are the 15th, the 7th and the
--- 2nd word before it.
+-- The code that computes the next word of the schedule in place of W, the 16th word before it. S, U and V stand for the
+-- names of the 15th, the 7th and the 2nd word before it.
 local EXTENSION_CODE = [[
 x, y = S * 0x100000001, V * 0x100000001
 W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffffffff

@@ -1,11 +1,14 @@
 -- Writes a set of files: only files whose bytes changed, and all of them or none.
 --
--- Input: a directory and a list of { path, text }, paths relative to it. A file that is too large for a text has
--- `write` instead, a function of an open file that returns the result of file:write; a file with `write` is always
--- written, and comes last in the list, since its former content is not kept. Output: the list of paths that changed or
--- were removed, or nil and a message. Every file is first written under a temporary name next to its target and renamed
--- at the end; after a failure the directory has its former content. Files are never written through a link, and no pipe
--- is opened. M.compare serves the verb `dev stale`.
+-- Input of M.files: a directory and a list of files:
+--   path    relative to the directory
+--   text    the content
+--   write   in place of a text that would be too large: a function that writes the content into an open file, and
+--           returns the result of file:write. Such a file is always written. It comes last in the list, since its
+--           former content cannot be restored
+-- Output: the list of paths that changed or were removed, or nil and a message. Every file is first written under a
+-- temporary name next to its target and renamed at the end; after a failure the directory has its former content. Files
+-- are never written through a link, and no pipe is opened. M.compare serves the verb `dev stale`.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -121,18 +124,22 @@ local function find_leftovers(dir, files)
   local is_generated = lists.to_set(lists.map(files, function(file) return file.path end))
   return lists.filter(M.list_names(dir), function(name)
     local path = dir .. "/" .. name
-    local is_unlisted = not is_generated[name] and lfs.attributes(path, "mode") == "file"
-    local text = is_unlisted and M.read(path)
-    local last_line = text and text:sub(-BANNER_END_BYTES):match("([^\n]*)\n?$") -- matching a whole text would be slow
+    if is_generated[name] or lfs.attributes(path, "mode") ~= "file" then
+      return false
+    end
     local process = name:match("%.(%d+)%.partial$") -- the process that writes a temporary file
-    local is_abandoned = process and not lfs.attributes("/proc/" .. process, "mode")
-    return is_unlisted and (is_abandoned or text and not name:find("%.partial$")
-      and (text:sub(1, BANNER_START_BYTES) .. last_line):find(BANNER, 1, true))
+    if process and not lfs.attributes("/proc/" .. process, "mode") then
+      return true
+    end
+    local text = M.read(path)
+    local last_line = text and text:sub(-BANNER_END_BYTES):match("([^\n]*)\n?$") -- matching a whole text would be slow
+    return text and not name:find("%.partial$")
+      and (text:sub(1, BANNER_START_BYTES) .. last_line):find(BANNER, 1, true)
   end)
 end
 
--- The path of the folder for results: chosen_path (from --out), by default the folder `name` in dir; nil and a message
--- if the folder in dir is a link, since dir may belong to another user.
+-- The path of the folder for results: chosen_path, the value of --out, or the folder `name` in dir if chosen_path is
+-- nil. Returns nil and a message if the folder in dir is a link, since dir may belong to another user.
 function M.choose_folder(dir, name, chosen_path)
   local path = chosen_path or dir .. "/" .. name
   if not chosen_path and lfs.symlinkattributes(path, "mode") == "link" then

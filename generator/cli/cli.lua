@@ -161,7 +161,8 @@ local function get_usage(parser, words, i)
   return command and get_usage(command, words, i + 1) or parser:get_usage()
 end
 
--- The valid names, as a list that is also a set: the verbs if kind is "command", the parser's flags for other kinds.
+-- The names of the parser's verbs if kind is "command", the names of its flags for other kinds; as a list that is also
+-- a set.
 local function list_names(parser, kind)
   local elements = kind == "command" and parser._commands or parser._options
   local names = lists.collect(elements, function(element) return element._aliases end)
@@ -172,7 +173,7 @@ end
 -- spec. names: the verb's flags (list_names). Returns nil if nothing similar is known.
 local function explain_flag(name, names, verb, root)
   if verb == "plan" and name == "--target" then
-    return "The plan has the choices for CPU and GPU: leave out --target"
+    return "The plan shows the choices for the CPU and for the GPU: leave out --target"
   end
   local meanings = hints.find_meanings(name, root)
   local verb_flag = lists.find(meanings.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
@@ -224,7 +225,8 @@ local function find_conflict(result)
     return result[name]
   end)
   if name then
-    return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), result.words and "--device cuda"
+    local is_sweep = result.words ~= nil -- verbs of the lab that run studies have --device in place of --target
+    return ("--%s is for the CUDA half: add %s"):format(name:gsub("_", "-"), is_sweep and "--device cuda"
       or "--target cpu,cuda")
   elseif result.verb == "fields" and result.path and (result.json or result.all) then
     return "fields PATH shows every field below it, as text: leave out PATH, or --all and --json"

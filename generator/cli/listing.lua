@@ -29,9 +29,9 @@ local PAPERS = {
     "lst_random" },
 }
 -- The kinds of models that an encoding fits, for encodings that do not fit all kinds.
-local ENCODER, BOTH_SIDES, ENCODER_DECODER = "encoder", "encoder, encoder_decoder", "encoder_decoder"
+local ENCODER, WITH_ENCODER, ENCODER_DECODER = "encoder", "encoder, encoder_decoder", "encoder_decoder"
 local MODELS = { coupling = "decoder, encoder_decoder", rope_nope_cycle = "encoder, decoder",
-  local_global_cycle = "encoder, decoder", geometric = BOTH_SIDES, abc_b = ENCODER_DECODER,
+  local_global_cycle = "encoder, decoder", geometric = WITH_ENCODER, abc_b = ENCODER_DECODER,
   abc_c = ENCODER_DECODER, abc_d = ENCODER_DECODER,
   lst_2d = ENCODER, lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
 
@@ -86,7 +86,7 @@ local function list_encodings(project)
   end
   local names = project:list_names("spec/encodings", ".lua")
   add("From other papers", lists.filter(names, function(name) return not is_listed[name] end))
-  return lists.append(lines, { "[causal]: with a causal mask, so that queries see no later keys, in encoders, too.",
+  return lists.append(lines, { "[causal]: a causal mask; no query sees a later key, even in an encoder.",
     "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 

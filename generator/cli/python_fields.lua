@@ -89,6 +89,7 @@ local function add_section(lines, section, facts)
     (section.doc:gsub("^%l", string.upper)))), "", "    use: the name of a preset, or of a spec with this section" })
   for _, fact in ipairs(facts) do
     local inner_path = fact.path:match("^" .. section.path .. "%.(.+)$")
+    -- Fields of a family, such as encoding.encoder.score, repeat the shared fields, such as encoding.score.
     local is_copied_field = schema.by_path[fact.path].family and inner_path and inner_path:find(".", 1, true)
     if inner_path and not is_copied_field then
       add_documentation(lines, inner_path, fact)

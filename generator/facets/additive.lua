@@ -30,8 +30,8 @@ M.fields = {
     kinds = {
       { name = "none", doc = "no vectors" },
       { name = "sinusoid", fingerprints = { "sinusoid" },
-        doc = "fixed sines and cosines of the position; in a grid, of the column in half the channels, then of the row "
-          .. "in the others",
+        doc = "fixed sines and cosines of the position; in a grid, the first half of the channels has those of the "
+          .. "column, the second half those of the row",
         shared = function(resolved) return resolved.encoding.relative.kind == "transformer_xl" end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
@@ -51,7 +51,7 @@ M.fields = {
       return placement.is_by_token(resolved) and max_position and max_position + 1
         or placement.is_randomized(resolved) and max_position or 2048
     end,
-    default_text = "2048; for randomized positions max_position; for digits and by_task one more",
+    default_text = "2048; max_position for randomized positions; max_position + 1 for digits and by_task",
     doc = "number of positions that have a vector; no sequence can be longer" },
   { path = "encoding.additive.learned", is_rare = true, type = "boolean", default = true, omitted_value = true,
     only = { "learned" },
@@ -68,9 +68,9 @@ M.fields = {
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}
       return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout
-    end, default_text = "model.embedding_dropout for at = input, if given; otherwise model.dropout",
-    doc = "share of the elements of the sum that are set to 0 in training; with at = block in every block, and the "
-      .. "residual stream continues with the sum after dropout" },
+    end, default_text = "model.embedding_dropout if it is given and at = input; otherwise model.dropout",
+    doc = "share of the elements of the sum that are set to 0 in training; with at = block, every block has such a sum, "
+      .. "and the residual stream continues with the sum after dropout" },
 }
 
 -- Refuses different values in the two fields that set the embedding's dropout rate.

@@ -67,7 +67,8 @@ M.fields = {
       { name = "digits", fingerprints = { "token_positions" }, used = placement.adds_vectors,
         doc = "a digit's place in its number, from 1; 0 for other tokens (Abacus)" },
       { name = "by_task",
-        doc = "positions that the task gives to tokens, such as one for all digits of a weight (position coupling)" },
+        doc = "positions that the task gives to tokens, such as the same position for all digits with one place value "
+          .. "(position coupling)" },
     } },
   { path = "encoding.positions.period", type = "integer", min = 2, max = 1048576, required = true,
     only = { "cyclic" }, unit = "positions", doc = "number of different positions" },
@@ -100,7 +101,7 @@ M.fields = {
       return (rotates or placement.reads_distances(resolved)) and "layer" or "pass"
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
-    doc = "the number of samples of positions",
+    doc = "how often positions are sampled",
     details = {
       "pass: one sample for a whole pass through the network",
       "layer: a sample for every block",

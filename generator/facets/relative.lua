@@ -56,7 +56,7 @@ M.fields = {
           .. "number is the sum of the gates sigmoid(q k / sqrt(D)) of the keys from this key to the query" },
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
-    only = { "shaw" }, doc = "the longest distance with a vector of its own, which longer distances share" },
+    only = { "shaw" }, doc = "the longest distance that has its own vector; longer distances have the same vector" },
   { path = "encoding.relative.sides", is_rare = true, type = "choice", default = "both",
     default_text = "left if no query sees a later key, otherwise both", omitted_value = "both", only = { "shaw" },
     doc = "the distances that have a vector",

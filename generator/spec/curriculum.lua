@@ -1,4 +1,4 @@
--- Stages of a curriculum (train.lengths.curriculum): the first steps of training have only short lengths.
+-- Stages of a curriculum (train.lengths.curriculum), in which the first steps of training have only short lengths.
 --
 -- Input of M.read: a node; add(node, path, what, expected) takes an error. Output: the list of stages
 -- { until_step, max } in ascending order of their steps; nil after errors. A stage lasts from the end of the previous
@@ -11,7 +11,8 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
-M.TEXT = "{ { until_step = 1000, max = 10 }, ... }: ascending steps; max is the largest length before the step"
+M.TEXT = "{ { until_step = 1000, max = 10 }, ... }, by ascending steps; until_step: the number of training steps until "
+  .. "a stage ends; max: the largest length of its examples"
 
 local FIELDS = { "until_step", "max" }
 
@@ -55,8 +56,8 @@ function M.read(node, path, add)
   return stages
 end
 
--- Returns a weight for each training length of an ascending list, the expected number of steps that use the length; and
--- the sum of the weights. stages: the result of M.read; nil: all weights are 1.
+-- Returns a list of weights, the expected number of steps with each length; and the sum of the weights. Without stages
+-- all weights are 1. stages: the result of M.read, or nil; lengths: the training lengths, ascending.
 function M.weigh(stages, lengths, steps)
   local weights, first_step = lists.map(lengths, function() return stages and 0 or 1 end), 0
   if not stages then

@@ -166,11 +166,14 @@ local function find_differing_facets(encoding, family_encoding)
   return next(differing_facets) and differing_facets or nil
 end
 
--- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
--- facets. shared_encodings: family -> encoding, for families without a table encoding.<family>; an encoding has the
--- shared score as it was resolved for the family, and positions only if the family reads positions differently.
--- stated_families: the nodes of families in the spec, by name. The shared score becomes the score of the first family
--- that has a score and no table in the spec.
+-- Reduces encoding.<family> to the facets that differ from the shared facets. The shared score becomes the score of the
+-- first family that has a score and no table in the spec.
+--   names              the families of the model
+--   encoding           has the shared facets and, for families not in shared_encodings, the table encoding.<family>
+--                      with every facet of the family
+--   shared_encodings   family -> its encoding, for families without a table encoding.<family>: the shared score as it
+--                      was resolved for the family, and `positions` only if the family reads positions differently
+--   stated_families    family -> its node in the spec, for families that the spec states
 function M.settle(encoding, names, shared_encodings, stated_families)
   local score_owner = lists.any(names, function(name)
     local family_encoding = shared_encodings[name] or not stated_families[name] and encoding[name]

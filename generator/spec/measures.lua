@@ -28,7 +28,7 @@ M.by_name = {
 
 M.SHARES = lists.filter(M.NAMES, function(name) return M.by_name[name].unit == "percent" end)
 
--- Whether a model of this resolved spec answers token by token, because its stream holds the target.
+-- Whether a model of this resolved spec answers token by token, because it also reads tokens of the target.
 function M.is_generative(spec)
   local kind = spec and spec.model and spec.model.kind
   return kind == "decoder" or kind == "encoder_decoder"

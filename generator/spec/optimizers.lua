@@ -72,7 +72,7 @@ local MOMENTS = {
 }
 local DECAY = {
   { name = "weight_decay", type = "number", min = 0, max = 1, default = 0.01,
-    doc = "in each step a parameter loses this share of itself times the learning rate; 0: the same code as adam",
+    doc = "each step also multiplies a parameter by 1 - learning rate * weight_decay; 0: the same code as adam",
     words = "weight_decay wd l2 weightdecay adam_weight_decay" },
   { name = "decays", type = "choice", default = "all", doc = "the parameters that decay",
     words = "no_decay no_weight_decay decay_groups param_groups",

@@ -30,6 +30,7 @@
 --   above, below   exclusive limits of a number
 --   multiple       a number that divides the value
 --   word           a string that is valid in place of a number
+--   takes_names    true: the name of an axis is valid in place of a number
 --   unit           the unit of a number, or the things that it counts
 --   omitted_value  a value that the resolved spec omits, because the field's absence has the same meaning. For a table:
 --                  a kind, with which the table is omitted if it has no other field; or "empty": the table is omitted
@@ -138,6 +139,7 @@ for _, family in ipairs(families.NAMES) do
   end
 end
 
+-- Whether a table of this kind may have the field.
 function M.allows(field, kind)
   return not field.only or lists.has(field.only, kind)
 end
@@ -150,9 +152,14 @@ local function format_range(field)
     or field.above and "above " .. diagnostics.show(field.above)
   local high = field.max and (field.min and "to " or "at most ") .. diagnostics.show(field.max)
     or field.below and "below " .. diagnostics.show(field.below)
-  local separator = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
-  return noun .. " " .. (low or "") .. separator .. (high or "") .. (field.word and ((field.takes_names
-    and ", %q or the name of an axis" or " or %q"):format(field.word)) or "")
+  local separator, word_text = "", ""
+  if low and high then
+    separator = not field.min and ", " or field.max and " " or " to "
+  end
+  if field.word then
+    word_text = (field.takes_names and ", %q or the name of an axis" or " or %q"):format(field.word)
+  end
+  return noun .. " " .. (low or "") .. separator .. (high or "") .. word_text
 end
 
 -- Descriptions of the values that fields of these types take.
@@ -163,8 +170,8 @@ M.TEXT = {
   score = "function(x) return x.score + ... end, a list of formulas, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   lines = attention_lines.TEXT,
-  source = "a C file named <kind>.c; <kind> is a letter a-z, then 1 to 63 of a-z, 0-9 and _",
-  network = "a Lua file named <name>.lua; <name> is a letter a-z, then 1 to 63 of a-z, 0-9 and _",
+  source = "a C file named <kind>.c; <kind> is a letter a-z, then 1 to 63 characters: a-z, 0-9 and _",
+  network = "a Lua file named <name>.lua; <name> is a letter a-z, then 1 to 63 characters: a-z, 0-9 and _",
   file = "the path of a file, relative to the spec file",
   checkpoint = "the path of a checkpoint, relative to the spec file, or false",
   options = "{ name = choice, ... }",
@@ -175,8 +182,8 @@ M.TEXT = {
   passes = ("{ first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, numbers of passes from 1 to %d")
     :format(axes.MAX_PASSES),
   axis = "true (all values), { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
-  name = "a name: " .. base_names.TEXT,
-  names = "a list of names: " .. base_names.TEXT,
+  name = "a name of " .. base_names.TEXT,
+  names = "a list of names of " .. base_names.TEXT,
   layers = families.LAYERS_TEXT,
   symbol = "the name of a symbol, in quotes",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MAX_SYMBOLS),

@@ -16,7 +16,7 @@ local values = require("spec.values")
 
 local M = {}
 
-local add = values.add
+local add = values.add_error
 
 -- Checks that a task is chosen in exactly one way; returns the name of the choice, or nil after an error.
 local function find_choice(context, task_node)
@@ -34,9 +34,9 @@ local function find_choice(context, task_node)
 end
 
 -- Refuses fields of a section that require another field (`requires` in schema.lua) if the section lacks that field.
--- section_node: the section's node; is_stated: the names of the section's fields, as a set; if it is nil, the names are
--- unknown, and no field is refused; description: words for the fields in the section, for messages, such as
--- `task.data`.
+--   section, section_node   the section's name and node
+--   is_stated               the names of the section's fields, as a set; nil: unknown, so no field is refused
+--   description             words for messages: the choice that excludes the refused fields, such as `task.data`
 local function refuse_dependent_fields(context, section, section_node, is_stated, description)
   for _, field in ipairs(is_stated and schema.children[section] or {}) do
     local node = field.requires and section_node.fields[field.name]
@@ -58,7 +58,7 @@ function M.drop_replaced_task(context)
   for name, node in tree.iterate(task_node) do
     local field = schema.by_path["task." .. name]
     local field_choice = lists.has(sections.TASK_CHOICES, name) and name or field and field.requires or choice
-    local is_kept = field_choice == choice or not tree.drop_unstated(context, node, "task." .. name)
+    local is_kept = field_choice == choice or not tree.try_drop(context, node, "task." .. name)
     context.root.fields.task.fields[name] = is_kept and node or nil
   end
 end
@@ -71,9 +71,9 @@ local function settle_loss(context, task_node, facts)
   local has_files = facts.data and not facts.data.is_generated
   local model = features.is_causal(context.resolved) and "other" or "encoder"
   local default_labels = has_files and "counted" or facts.mask and facts.mask[model]
-  if not default_labels and node and not tree.drop_unstated(context, node, "task.loss") then
+  if not default_labels and node and not tree.try_drop(context, node, "task.loss") then
     add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
-      "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
+      "a task that masks labels: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end
   facts.loss = default_labels and (task.loss or default_labels)
   task.loss = default_labels and facts.loss ~= (has_files and "counted" or "all") and facts.loss or nil

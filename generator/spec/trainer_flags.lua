@@ -1,9 +1,9 @@
 -- The flags of a trainer's verb train, read from the tables with which the trainer parses its command line.
 --
--- Input: the words after `--`, the repository's root. Output: the problem with the words, in the trainer's words, or
--- nil; flags that name a spec's files. A row of the trainer's tables begins a line with {"--name", LH_OPTION_KIND, the
--- address of the value, the smallest value, the largest value, ... Invariants: refuses no words that the trainer
--- accepts; only the trainer makes checks that need its state.
+-- Input: the repository's root; the arguments after `--`; the files of a spec. Output of M.find_problem: a message like
+-- the trainer's message about the arguments, or nil. Other functions return flags. A row of the trainer's tables begins
+-- a line with {"--name", LH_OPTION_KIND, the address of the value, the smallest value, the largest value, ...
+-- Invariants: no argument that the trainer accepts is refused; only the trainer makes checks that need its state.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -72,7 +72,16 @@ end
 --   max_separators   the highest number of separators; nil: no limit
 --   expected         words for the form in messages
 local NUMBERS = { INTEGER = { is_integer = true }, NUMBER = {}, NUMBERS = { separator = "," },
-  RANGE = { is_integer = true, separator = ":", max_separators = 1, expected = "A:B, both included, or one of them" } }
+  RANGE = { is_integer = true, separator = ":", max_separators = 1, expected = "A:B (both included), or one integer" } }
+
+-- The range of a flag's numbers in words; a missing limit is a constant of C.
+local function describe_range(flag)
+  local low, high = flag.min and diagnostics.show(flag.min), flag.max and diagnostics.show(flag.max)
+  if low and high then
+    return ("from %s to %s"):format(low, high)
+  end
+  return low and "at least " .. low or "at most " .. high
+end
 
 local function find_number_problem(name, flag, text)
   local value, is_integer = tonumber(text), NUMBERS[flag.kind].is_integer
@@ -81,8 +90,7 @@ local function find_number_problem(name, flag, text)
     return ("%s: '%s' is not %s%s"):format(name, text, is_integer and "an integer" or "a number",
       expected and "\nexpected: " .. expected or "")
   elseif flag.min and value < flag.min or flag.max and value > flag.max then
-    return ("%s: %s is out of range\nexpected: from %s to %s"):format(name, text,
-      flag.min and diagnostics.show(flag.min) or "less", flag.max and diagnostics.show(flag.max) or "more")
+    return ("%s: %s is out of range\nexpected: %s"):format(name, text, describe_range(flag))
   end
 end
 
@@ -96,18 +104,18 @@ local function find_value_problem(name, flag, text)
   return lists.any(texts, function(number_text) return find_number_problem(name, flag, number_text) end) or nil
 end
 
-function M.find_problem(words, root)
+function M.find_problem(arguments, root)
   local flags, i = M.read(root), 1
-  while words[i] and words[i] ~= "--help" and words[i] ~= "-h" do
-    local name, value = words[i]:match("^([^=]*)=?(.*)$")
-    local flag, contains_value = flags[name], words[i]:find("=", 1, true) ~= nil
+  while arguments[i] and arguments[i] ~= "--help" and arguments[i] ~= "-h" do
+    local name, value = arguments[i]:match("^([^=]*)=?(.*)$")
+    local flag, contains_value = flags[name], arguments[i]:find("=", 1, true) ~= nil
     if not flag then
       return describe_unknown(name, flags, root)
     elseif flag.kind == "SWITCH" and contains_value then
       return ("%s: takes no value"):format(name)
     elseif flag.kind ~= "SWITCH" then
       i = contains_value and i or i + 1
-      value = contains_value and value or words[i]
+      value = contains_value and value or arguments[i]
       if not value then
         return ("%s: the value is missing"):format(name)
       end

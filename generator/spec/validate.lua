@@ -50,7 +50,7 @@ local values = require("spec.values")
 
 local M = {}
 
-local add = values.add
+local add = values.add_error
 local DEFAULT = { default = true }
 
 local function record_origin(context, path, node)
@@ -103,7 +103,7 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
   local expected = lists.get_names(lists.filter(legal_fields, function(candidate) return not candidate.numbered end))
   local function make_hint()
     if field then
-      return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
+      return ('kind "%s" has this field'):format(table.concat(field.only, '" or "'))
         .. (kind == "none" and (": set %s.kind"):format(parent) or "")
     end
     return unknown.make_hint(path, expected, context.loaded.root)
@@ -113,8 +113,8 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
     table.concat(expected, ", "), make_hint)
 end
 
--- Whether a field applies to the model. Only encoding.<family> can be inapplicable: if a model of a known kind lacks
--- the family.
+-- Whether a field applies to the model. The field encoding.<family> does not apply if the model's kind is known and has
+-- no such family; all other fields apply.
 local function applies_to(context, field)
   local model = context.resolved.model
   return field.path ~= "encoding." .. (field.family or "") or not (model and model.kind)
@@ -134,7 +134,7 @@ local function name_items(node, path)
 end
 
 -- Reports values without a name, and fields that a table of this kind does not have. Of such fields, those that are
--- marked `unstated` (tree.merge) and that another kind has are dropped instead. kind: nil if all tables at the path
+-- marked `droppable` (tree.merge) and that another kind has are dropped instead. kind: nil if all tables at the path
 -- have the same fields, false if the kind is wrong or unknown.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
@@ -146,9 +146,9 @@ local function check_names(context, node, path, kind)
   local is_legal = lists.to_set(lists.get_names(legal_fields))
   for name, field_node in tree.iterate(node) do
     local field_path = locate.join(path, name)
-    if not is_legal[name] and field_node.unstated and schema.by_path[field_path] then
-      context.dropped[#context.dropped + 1] = type(field_node.unstated) == "string"
-        and ("%s drops %s, which is not a field%s"):format(field_node.unstated, field_path,
+    if not is_legal[name] and field_node.droppable and schema.by_path[field_path] then
+      context.dropped[#context.dropped + 1] = type(field_node.droppable) == "string"
+        and ("%s drops %s, which is not a field%s"):format(field_node.droppable, field_path,
           kind and (' of kind "%s"'):format(kind) or "") or nil
     elseif not is_legal[name] then
       report_unknown_field(context, field_node, field_path, kind, legal_fields)

@@ -27,7 +27,7 @@ local show = diagnostics.show
 -- Adds an error about a field, at the position of its node; for a default or no node, at the spec's table.
 local function add(context, node, path, message, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
-  context.diagnostics:add({ at = position, field = path, compared_field = families.make_shared_path(path),
+  context.diagnostics:add({ at = position, field = path, shared_field = families.make_shared_path(path),
     what = message, expected = expected, hint = hint })
 end
 
@@ -445,6 +445,6 @@ function M.read(context, field, node)
   return readers[field.type](context, field, node)
 end
 
-M.add, M.report_wrong_type, M.list_kinds, M.is_symbol = add, report_wrong_type, list_kinds, is_symbol
+M.add_error, M.report_wrong_type, M.list_kinds, M.is_symbol = add, report_wrong_type, list_kinds, is_symbol
 
 return M

@@ -6,7 +6,7 @@
  *     once            make_tables
  *     training step   begin_step by all threads | barrier
  *                     per shard: for each of its lengths begin_length (unless the thread has
- *                     made the values already), begin_shard, train_block over blocks, end_shard;
+ *                     called it for this length), begin_shard, train_block over blocks, end_shard;
  *                     then fold in shard order | barrier
  *                     scale and squared_norm per chunk | barrier | update per chunk
  *     evaluation      begin_step | barrier | forward_block over blocks
@@ -93,10 +93,10 @@ typedef struct lh_cpu_block {
     /* [sequences][labels] index of each label's token in stream lh_format.label_stream; NULL: the last `labels` tokens
      * of the stream, in order */
     const uint16_t *place;
-    /* Factor of the gradient: 1 / label positions of the batch, masked positions included, since the objective is a
-     * mean; lh_cpu_program.scale corrects for the masked positions. If the objective is a mean over sequences: 1 /
-     * (sequences of the batch * labels), or, if the program divides by the counted labels of each sequence, 1 /
-     * sequences. */
+    /* Factor of the gradient, which makes the objective a mean. For a mean over labels, it is 1 / (label positions of
+     * the batch); these include masked positions, for which lh_cpu_program.scale corrects. For a mean over sequences,
+     * it is 1 / (sequences of the batch * labels), or 1 / (sequences of the batch) if the program itself divides by
+     * the counted labels of each sequence. */
     double loss_scale;
     void *logits;           /* [sequences][labels][classes] real, written by forward_block; or NULL */
     uint16_t *answers;      /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
@@ -108,7 +108,7 @@ typedef struct lh_cpu_block {
 /* The output buffers of one traced site of a forward pass (lh_spec.sites). Elements are real; NULL: not requested. */
 typedef struct lh_trace {
     void *activation; /* [sequences][length][channels] */
-    void *scores;     /* [sequences][heads][queries][keys] inputs of softmax, in geometric attention of sigmoid */
+    void *scores;     /* [sequences][heads][queries][keys] inputs of softmax, or of sigmoid in geometric attention */
     void *attention;  /* attention weights, of the same shape */
 } lh_trace;
 
@@ -136,7 +136,7 @@ typedef struct lh_choice {
 typedef struct lh_cpu_program {
     const char *level; /* "x86-64-v4" */
     int real_bytes;
-    const lh_choice *choices; /* ends with a NULL name; NULL: none */
+    const lh_choice *choices; /* an array that ends with a NULL name; NULL: none */
 
     /* Number of sequences in one block for sequences of these lengths. A block may have fewer, for example the last
      * block of a shard. */

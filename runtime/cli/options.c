@@ -68,7 +68,7 @@ static lh_status fail_flag(const lh_verb *verb, const lh_option *options, int co
 }
 
 static lh_status fail_number(const lh_option *option, const char *text, const char *expected, lh_error *error) {
-    const char *form = option->kind == LH_OPTION_RANGE ? "A:B, both included, or one of them," : expected;
+    const char *form = option->kind == LH_OPTION_RANGE ? "A:B (both included), or one integer," : expected;
     return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.16g to %.16g", option->name, text,
                    expected, form, option->min, option->max);
 }

@@ -186,8 +186,8 @@ function TestWords.test_compilers_of_the_cuda_half_are_described_in_words()
   lu.assertEquals(build.describe_cuda("nvcc 13.0 /c/bin/nvcc sm_80 compute_80"),
     "sm_80, compute_80 by nvcc 13.0 (/c/bin/nvcc)")
   lu.assertEquals(build.describe_cuda("nvrtc 12.4 /l/libnvrtc.so.12 sm_90a text"),
-    "sm_90a, and its text, for NVRTC where it runs, by nvrtc 12.4 (/l/libnvrtc.so.12)")
-  lu.assertEquals(build.describe_cuda("text"), "its text, for NVRTC where it runs")
+    "sm_90a, and its source, which NVRTC compiles where the trainer runs, by nvrtc 12.4 (/l/libnvrtc.so.12)")
+  lu.assertEquals(build.describe_cuda("text"), "its source, which NVRTC compiles where the trainer runs")
 end
 
 TestShell = {}

@@ -86,8 +86,8 @@ function TestOwnNetwork.test_limits_on_pages_are_those_of_the_code()
   lu.assertStrContains(networks, "five million steps")
   lu.assertStrContains(networks, "128 MB")
   lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
-  lu.assertStrContains(networks, "up to 40 of a-z, 0-9 and _")
-  lu.assertStrContains(names.TEXT, "up to 40 of a-z, 0-9 and _")
+  lu.assertStrContains(networks, "up to 40 characters: a-z, 0-9 and _")
+  lu.assertStrContains(names.TEXT, "up to 40 characters: a-z, 0-9 and _")
 end
 
 -- The lines of `plan` on the page are in its output, and the invalid example gives the message on the page.

@@ -115,7 +115,7 @@ function TestInherit.test_made_for_applies_to_used_presets()
     lu.assertEquals(spec.plan.resolved.encoding.relative.clip, 3)
   end
   lu.assertEquals(assert(project:plan("even_pairs_none", { "encoding.made_for=decoder" })).warnings,
-    { 'encoding.made_for: "decoder" has no effect: the model has one attention' })
+    { 'encoding.made_for: "decoder" has no effect: the model has only one kind of attention' })
 end
 
 -- The only attention of a model inherits all facets.

@@ -232,7 +232,7 @@ function TestLoad.test_another_kind_drops_the_preset()
   loaded = load_text('return { use = "./base.lua", encoding = { additive = { kind = "learned" } } }')
   lu.assertEquals(get_value(loaded, "encoding.additive.rows"), 9)
   loaded = load_text('return { use = "./base.lua", train = { clip = { kind = "none" } } }')
-  lu.assertTrue(loaded.tree.fields.train.fields.clip.fields.max_norm.unstated)
+  lu.assertTrue(loaded.tree.fields.train.fields.clip.fields.max_norm.droppable)
 end
 
 -- If --set changes a kind, fields that fit are kept and dropped fields are reported, whether the spec or a preset chose
@@ -304,7 +304,7 @@ function TestLoad.test_a_whole_spec_may_be_the_base()
 end
 
 -- A task is chosen, for example, by `kind` or by `source`. A spec that builds upon another replaces the other choice;
--- --set marks the replaced field as unstated.
+-- --set marks the replaced field as droppable.
 function TestLoad.test_another_choice_of_task_replaces_the_first()
   support.write("base_task.lua", 'return { task = { kind = "bucket_sort" } }')
   support.write("own_task.lua", 'return { task = { source = "x.c" } }')
@@ -312,7 +312,7 @@ function TestLoad.test_another_choice_of_task_replaces_the_first()
     local d = require("base.diagnostics").new()
     local loaded = load_module.load(support.write("probe.lua", text), { root = ".", diagnostics = d, sets = sets })
     local fields = loaded.tree.fields.task.fields
-    return fields.kind and (fields.kind.unstated or fields.kind.value), fields.source and fields.source.value
+    return fields.kind and (fields.kind.droppable or fields.kind.value), fields.source and fields.source.value
   end
   lu.assertEquals({ load_task('return { use = "./base_task.lua", task = { source = "x.c" } }') }, { nil, "x.c" })
   lu.assertEquals({ load_task('return { use = "./own_task.lua", task = { kind = "even_pairs" } }') }, { "even_pairs" })

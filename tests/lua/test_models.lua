@@ -163,7 +163,7 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   refuse("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe',
     "model.readout=probe")
   refuse("even_pairs_none", "computation tokens stand between the input", "model.readout=last", "task.computation=1")
-  refuse("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
+  refuse("latin_square_learned", 'kind "encoder" has this field', "model.kind=decoder", "model.readout=last")
   refuse("latin_square_learned", "the output layer is tied to a linear embedding",
     "model.kind=decoder", "model.tied=true",
     "model.embedding=linear")

@@ -92,7 +92,7 @@ function TestValidate.test_axes_have_names_of_their_own()
   refuse(make_spec('"input"'), 'task.axes[1]: "input" is already a key of examples or results')
   refuse(make_spec('"seed"'), 'task.axes[1]: "seed" is already a key of examples or results')
   refuse(make_spec('"Digits"'), 'task.axes[1]: "Digits" does not fit here')
-  refuse(make_spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
+  refuse(make_spec('"Digits"'), "expected: a list of names of up to 40 characters: a-z, 0-9 and _, a letter first")
 end
 
 -- A facet of `encoding` applies to the attention families that have no such facet of their own.
@@ -356,7 +356,7 @@ function TestValidate.test_accepted_specs_may_have_warnings()
   lu.assertEquals(list_warnings("model = { dropout = 0 }, eval = { dropout = false }"), "")
   lu.assertStrContains(list_warnings("model = { dropout = 0 }, eval = { dropout = true }"), "eval.dropout: true has no")
   lu.assertEquals(list_warnings("eval = { batch = 499 }"), "")
-  lu.assertStrContains(list_warnings("eval = { batch = 500 }"), "eval.batch: 500 holds all 500 examples")
+  lu.assertStrContains(list_warnings("eval = { batch = 500 }"), "eval.batch: a batch of 500 contains all 500 examples")
   lu.assertStrContains(list_warnings("train = { steps = 50 }"), "train.log_every: 100 is past the last step, 50")
   lu.assertStrContains(list_warnings("train = { steps = 500, checkpoint = { keep = { 5, 501 } } }"), "step 501 is past")
   lu.assertStrContains(list_warnings("train = { steps = 500 }, eval = { during = { every = 501 } }"),

@@ -62,7 +62,7 @@ static void test_main_reports_wrong_words(void **state) {
     assert_text(state, 2, "train --seeds 1:x", "'x' is not an integer");
     assert_text(state, 2, "train --seeds 1:2:3", "'2:3' is not an integer");
     assert_text(state, 2, "train --seeds 0,2",
-                "expected: A:B, both included, or one of them, from 0 to 9007199254740992");
+                "expected: A:B (both included), or one integer, from 0 to 9007199254740992");
     assert_text(state, 2, "train --seeds 0:2047 --learning-rate 1,2,3", "6144 runs");
     assert_text(state, 2, "train --seeds 0:9007199254740992", "expected: at most 4096");
     assert_text(state, 2, "train --seed 1 --seeds 1:3", "exclude each other");

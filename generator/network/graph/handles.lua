@@ -78,9 +78,9 @@ end
 -- whether the argument x is valid, nil for objects. A title, which names a stream or a table, may also be a reserved
 -- name. Numbers have the limits of the fields of `model` (spec/fields/model.lua).
 M.KINDS = {
-  name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
-  title = { "a name: " .. base_names.FREE_TEXT, base_names.is_free },
-  scope = { "a name: " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_block_name },
+  name = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
+  title = { "a name of " .. base_names.FREE_TEXT, base_names.is_free },
+  scope = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
   text = { "a sentence of up to 100 printable characters", is_text },

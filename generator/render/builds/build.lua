@@ -1,11 +1,12 @@
 -- Compiles generated files into a trainer, in its own folder, completely or not at all.
 --
 -- Input: a project, the files of a plan, a target folder, instruction-set levels, GPU architectures. Output: the exit
--- code, and text to show. The work happens in a staging folder next to the target folder, which it replaces only after
--- success. The folder contains trainer, src/ and stamp. The lines of the stamp:
+-- code, and text to show. The work happens in a staging folder next to the target folder; only after success does the
+-- staging folder replace the target folder. The target folder contains trainer, src/ and stamp. The lines of the stamp:
 --   1  the digest of the sources of the CPU half, its linking and its levels
---   2  for a CUDA half, the word cuda, the digest of its sources, and its targets
+--   2  only with a CUDA half: the word cuda, the digest of its sources, and its targets
 --   3  the word defaults, and the digest of the loose files, which change no code: the defaults of flags, and plan.lua
+-- "Words" are a text in which blanks separate the words.
 
 local claim = require("base.claim")
 local lfs = require("lfs")
@@ -27,8 +28,8 @@ local NO_SPACE_MESSAGES = { "No space left on device", "Disk quota exceeded", "R
 local TRIES = 100 -- attempts to claim a folder, a tenth of a second apart, while another build replaces its files
 local STEP_BYTES = 4 << 20 -- bytes on the disk that a step of a build may need at once
 
--- Returns the digests of the sources of the CPU half (generated and hand-written) and of the CUDA half (generated; nil
--- if there is none), and the digest of the loose files.
+-- Returns three digests: of the sources of the CPU half (generated and hand-written), of the CUDA half (generated; nil
+-- if there is none), and of the loose files. gen.lua explains the fields of a file.
 function M.make_stamps(project, files)
   local cpu, cuda, loose = { project:digest_sources() }, {}, {}
   for _, file in ipairs(files) do
@@ -45,7 +46,7 @@ local function run_goal(project, ...)
   return text:gsub("%s+$", ""), code
 end
 
--- Returns the levels, as words, that a choice (all, best, or a list) means for this compiler on this machine; or nil
+-- Returns the words of the levels that `choice` (all, best, or a list) means for this compiler on this machine; or nil
 -- and a message.
 function M.find_levels(project, choice)
   local answer, code = "", 1
@@ -65,7 +66,7 @@ function M.find_static_problem(project)
   return (code ~= 0 or problem ~= "") and problem or nil
 end
 
--- Returns the compiler and the targets of device code, as words: the compiler's kind, version and path, targets such as
+-- Returns words for the compiler and the targets of device code: the compiler's kind, version and path, targets such as
 -- sm_80, and "text" if the trainer contains the source; or nil and a message. request: { arch, jit, cuda_root }, the
 -- values of these flags; min_capability: the lowest compute capability that the device code requires, such as 80.
 function M.find_cuda(project, request, min_capability)
@@ -88,7 +89,7 @@ end
 
 -- Returns the words of M.find_cuda as a phrase for the user.
 function M.describe_cuda(words)
-  local text = words:find("text$") and "its text, for NVRTC where it runs"
+  local text = words:find("text$") and "its source, which NVRTC compiles where the trainer runs"
   local kind, version, compiler, images = words:gsub(" ?text$", ""):match("^(%l+) (%S+) (%S+) (.+)$")
   if not kind then
     return text
@@ -107,9 +108,9 @@ local function has_all_words(text, words_text)
   return not lists.find(lists.find_all(words_text, "%S+"), function(word) return not words[word] end)
 end
 
--- Returns the lines of the stamp in dir about compiled code, and the stamp's digest of the loose files; nil unless the
--- trainer there has the job's sources, at least the job's levels and the targets of its CUDA half, and the requested
--- linking ("static" or "dynamic"; nil: any).
+-- Returns the lines of the stamp in dir about compiled code, and the stamp's digest of the loose files; nil if the
+-- trainer in dir must be compiled for a job. It need not be compiled if it has the job's sources, the requested linking
+-- ("static" or "dynamic"; nil: any), and at least the levels and the CUDA targets of the job.
 local function read_compiled(dir, job, linking)
   local lines, loose_digest = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
   local digest, stamp_linking, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
@@ -147,7 +148,7 @@ function M.get_folder(project, spec)
   return project:get_build_path(("trainers/%s-%s"):format(spec.id, spec.plan.digest))
 end
 
--- Returns the name of a folder for make, which runs in the root: relative for folders in the repository, else absolute.
+-- Returns the path of a folder for make, which runs in the root: relative for folders in the repository, else absolute.
 local function get_path_from_root(project, path)
   path = paths.make_absolute(path):gsub("/+$", "")
   local root = project.root .. "/"
@@ -174,8 +175,8 @@ local function find_generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
 
--- Returns the file and line number that a line of output of the C compiler, nvcc or its assembler names from its
--- character `first` on; nil if it names none.
+-- Returns the file and the line number that a message names, a line of output of the C compiler, nvcc or its assembler;
+-- nil if it names none. first: the index of the character of the message at which the file's name must begin.
 local function find_place(line, first)
   for _, pattern in ipairs({ "^([^:]+):(%d+)[:,]", "^([%w_.]+)%((%d+)%):", "^([%w_.]+), line (%d+);" }) do
     local name, number = line:match(pattern, first)
@@ -238,7 +239,7 @@ local function claim_replacement(dir)
     end
     shell.run({ "sleep", "0.1" })
   end
-  return nil, ("another build (%s) is replacing files there; if no build runs, remove the folder %s"):format(
+  return nil, ("another build (%s) is replacing files of this trainer; if no build runs, remove the folder %s"):format(
     claim.describe_holder(holder), path)
 end
 
@@ -273,8 +274,8 @@ local function move_results(work)
   return is_done, message
 end
 
--- Returns an exit code and a message if make cannot handle the path `dir`, or nil. setting: the flag or
--- variable that names dir.
+-- Returns an exit code and a message if make cannot handle the path `dir`, else nil. setting: the flag or variable that
+-- names dir.
 function M.refuse_folder(project, dir, setting)
   if not escape.make(get_path_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(
@@ -325,9 +326,9 @@ local function has_space(folder)
   return is_written and true or false
 end
 
--- Returns the resource that the machine lacks, as text, if a build failed for lack of a resource; nil in other cases.
--- Compilers and linkers report a lack of resources in many ways or not at all; but if one of them found a mistake at a
--- place in a file, the mistake is the reason.
+-- Returns a text about the resource that the machine lacks, if a build failed for lack of a resource; nil in other
+-- cases. Compilers and linkers report a lack of space in many ways or not at all, so the space on the disk is tested;
+-- but if one of them found a mistake at a place in a file, the mistake is the reason.
 function M.find_missing_resource(log, staging)
   local message = lists.find(NO_SPACE_MESSAGES, function(words) return log:find(words, 1, true) end)
   local has_mistake = log:find(":%d+:%d+: error: ") or log:find("%(%d+%): error")

@@ -1,5 +1,5 @@
--- The defaults of flags in a compiled trainer: checks whether a trainer has the defaults of a spec, and copies a
--- trainer with other defaults.
+-- The defaults of flags in a compiled trainer: M.has checks whether a trainer has given defaults, and M.write makes a
+-- copy of a trainer with other defaults.
 --
 -- Input: paths of trainers; settings, the defaults { text, reserved } of plan/deriving/defaults.lua, where reserved is
 -- the number of bytes that the trainer reserves for the text. The first line of the text locates the text in the

@@ -1,5 +1,5 @@
--- Results of ./longhand tune on this machine: a folder of small JSON files, one for each machine, level, compiler and
--- shape of model, from which builds take choices that affect speed (plan/deriving/tuning.lua).
+-- Results of ./longhand tune: a folder of small JSON files, one for each combination of machine, level, compiler and
+-- shape of model. Builds take choices that affect speed from these files (plan/deriving/tuning.lua).
 --
 -- Input: a project, a plan. Output: plan.tuned, and warnings about invalid files, which are ignored. The folder is
 -- `tuned` in LONGHAND_CACHE, by default in the folder longhand of the user's cache.

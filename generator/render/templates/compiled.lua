@@ -14,7 +14,7 @@ local M = {}
 local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- stand for blanks in literals while other blanks are removed
 -- In M.reduce, \3 stands for the line break around a directive, and \4 for a blank that separates two words.
 
--- Returns the place of the last character of the literal that begins with the quote at `start`.
+-- Returns the index of the last character of the literal that begins with the quote at index `start`.
 local function find_literal_end(text, start)
   local quote, last = text:sub(start, start), start
   repeat
@@ -66,12 +66,12 @@ function M.reduce(text)
   return (table.concat(lines, "\n"):gsub("[\1\2\4]", { ["\1"] = " ", ["\2"] = "\t", ["\4"] = " " }))
 end
 
--- Adds the names whose definitions begin with `word`, which makes them static, each with its place in the text.
+-- Adds { name, position } for each definition that begins with `word`, which makes the name static.
 local function add_static_names(definitions, text, word)
   local _, word_end = text:find(word, 1, true)
   while word_end do
     local name = text:match("^[%w_ *]-([%a_][%w_]*)[%(%[=;]", word_end + 1)
-    definitions[#definitions + 1] = name and { at = word_end, name = name }
+    definitions[#definitions + 1] = name and { position = word_end, name = name }
     _, word_end = text:find(word, word_end, true)
   end
 end
@@ -80,7 +80,7 @@ function M.number_names(text, names)
   local definitions = {}
   add_static_names(definitions, text, "static ")
   add_static_names(definitions, text, "INLINE ")
-  table.sort(definitions, function(a, b) return a.at < b.at end)
+  table.sort(definitions, function(a, b) return a.position < b.position end)
   for _, entry in ipairs(definitions) do
     if not names[entry.name] then
       names[#names + 1] = entry.name

@@ -100,11 +100,16 @@ local function digest_sources(files, kernels, plan)
   return fingerprint.digest(digest .. table.concat(parts))
 end
 
--- Appends the rendered entries of a half to files, in order. The carrier, the entry with the path half.carrier, is
--- rendered last, since its template prints the digest of the others, half.digest(files), by the name half.name. Returns
--- this digest; or nil and an error.
+-- Appends the rendered entries of a half to `files`, in order. The entry with the half's digest, the carrier, is
+-- rendered last. Returns the digest; or nil and an error. The fields of a half:
+--   entries         the files to render, { path, template, family, loose, neutral }
+--   carrier         the path of the entry whose template prints the digest
+--   digest(files)   computes the digest of the other files
+--   name            the name by which the carrier's template reads the digest
+--   cuda            whether this is the CUDA half
 local function render_half(half, plan, read, files)
-  local functions, carrier, place = signatures.new(), nil, nil
+  local functions, carrier, carrier_index = signatures.new(), nil, nil
+  -- Inserts a rendered entry at an index of `files`; returns false, or an error.
   local function add(entry, names, index)
     local text, map = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
       entry.family, functions)
@@ -115,7 +120,7 @@ local function render_half(half, plan, read, files)
   for _, entry in ipairs(half.entries) do
     local problem
     if entry.path == half.carrier then
-      carrier, place = entry, #files + 1
+      carrier, carrier_index = entry, #files + 1
     else
       problem = add(entry, plan, #files + 1)
     end
@@ -124,7 +129,7 @@ local function render_half(half, plan, read, files)
     end
   end
   local digest = half.digest(files)
-  local problem = add(carrier, lists.merge(plan, { [half.name] = digest }), place)
+  local problem = add(carrier, lists.merge(plan, { [half.name] = digest }), carrier_index)
   return not problem and digest or nil, problem
 end
 
@@ -152,11 +157,13 @@ end
 function M.render_files(plan, read, kernels, cuda)
   local files = {}
   local digest, message = render_half(make_cpu_half(plan, kernels), plan, read, files)
-  local complete = digest
-  if digest and cuda then
-    complete, message = render_half(make_cuda_half(plan), plan, read, files)
+  local is_complete = digest ~= nil
+  if is_complete and cuda then
+    local cuda_digest
+    cuda_digest, message = render_half(make_cuda_half(plan), plan, read, files)
+    is_complete = cuda_digest ~= nil
   end
-  if not complete then
+  if not is_complete then
     return nil, message
   end
   files[#files + 1] = { path = "plan.lua", text = plan_file.write(plan), map = {}, loose = true }

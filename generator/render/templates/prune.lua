@@ -22,14 +22,18 @@ local function find_comments(lines)
   return comments
 end
 
--- Adds the names that lines call, which are all names before a parenthesis, members of structs included.
+-- Adds the names that the lines from `first` to `last` call to the set `calls`, and returns the set. All names before a
+-- parenthesis count, also names of struct members.
 local function add_calls(calls, lines, first, last)
   local names = lists.find_all(table.concat(lines, "\n", first, last), "([%a_][%w_]*)%s*%(")
   return lists.update(calls, lists.to_set(names))
 end
 
--- Returns the functions of a text in order, { name, from, to, calls }, and the set of the names that are called outside
--- of functions. from, to: the numbers of the first and the last line; calls: the set of the names that it calls.
+-- Returns the functions of a text in order, and the set of the names that are called outside of functions. A function:
+--   name
+--   from, to   the numbers of its first and its last line
+--   calls      the set of the names that it calls
+--   is_used    set by mark_used
 local function find_functions(lines, comments)
   local functions, outside_calls, number = {}, {}, 1
   while lines[number] do
@@ -47,25 +51,26 @@ local function find_functions(lines, comments)
   return functions, outside_calls
 end
 
--- Marks the functions that `calls` names, and the functions that these call, as used.
+-- Sets is_used of the functions that are in the set `calls`, and of the functions that these call.
 local function mark_used(functions, calls)
   for _, f in ipairs(functions) do
-    if calls[f.name] and not f.used then
-      f.used = true
+    if calls[f.name] and not f.is_used then
+      f.is_used = true
       mark_used(functions, f.calls)
     end
   end
 end
 
--- Returns the set of the lines to remove: the lines of unused functions, the lines of the comment above an unused
--- function, unless a used function directly below shares the comment, and the empty line after an unused function if
--- there is also an empty line above.
+-- Returns the set of the numbers of the lines to remove, which are for each unused function:
+--   its own lines
+--   the comment above it, unless the next function is used and has no comment of its own, so that both share this one
+--   the empty line below it, if the line above is also empty or removed
 local function mark_lines(lines, functions, comments)
   local is_removed = {}
   for i, f in ipairs(functions) do
-    if not f.used then
+    if not f.is_used then
       local next_function = functions[i + 1]
-      local is_comment_shared = next_function and next_function.used and next_function.from == f.to + 1
+      local is_comment_shared = next_function and next_function.is_used and next_function.from == f.to + 1
       local first = not is_comment_shared and comments[f.from - 1] or f.from
       for number = first, f.to do
         is_removed[number] = true
@@ -78,7 +83,8 @@ local function mark_lines(lines, functions, comments)
   return is_removed
 end
 
--- Adds all lines of files that would have only comments left to the set of lines to remove.
+-- Adds all lines of inserted files that would have only comments left to the set of lines to remove. map[i][1][1] is
+-- the name of the file that line i comes from.
 local function mark_files(lines, map, comments, is_removed)
   local first = 1
   while lines[first] do

@@ -73,8 +73,8 @@ local function make_hint(name, ...)
   return similar_names.make_hint(name, names, "%q")
 end
 
--- Returns the innermost frame, after setting its line to the template line that runs now, which is in Lua's call stack:
--- lines of text, and calls that give lines, record their line when they run; other lines of Lua do not.
+-- Returns the innermost frame, after setting its line to the template line that runs now. Lines of text, and calls that
+-- give lines, set it themselves when they run; for other lines of Lua it is found in Lua's call stack.
 local function locate(run)
   local frame = run.stack[#run.stack]
   for level = 2, 30 do
@@ -166,7 +166,8 @@ local function include(run, name, values_by_name, section)
   run.indent = indent
 end
 
--- Adds a line of text; depth: the number of stack frames that include its place.
+-- Adds a line of text. place: its origin, { name, line, folder }; depth: the number of stack frames, from the outermost
+-- on, whose includes led to this place.
 local function add_line(run, text, place, depth)
   run.lines[#run.lines + 1] = text
   local chain = { place }

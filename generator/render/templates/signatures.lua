@@ -95,7 +95,8 @@ local function remove_arguments(functions, text, number, start)
       local line, last = join(text.lines, number, open)
       local close = select(2, line:find("^%b()", open))
       local words = M.split(line:sub(open + 1, close - 1))
-      if #words ~= #is_kept and not (#words == 0 and #is_kept == 1) then
+      local is_void_call = #words == 0 and #is_kept == 1 -- f() calls f(void)
+      if #words ~= #is_kept and not is_void_call then
         local message = ("%s takes %d arguments, not %d"):format(name, #is_kept, #words)
         error({ problem = true, what = message, line = number }, 0)
       end
@@ -170,7 +171,7 @@ local function remove_parameters(functions, text, number, name, counts)
     is_kept[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     keeps_all = keeps_all and is_kept[i]
   end
-  -- A function in `kept_parameters` was called in an earlier text, where another function had its name.
+  -- If the name is in kept_parameters, then the calls so far are calls of another function, of an earlier text.
   local is_called_above = functions.called[name] and not functions.kept_parameters[name]
   functions.kept_parameters[name] = nil
   if not keeps_all and (text.defined[name] or not is_called_above) and not is_value(text, name) then
@@ -207,9 +208,9 @@ local function reduce_function(functions, text, number, name)
   return stop
 end
 
--- Removes the unused parameters and constants of the functions of a text; `functions` gains the functions that have
--- lost parameters. Returns true; or nil, a problem and its line if the number of arguments in a call differs from the
--- number of the function's parameters.
+-- Removes the unused parameters and constants of the functions of a text, and adds the functions that have lost
+-- parameters to `functions`. Returns true; or nil, a problem and its line if the number of arguments in a call differs
+-- from the number of the function's parameters.
 function M.remove_unused(functions, lines, map)
   local text, number = { lines = lines, map = map, defined = {} }, 1
   local fits, problem = diagnostics.attempt(function()

@@ -22,6 +22,7 @@ local lists = require("base.lists")
 
 local M = {}
 
+-- The words that open a block -> the next word that the block needs.
 local BLOCK = { ["if"] = "then", ["for"] = "do", ["while"] = "do", ["repeat"] = "until", ["do"] = "end" }
 local FORBIDDEN = {
   ["function"] = "a template contains no functions; use a part and include, or plan.lua",
@@ -37,7 +38,9 @@ local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" } -- closing bracket -> 
 --   source            the lines of the template
 --   code              the code of each line
 --   firsts            by line: the column of the first token of the statement that begins there
---   blocks, brackets  blocks and brackets that are open, outermost first
+--   brackets          brackets that are open, outermost first: { text, line, col }
+--   blocks            blocks that are open, outermost first: { word, line, col, ready, last }; ready: whether `then`
+--                     or `do` of the block's head has been read; last: whether `else` has been read
 --   pending           the statement whose brackets are open, or nil
 --   section           the name of the requested section, or nil
 --   current_section   the section of the current line (read_head)
@@ -301,8 +304,9 @@ local function check_suffix(reader, line, suffix)
   is_correct[code] = true
 end
 
--- Makes the code of a line depend on its suffix. The suffix of a section's head has an infinite depth of brackets, so
--- that it applies to the whole section.
+-- Makes the code of a line depend on its suffix. In open_suffixes, `depth` is the number of open brackets since the
+-- suffix (infinite for the head of a section, so that its suffix applies to the whole section); can_continue: whether
+-- an `elseif` or `else` may follow.
 local function add_suffix(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
   local word, last_suffix = suffix.word, reader.last_suffix
@@ -316,7 +320,7 @@ local function add_suffix(reader, line, suffix, text)
   reader.code[line] = ("%s%s %s %s %s"):format(is_chained and "" or ";", word, suffix.code, SUFFIXES[word],
     (reader.code[line]:gsub("^;", "")))
   table.insert(reader.open_suffixes, { line = line, col = suffix.col, depth = text == "" and math.huge or 0,
-    spans_brackets = suffix.spans_brackets or text == "", chains = word:find("if$") })
+    spans_brackets = suffix.spans_brackets or text == "", can_continue = word:find("if$") })
 end
 
 -- Ends the suffixes that apply to one line, and the suffixes whose brackets this line closes.
@@ -331,7 +335,7 @@ local function end_suffixes(reader, line, text)
     if suffix.depth <= 0 or not suffix.spans_brackets then
       reader.code[line] = reader.code[line] .. " end"
       reader.open_suffixes[i], suffix.line = nil, line
-      reader.last_suffix = suffix.chains and suffix or nil
+      reader.last_suffix = suffix.can_continue and suffix or nil
     end
   end
 end

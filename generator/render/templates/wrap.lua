@@ -46,12 +46,12 @@ local function find_break(text, indent, max_rest)
   local depth, is_quoted, best_place, min_cost = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
     local last = place - 1
-    local before_place = text:sub(last, last)
+    local previous = text:sub(last, last)
     if c == '"' then
-      is_quoted = is_quoted ~= (before_place ~= "\\")
+      is_quoted = is_quoted ~= (previous ~= "\\") -- a quote without a backslash begins or ends a string
     elseif not is_quoted and c ~= " " then
       depth = depth + (OPENS[c] and 1 or -1)
-    elseif not is_quoted and last > #indent and before_place ~= '"' then
+    elseif not is_quoted and last > #indent and previous ~= '"' then
       local cost = find_cost(text, last)
       if cost then
         cost = cost + DEPTH_COST * depth + (#text - last < MIN_REST_COLUMNS and SHORT_REST_COST or 0)

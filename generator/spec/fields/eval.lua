@@ -34,15 +34,16 @@ return {
     doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
       .. "batch of all examples" },
   { path = "eval.draws", is_rare = true, type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
-    doc = "number of samples per condition of all random values in a pass: positions, noise (eval.by, "
-      .. "model.loops.start), and with eval.dropout the dropped elements" },
+    doc = "number of times that each condition is evaluated, each with new samples of all random values: positions, "
+      .. "noise (eval.by, model.loops.start), and with eval.dropout the dropped elements" },
   { path = "eval.decoding", type = "choice", default = "greedy", omitted_value = "greedy",
     doc = "the tokens that a generative model reads before each answer",
     choices = {
       { "greedy", "its own answers" },
       { "teacher_forced", "the tokens of the target (cheaper)" } } },
   { path = "eval.places", is_rare = true, type = "boolean", default = false, omitted_value = false,
-    doc = "whether the final evaluation also counts right answers by their place in the target, and first errors" },
+    doc = "whether the final evaluation also counts, for each place in the target, the right answers and the first "
+      .. "errors" },
   { path = "eval.dropout", is_rare = true, type = "boolean", default = false,
     omitted_value = false, fingerprints = { "EVAL_DROPOUT" }, used = features.has_dropout,
     doc = "whether dropout is also active in evaluation; the trainer has no flag for it" },

@@ -51,9 +51,9 @@ return {
     unit = "passes", doc = "the maximum number of passes in training, if times is the name of an axis" },
   { path = "model.loops.progressive", is_rare = true, type = "boolean", default = false, omitted_value = false,
     fingerprints = { "free_passes" },
-    doc = "whether every training step samples two numbers: of passes without gradient, and of the passes with "
-      .. "gradient that follow, at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation has "
-      .. "`times` passes" },
+    doc = "whether every training step samples two counts: of passes without gradient, and of passes with gradient "
+      .. "after them; the second count is at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation "
+      .. "has `times` passes" },
   { path = "model.loops.loss", is_rare = true, type = "choice", default = "last", omitted_value = "last",
     doc = "the passes whose answers training learns from", fingerprints = { "pass_sums" },
     choices = {
@@ -77,7 +77,7 @@ return {
   { path = "model.heads", only = WITH_ATTENTION, type = "integer", min = 1, max = 64, default = 8, unit = "heads",
     doc = "number of attention heads of a block; width / heads must be a multiple of 4" },
   { path = "model.width", type = "integer", min = 16, max = 1024, multiple = 16, default = 64, unit = "channels",
-    doc = "size of a token's vector; of a recurrent model, of the state between two steps" },
+    doc = "size of a token's vector, or of the state of a recurrent model" },
   { path = "model.feedforward", only = WITH_ATTENTION, type = "integer", min = 16, max = 8192, multiple = 16,
     default = 256, unit = "channels", doc = "size of the hidden layer of a feed-forward part" },
   { path = "model.dropout", only = WITH_ATTENTION, type = "number", min = 0, max = 0.99, default = 0.1,
@@ -158,5 +158,5 @@ return {
   { path = "model.spare_token", is_rare = true, type = "boolean", default = true, omitted_value = true,
     only = { "encoder" },
     doc = "whether the token embedding has one more row, which only computation tokens use, as in Ruoss et al.'s "
-      .. "parameter counts; no effect with a linear embedding or another readout than outputs" },
+      .. "parameter counts; no effect with a linear embedding or a readout other than outputs" },
 }

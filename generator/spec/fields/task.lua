@@ -24,10 +24,11 @@ return {
   { path = "task.output_symbols", type = "symbols", optional = true, requires = "data",
     doc = "the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data" },
   { path = "task.symbols", type = "symbols", optional = true, requires = "data",
-    doc = "one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two" },
+    doc = "one alphabet for inputs and targets, whose symbols have one vector each; it replaces input_symbols and "
+      .. "output_symbols" },
   { path = "task.end_symbol", type = "symbol", optional = true, requires = "data",
-    doc = "the symbol of targets that ends them; targets of the files get it at their end, and a model that answers "
-      .. "token by token stops there" },
+    doc = "the symbol that ends every target; it is appended to the targets of the files, and a model that answers "
+      .. "token by token stops at it" },
   { path = "task.longest", is_rare = true, type = "integer", min = 2, max = 100000, optional = true, requires = "data",
     unit = "tokens",
     doc = "the highest number of tokens that an input and its target may have together; absent, with data: 512" },

@@ -39,9 +39,9 @@ return lists.join({
   { path = "train.lengths.per", type = "choice", choices = {
       { "batch", "each step samples one length for all its sequences" },
       { "sequence", "each sequence of a step samples its own length" } },
-    default = "batch", omitted_value = "batch", doc = "the unit that has a sampled length of its own",
+    default = "batch", omitted_value = "batch", doc = "the unit for which one length is sampled",
     details = { "sequence: nothing is padded; random positions are shared by the sequences of equal length, not by the "
-      .. "whole batch, with the distribution that they have in a batch of this length" } },
+      .. "whole batch, and have the same distribution as in a batch of this length" } },
   { path = "train.lengths.curriculum", type = "curriculum", optional = true,
     doc = "stages at the start of training, in which only the shorter lengths are sampled; absent: none",
     details = { "{ { until_step = 1000, max = 10 }, { until_step = 5000, max = 20 } }: the first 1000 steps "
@@ -66,7 +66,7 @@ return lists.join({
     } },
   { path = "train.schedule.warmup", type = "integer", min = 0, max = common.MAX_INTEGER, default = 0, omitted_value = 0,
     unit = "steps",
-    doc = "number of first steps in which the rate rises: step t has the share t / warmup of the rate" },
+    doc = "number of steps at the start in which the rate rises: at step t it is t / warmup of its full value" },
   { path = "train.schedule.final", is_rare = true, type = "number", min = 0, below = 1, default = 0,
     only = { "linear", "cosine" },
     doc = "the final rate as a share of train.learning_rate; it would be reached one step after the last" },
@@ -89,7 +89,7 @@ return lists.join({
   { path = "train.checkpoint.every", type = "integer", min = 1, max = common.MAX_INTEGER, default = 10000,
     unit = common.CADENCE, flag = "--checkpoint-every", doc = "interval between two checkpoints" },
   { path = "train.checkpoint.minutes", is_rare = true, type = "number", min = 0, max = 525600, default = 10,
-    unit = "minutes", doc = "time after which a further checkpoint is written; 0: no checkpoints by time" },
+    unit = "minutes", doc = "a checkpoint is also written when the last one is this old; 0: no checkpoints by time" },
   { path = "train.checkpoint.keep", is_rare = true, type = "keep", default = "last",
     doc = "the checkpoints that are kept",
     choices = {

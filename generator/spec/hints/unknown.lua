@@ -25,6 +25,8 @@ local function find_namesake(name, has_flag)
   return field and field.path
 end
 
+-- A field that other libraries call by this name has precedence over a flag, a flag over a similar name. In this
+-- function, a field is the path of a field.
 function M.make_hint(path, legal_names, root)
   local parent, name = get_table(path), path:match("[^%.]*$")
   local meanings = foreign_names.find_meanings(name, root)

@@ -31,13 +31,13 @@ function M.read(context, node)
   end
   local file, message = safetensors.open(paths.real)
   if not file then
-    values.add(context, node, "init", ("cannot read %s%s"):format(paths.shown,
+    values.add_error(context, node, "init", ("cannot read %s%s"):format(paths.shown,
       escape.plain(message:sub(#paths.real + 1))), EXPECTED)
     return nil
   end
   local checksum = get_text(file, "checksum", "^%x+$")
   if not checksum or #checksum ~= CHECKSUM_DIGITS then
-    values.add(context, node, "init", ("%s has no checksum"):format(paths.shown), EXPECTED,
+    values.add_error(context, node, "init", ("%s has no checksum"):format(paths.shown), EXPECTED,
       "trainer train --init FILE begins with any file of parameters, which is then not part of the plan")
     return nil
   end

@@ -60,13 +60,13 @@ local function states(table_node, facet)
 end
 
 -- Whether a spec leaves out a facet that has no kinds, with { kind = "none" }. This table may have other fields only if
--- they are from a parent: tree.merge has marked them `unstated`.
+-- they are from a parent: tree.merge has marked them `droppable`.
 local function is_left_out(facet, node)
   if not (facet_modules.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
     return false
   end
   for name, field_node in next, node.fields do
-    if name ~= "kind" and not field_node.unstated then
+    if name ~= "kind" and not field_node.droppable then
       return false
     end
   end
@@ -112,7 +112,8 @@ function M.inherit(root)
       and entries.merge(inherit_facets(shared_table, name, family_node), drop_left_out(family_node))
   end
   local relative = shared_table.fields.relative
-  for _, name in ipairs(names and names[2] and names or {}) do
+  local has_several_families = names and names[2]
+  for _, name in ipairs(has_several_families and names or {}) do
     local facets, lacks_facet = inherit_facets(shared_table, name)
     local sees_one_side = name == "decoder" and get_value(relative, "kind") == "shaw"
       and relative.fields.sides == nil -- settle_encoding.lua sets the decoder's sides
@@ -173,7 +174,8 @@ end
 function M.spell(encoding, model)
   local new_encoding, names = lists.merge(encoding), families.list(model, encoding) or {}
   spell_sides(new_encoding)
-  for _, name in ipairs(names[2] and names or {}) do
+  local has_several_families = names[2] ~= nil
+  for _, name in ipairs(has_several_families and names or {}) do
     local family = lists.merge(get_table(new_encoding[name]))
     for _, module in ipairs(facet_modules) do
       local facet = module.name

@@ -9,7 +9,7 @@
 --   find_file(origin, name)   returns { shown, real } for a file that the spec names: the path for messages, and the
 --                         path to open; name, origin: the value that names the file, and its origin
 --   read_file(origin, name)   returns the file's display path and text; or its display path, nil and a message
---   is_untraceable   whether a function has a token that tracing cannot record, which has been reported
+--   is_untraceable   whether a function has a token that tracing cannot record; the error has been reported
 -- A section in which a preset is missing is marked `partial`, and reading continues after this and other errors in
 -- sections, so that all mistakes are reported together.
 -- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.
@@ -40,7 +40,7 @@ local M = {}
 
 local ID = "^[a-z][a-z0-9_]+$"
 M.MAX_ID_LENGTH = 64
-M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
+M.ID_TEXT = "a letter a-z, then 1 to 63 characters: a-z, 0-9 and _"
 
 -- The folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
@@ -51,8 +51,8 @@ function M.is_id(text)
   return #text <= M.MAX_ID_LENGTH and text:find(ID) ~= nil
 end
 
--- A path for generated files: relative to the root if the file is below it, else to the main spec. Messages show a file
--- outside the root by a path that opens it.
+-- A path for generated files: relative to the root if the file is below the root, else `relative`, a path relative to
+-- the main spec. Messages show a file outside the root by a path that opens it.
 local function get_shown_path(state, real, relative)
   local path_in_root = paths.remove_folder(real, state.root)
   if not path_in_root then
@@ -114,10 +114,11 @@ local function report_problem(state, display_path, text, problem)
   end
 end
 
--- Runs the file at the path `real`, once; returns { real, relative, shown, tree }, or nil after an error. relative: the
--- display path of a file outside the root; shown: the display path. use_origin: the origin of the field that names the
--- file, nil for the main file. replacement: { text, origin } in place of the file's own text; origin(path): the origin
--- of the value at a path.
+-- Runs the file at the path `real`, once; returns { real, relative, shown, tree }, or nil after an error.
+--   relative      the display path if the file is outside the root
+--   shown         the display path
+--   use_origin    the origin of the field that names the file; nil for the main file
+--   replacement   { text, origin } in place of the file's own text; origin(path) returns the origin of a value
 local function open_file(state, real, relative, use_origin, replacement)
   if state.files[real] ~= nil then
     return state.files[real] or nil
@@ -245,9 +246,13 @@ local function resolve_use(state, file, section, use, field, chain)
     return nil
   end
   local inner_chain = lists.join(chain, { parent })
-  return is_spec and resolve_section(state, parent, section, inner_chain)
-    or not is_spec and resolve_own_table(state, parent, section, parent.tree, inner_chain)
-    or tree.make_table(use.origin)
+  local section_node
+  if is_spec then
+    section_node = resolve_section(state, parent, section, inner_chain)
+  else
+    section_node = resolve_own_table(state, parent, section, parent.tree, inner_chain)
+  end
+  return section_node or tree.make_table(use.origin)
 end
 
 -- An encoding's table with its scores as lists of entries (score/entries.lua); presets that scores use are opened like
@@ -263,8 +268,8 @@ local function expand_scores(state, file, own_table, chain, path)
   })
 end
 
--- An encoding's own table in which the table of each family of attentions is merged over the preset that it uses. The
--- mark `in_list` of a table of encoding.layers means that it replaces the table of a parent.
+-- An encoding's own table in which the table of each family of attentions is merged over the preset that it uses. A
+-- table that comes from the list encoding.layers gets the mark `in_list`: it replaces the parent's table.
 local function resolve_families(state, file, own_table, chain)
   if not tree.is_table(own_table) then
     return own_table
@@ -362,16 +367,19 @@ local function find_file(state, main, origin, name)
   return { shown = get_shown_path(state, real, resolve_path(naming_file.relative)), real = real }
 end
 
--- The state of loading: files by real path (false: unusable), texts by display path, tolerated (the number of errors
--- that let reading continue), is_untraceable; `finish` adds partial, the set of sections to which a missing preset
--- belongs.
+-- The state of loading:
+--   files            the results of open_file by real path; false: an unusable file
+--   texts            the texts by display path
+--   tolerated        the number of errors that let reading continue
+--   is_untraceable   see the head of this file
+--   partial          added by `finish`: the set of the sections in which a preset is missing
 local function make_state(options)
   return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, tolerated = 0,
     budget = sandbox.make_budget() }
 end
 
--- Returns the result of M.load for a file that has been opened; nil if there are more fatal errors than fatal_errors,
--- their number before the file was opened.
+-- Returns the result of M.load for a file that has been opened; nil if there are new fatal errors. fatal_errors: the
+-- number of fatal errors before the file was opened.
 local function finish(state, file, id, fatal_errors)
   state.partial = {}
   local root = resolve_file(state, file)

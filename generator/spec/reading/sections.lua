@@ -2,7 +2,7 @@
 --
 -- Input: the section's name, two trees. Output: the result of tree.merge, except for fields that depend on each other.
 -- Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the parent's
--- fields are kept, marked `unstated`, so that validation can drop fields that the new task does not have (settle.lua).
+-- fields are kept, marked `droppable`: validation drops those that the new task does not have (settle.lua).
 -- The field steps replaces epochs, and epochs replaces steps. A score replaces the parent's score, and need not use the
 -- parent's parameters (spec/score/entries.lua).
 --
@@ -65,14 +65,14 @@ M.TASK_CHOICES = { "kind", "source", "data" }
 
 function M.find_task_choice(task)
   return lists.find(M.TASK_CHOICES, function(choice)
-    return task.fields[choice] and not task.fields[choice].unstated
+    return task.fields[choice] and not task.fields[choice].droppable
   end)
 end
 
--- A copy of the task's table in which all fields, and all fields of its options, are marked `unstated`.
-local function mark_unstated(task, mark)
+-- A copy of the task's table in which all fields, and all fields of its options, are marked `droppable`.
+local function mark_droppable(task, mark)
   return tree.map(task, function(name, node)
-    return tree.mark_unstated(name == "options" and tree.is_table(node) and mark_unstated(node, mark) or node, mark)
+    return tree.mark_droppable(name == "options" and tree.is_table(node) and mark_droppable(node, mark) or node, mark)
   end)
 end
 
@@ -83,7 +83,7 @@ local function merge_task(base, override)
   if base_choice and new_choice and (base_choice ~= new_choice or kind and kind.value ~= new_kind.value) then
     local set_text = override.fields[new_choice].origin.set
     -- The parent's options belong to another task.
-    return set_text and tree.merge(mark_unstated(base, set_text), override) or override
+    return set_text and tree.merge(mark_droppable(base, set_text), override) or override
   end
   return tree.merge(base, override)
 end

@@ -3,9 +3,9 @@
 -- A node is { origin, value } for a scalar or a function, { origin, fields, items } for a table: fields by name, items
 -- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
 -- Some modules mark nodes with further fields: partial, in_list (load.lua), made_for (inherit.lua), none
--- (score/entries.lua), replaces_parent (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output:
--- nodes that share no table with the input. Invariants: a tree is finite, without cycles, with at most MAX_DEPTH tables
--- inside each other and at most MAX_NODES nodes; its numbers are finite.
+-- (score/entries.lua), replaces_parent (overrides.lua), droppable (M.merge). Input: Lua values from the sandbox.
+-- Output: nodes that share no table with the input. Invariants: a tree is finite, without cycles, with at most
+-- MAX_DEPTH tables inside each other and at most MAX_NODES nodes; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -152,9 +152,9 @@ function M.map(node, convert)
   return copy
 end
 
--- Returns a copy of the node with the mark `unstated`, which M.merge describes.
-function M.mark_unstated(node, mark)
-  return lists.merge(node, { unstated = mark })
+-- Returns a copy of the node with the mark `droppable`, which M.merge describes.
+function M.mark_droppable(node, mark)
+  return lists.merge(node, { droppable = mark })
 end
 
 -- Fields that the table of a list may have in addition to its values, such as { 1, 40, per = "sequence" }.
@@ -177,9 +177,9 @@ end
 
 -- Merges the tree `override` into `base`, field by field; returns the result and changes neither tree. Lists and
 -- scalars are replaced. If `override` states another kind, the other fields of base are removed. But if base states no
--- kind, or if --set states the new kind, the other fields of base are kept with the mark `unstated`: true, or the text
--- of the --set for messages. Validation can drop marked fields that the new kind lacks. A table with the mark
--- `replaces_parent` (overrides.lua) replaces base.
+-- kind, or if --set states the new kind, the other fields of base are kept with the mark `droppable`: true, or the text
+-- of the --set for messages. If the new kind lacks a marked field, validation drops the field instead of reporting an
+-- error. A table with the mark `replaces_parent` (overrides.lua) replaces base.
 function M.merge(base, override)
   if not M.is_table(base) or not M.is_table(override) or override.replaces_parent then
     return override
@@ -197,7 +197,7 @@ function M.merge(base, override)
   merged.made_for = override.made_for or base.made_for -- inherit.lua reads it
   merged.replaces_parent = base.replaces_parent
   for name, node in next, base.fields do
-    merged.fields[name] = mark and override.fields[name] == nil and M.mark_unstated(node, mark) or node
+    merged.fields[name] = mark and override.fields[name] == nil and M.mark_droppable(node, mark) or node
   end
   for name, node in next, override.fields do
     merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node
@@ -205,13 +205,13 @@ function M.merge(base, override)
   return merged
 end
 
--- Returns whether an invalid value is dropped instead of refused, because --set replaced the choice to which the value
--- belongs (M.merge). Adds a warning if the node's mark is the text of a --set.
-function M.drop_unstated(context, node, path)
-  if type(node.unstated) == "string" then
-    context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
+-- Returns whether an invalid value is dropped instead of reported as an error: whether its node is marked `droppable`
+-- (M.merge). Adds a warning if the mark is the text of a --set.
+function M.try_drop(context, node, path)
+  if type(node.droppable) == "string" then
+    context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.droppable, path)
   end
-  return node.unstated ~= nil
+  return node.droppable ~= nil
 end
 
 return M

@@ -18,8 +18,7 @@ local function refuse_without_evaluation(report)
     expected = "eval.during", hint = "such as eval = { during = { every = 1000, lengths = { 1, 40 } } }" })
 end
 
--- Checks that evaluations during training contain the validation set. The examples are in files, or the task has sets
--- of examples.
+-- Checks that evaluations during training contain the validation set, for a task with files or sets of examples.
 local function check_sets(facts, evaluation, report)
   local has_set = facts.data.validation or lists.find(facts.sets or {}, function(set) return set == "validation" end)
   local splits = evaluation.splits

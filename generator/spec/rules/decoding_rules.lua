@@ -46,7 +46,7 @@ function M.warn(view, report)
   for _, module in ipairs(facets) do
     local words = module.explain_length and module.explain_length(view.resolved, sides)
     if words then
-      report.warn(("%s: %s, including the target's tokens, and targets of this task end with a symbol: a model that "
+      report.warn(("%s: %s, including the target's tokens. Targets of this task end with a symbol, so a model that "
         .. "answers would read the length of the target from the data (docs/own-task.md#decoding)"):format(
         report.get_path("encoding." .. module.name), words))
     end

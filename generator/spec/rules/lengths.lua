@@ -97,7 +97,7 @@ function M.check_curriculum(context, report)
     if stage.max < min_length then
       report.add({ path, locate.join(path, i) .. ".max" }, {
         what = ("%d is below the shortest length, %d"):format(stage.max, min_length),
-        expected = "some of train.lengths in each stage" })
+        expected = "at least one of train.lengths in each stage" })
     end
   end
 end

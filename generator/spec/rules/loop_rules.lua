@@ -54,7 +54,7 @@ local function check_by_example(context, report, loops)
   end
   if loops.progressive then
     report.refuse("model.loops.progressive", "model.loops.times", ("%q"):format(loops.times), {
-      what = "true: a step samples its numbers of passes", expected = "a number of passes, or progressive = false" })
+      what = "true: each step samples its own number of passes", expected = "a number, or progressive = false" })
   end
 end
 
@@ -118,7 +118,7 @@ local function check_passes(resolved, report)
     report.add({ PASSES, "eval.by" }, { what = "cannot be used with eval.by.noise", expected = "one of the two" })
   elseif is_causal(resolved) and resolved.eval.decoding ~= "teacher_forced" then
     report.add({ PASSES, "eval.by" }, {
-      what = "answers one after another read keys that each pass has cached, so the number of passes cannot change",
+      what = "greedy decoding reads keys that the passes before have cached, so the number of passes cannot change",
       expected = 'eval.decoding = "teacher_forced", or model.kind = "encoder"' })
   end
 end

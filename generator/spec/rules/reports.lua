@@ -5,8 +5,8 @@
 -- or nil. Output of M.make, a table of functions. Their argument `record` is an error without a position, { what,
 -- expected, hint, notes }, for diagnostics:add:
 --   get_path(path), find_origin(path), list_users(path)   functions of family_facets.lua
---   add(paths, record)         reports an error at the first path that the user has written; the first path names the
---                              field
+--   add(paths, record)         reports an error about the field paths[1]; its position is the position of the first
+--                              field of `paths` that the user has written
 --   note(path, value)          returns a note on a field's value, for a record's notes
 --   refuse(path, other_path, value, record)   reports an error at `path` with a note on another field and its value
 --   warn(text)                 adds a warning, unless an earlier warning has the same text
@@ -21,7 +21,8 @@ local M = {}
 
 local function add_reports(report, context)
   function report.add(paths, record)
-    record.field, record.compared_field = report.get_path(paths[1]), paths[1]
+    record.field = report.get_path(paths[1])
+    record.shared_field = paths[1] -- the path without the name of a family
     record.at = context.root.origin
     for i = #paths, 1, -1 do
       record.at = report.find_origin(paths[i]) or record.at

@@ -196,7 +196,7 @@ local function check_recurrent(context, report)
     return
   end
   local function refuse(path, expected)
-    report.refuse(path, "model.kind", '"recurrent"', { what = "a recurrent model does not read it",
+    report.refuse(path, "model.kind", '"recurrent"', { what = "a recurrent model does not use this field",
       expected = expected })
   end
   for _, module in ipairs(facets.in_spec_order) do

@@ -18,7 +18,7 @@ local function warn_intervals(resolved, warn)
   local train = resolved.train
   local warmup = train.schedule and train.schedule.warmup or 0
   if train.steps and warmup > train.steps then
-    warn(("train.schedule.warmup: %d is past the last step, %d: the rate never reaches train.learning_rate"):format(
+    warn(("train.schedule.warmup: %d is past the last step, %d, so the rate never reaches train.learning_rate"):format(
       warmup, train.steps))
   end
   local unit = train.cadence == "epochs" and "epoch" or "step"
@@ -27,7 +27,7 @@ local function warn_intervals(resolved, warn)
     return -- only the trainer knows the number of steps
   end
   if train.log_every > count then
-    warn(("train.log_every: %d is past the last %s, %d: no metrics will be written"):format(train.log_every, unit,
+    warn(("train.log_every: %d is past the last %s, %d, so no metrics are written"):format(train.log_every, unit,
       count))
   end
   local keep = train.checkpoint.keep
@@ -51,11 +51,12 @@ local function warn_mask(context, warn)
   end
 end
 
--- Warns about `made_for`, which limits a setting to one of several attentions, in a model that has only one attention.
+-- Warns about `made_for`, which limits facets to one of several families, in a model that has only one family.
 local function warn_made_for(context, warn)
   local field = lists.get(context.loaded.tree, "fields.encoding.fields.made_for")
   if field and not families.list(context.resolved.model, context.resolved.encoding)[2] then
-    warn(("encoding.made_for: %s has no effect: the model has one attention"):format(diagnostics.show(field.value)))
+    warn(("encoding.made_for: %s has no effect: the model has only one kind of attention"):format(
+      diagnostics.show(field.value)))
   end
 end
 
@@ -68,7 +69,8 @@ local function warn_evaluation(resolved, warn)
     warn("eval.dropout: true has no effect: nothing is dropped out in training either")
   end
   if eval.batch and eval.examples ~= "all" and eval.batch >= eval.examples then
-    warn(("eval.batch: %d holds all %d examples: a condition has one batch"):format(eval.batch, eval.examples))
+    warn(("eval.batch: a batch of %d contains all %d examples, so each condition has only one batch"):format(eval.batch,
+      eval.examples))
   end
 end
 
@@ -90,15 +92,15 @@ local function warn_digits(context, warn)
   if positions.kind ~= "digits" or not length then
     return
   end
-  if length.single then
-    warn(("encoding.positions.kind: with task.options.%s a symbol before each digit ends numbers: all digits have the "
-      .. "same position"):format(length.single))
-  elseif length.cut then
-    warn(("encoding.positions.kind: with task.options.%s symbols within numbers of the input end them: positions of "
-      .. "the next digits begin at 1 again"):format(length.cut))
+  if length.single_option then
+    warn(("encoding.positions.kind: with task.options.%s, a symbol stands before each digit and ends the number, so "
+      .. "all digits have the same position"):format(length.single_option))
+  elseif length.cut_option then
+    warn(("encoding.positions.kind: with task.options.%s, symbols within the numbers of the input end these numbers, "
+      .. "so the positions of the next digits begin at 1 again"):format(length.cut_option))
   end
-  local max_training_position, max_test_position = length.trained + positions.offset, 0
-  for _, formula in ipairs(length.tests) do
+  local max_training_position, max_test_position = length.training_digits + positions.offset, 0
+  for _, formula in ipairs(length.test_digits) do
     local name = formula:match("%l[%l%d_]*")
     local max_value = find_max_value(context.resolved.eval, name)
     local position = max_value and formulas.compute_from_options(formula, { [name] = max_value }) or 0
@@ -106,7 +108,7 @@ local function warn_digits(context, warn)
   end
   if max_test_position > max_training_position then
     warn(("encoding.positions.offset: evaluations have digits at positions up to %d, but training samples positions up "
-      .. "to %d: the vectors of later positions are not trained"):format(max_test_position, max_training_position))
+      .. "to %d, so the vectors of later positions are not trained"):format(max_test_position, max_training_position))
   end
 end
 
@@ -115,18 +117,19 @@ end
 local function warn_max_position(context, warn)
   local positions, path = context.resolved.encoding.positions, "encoding.positions.max_position"
   if positions.kind == "by_task" and not family_facets.find_origin(context, path) then
-    warn(("%s: %d by default, and training samples positions up to it: set it to the largest position in the longest "
-      .. "test examples"):format(path, positions.max_position))
+    warn(("%s: %d by default. Training samples positions up to max_position: set it to the largest position in the "
+      .. "longest test examples"):format(path, positions.max_position))
   end
 end
 
--- Warns about rates that dropout rounds to 0: dropout compares 16 random bits, so a probability is a multiple of
--- 1/65536.
+-- Warns about probabilities that dropout rounds to 0. Dropout compares 16 random bits, so it rounds a probability to a
+-- multiple of 1/65536.
 local function warn_dropout(resolved, warn)
   for _, entry in ipairs(features.list_dropouts(resolved)) do
     local field, probability = entry[1], entry[2]
     if probability > 0 and math.floor(65536 * probability + 0.5) == 0 then
-      warn(("%s: %s drops nothing: dropout counts in parts of 65536"):format(field, diagnostics.show(probability)))
+      warn(("%s: %s drops nothing, since dropout rounds probabilities to multiples of 1/65536"):format(field,
+        diagnostics.show(probability)))
     end
   end
 end

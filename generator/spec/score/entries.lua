@@ -68,17 +68,18 @@ local function merge_parameters(base, override)
   merged.origin = override.origin
   for name, node in next, override.fields do
     local base_node = merged.fields[name]
-    merged.fields[name] = base_node and not base_node.unstated and merge_parameter(base_node, node) or node
+    merged.fields[name] = base_node and not base_node.droppable and merge_parameter(base_node, node) or node
   end
   table.move(override.items, 1, #override.items, 1, merged.items)
   return merged
 end
 
 -- A copy of inherited parameters, each marked as a parameter that a new score may leave unused; nil without parameters.
-local function mark_unstated(parameters)
-  local mark = true
-  return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, mark) end)
-    or nil
+local function mark_droppable(parameters)
+  local function mark(_, node)
+    return tree.mark_droppable(node, true)
+  end
+  return tree.is_table(parameters) and tree.map(parameters, mark) or nil
 end
 
 local function remove_parameters(node)
@@ -93,7 +94,7 @@ function M.merge(base, override)
   local base_parameters = base.fields.parameters
   local merged = tree.copy(tree.merge(remove_parameters(base), remove_parameters(override)))
   if override.fields.score then
-    base_parameters = mark_unstated(base_parameters)
+    base_parameters = mark_droppable(base_parameters)
   end
   merged.fields.parameters = merge_parameters(base_parameters, override.fields.parameters)
   merged.fields.score = override.fields.score or base.fields.score

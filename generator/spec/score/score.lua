@@ -45,7 +45,7 @@ local function list_entries(owner, report)
       parameters_path = owner.path .. ".parameters" } }
   end
   for name, node in tree.iterate(parameter_nodes or tree.make_table()) do
-    if not node.unstated then
+    if not node.droppable then
       return report(node, ("%s.parameters.%s"):format(owner.path, name),
         "the score is a list, whose entries have their own parameters",
         "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant next to its use")
@@ -168,8 +168,8 @@ local function trace(state, entry, entry_parameters)
     return fail("the score does not use x.score", RETURN_TEXT,
       "x.score is the logit of the pair; without it, attention would not depend on the tokens")
   elseif ir.count_written(node) > ir.MAX_WRITTEN_SIZE then
-    return fail(("the formula has more than %d operations, written out"):format(ir.MAX_WRITTEN_SIZE), "a smaller one",
-      "a part inside a sum counts at every use")
+    return fail(("written out, the formula has more than %d operations"):format(ir.MAX_WRITTEN_SIZE),
+      "a smaller formula", "a part of a sum counts each time that the sum uses it")
   end
   local value_name = find_bare_value(node)
   if value_name then
@@ -178,7 +178,7 @@ local function trace(state, entry, entry_parameters)
   end
   local large_number = find_large_number(node, state.max_number)
   if large_number then
-    return fail(("the formula holds %s"):format(diagnostics.show(large_number)), parameters.NUMBER_TEXT)
+    return fail(("the formula contains the number %s"):format(diagnostics.show(large_number)), parameters.NUMBER_TEXT)
   end
   return node, session
 end
@@ -186,7 +186,11 @@ end
 -- The set of parameters that a formula reads.
 local function find_parameters(root)
   local set = {}
-  walk(root, function(node) set[node.parameter or node] = node.parameter end)
+  walk(root, function(node)
+    if node.parameter then
+      set[node.parameter] = true
+    end
+  end)
   return set
 end
 
@@ -198,7 +202,7 @@ local function check_used(state, entry, list, node, session)
     local p = list[name]
     if session.used[name] and (p.is_inlined or is_read[p]) then
       state.needed_parameters[p.name] = p
-    elseif p.node.unstated then
+    elseif p.node.droppable then
       state.used_names[p.name] = nil
     else
       state.report(p.node, entry.parameters_path .. "." .. name, ("parameter %s is not used"):format(name),
@@ -243,10 +247,10 @@ local function finish(state, owner)
   return formula
 end
 
-local MAX_DATA_TOKENS = 64 -- tokens of an example of a dataset, which may be longer
-local DATA_TOKENS = 16 -- tokens of an example, if the spec states no length
+local MAX_DATA_TOKENS = 64 -- the largest number of tokens that count_tokens returns for a dataset
+local DATA_TOKENS = 16 -- the number of tokens that count_tokens returns if the spec states no length
 
--- The number of tokens of the longest sequences of training.
+-- An estimate of the number of tokens of the longest sequences of training, for the check with typical inputs.
 local function count_tokens(context)
   local facts, train, origin = context.task, context.resolved.train or {}, context.origins["task.longest"]
   if facts and facts.data then
@@ -275,7 +279,8 @@ local SUBSTITUTES = {
   { heads = 64, width = 1024, layers = 64, positions = { kind = "index" } },
 }
 
--- Reports the errors of a score that do not depend on missing or invalid fields: those with each of SUBSTITUTES.
+-- Reports the errors of a score that do not depend on missing or invalid fields: the errors that occur with each of
+-- SUBSTITUTES.
 local function report_independent_errors(context, texts, owner)
   local records = lists.map(SUBSTITUTES, function(substitute)
     local model = lists.merge(context.resolved.model, { heads = substitute.heads, width = substitute.width })
@@ -305,8 +310,8 @@ function M.resolve(context, texts, owner)
   local score, parameter_nodes = owner.score, owner.parameters
   if score == nil then
     local name, node = tree.iterate(parameter_nodes or tree.make_table())()
-    return name and not node.unstated and report(node, ("%s.parameters.%s"):format(owner.path, name),
-      "there is no score to use it", owner.path .. ".score = function(x) ... end") or nil
+    return name and not node.droppable and report(node, ("%s.parameters.%s"):format(owner.path, name),
+      "there is no score that could use this parameter", owner.path .. ".score = function(x) ... end") or nil
   elseif score and resolved.model.kind == "recurrent" then
     return report(score, owner.path .. ".score", "a recurrent model has no attention", 'encoding = { kind = "none" }')
   end
@@ -326,7 +331,7 @@ function M.resolve(context, texts, owner)
     return nil
   elseif state.root == state.builder:symbol("score") then
     return report(score, owner.path .. ".score", "the formula simplifies to x.score itself",
-      "one that changes it, or no score")
+      "a formula that changes x.score, or no score")
   end
   local problem = not lacks_fields(owner.encoding.mask)
     and typical_inputs.find_problem({ root = state.root }, list_model_facts(context, owner, state))

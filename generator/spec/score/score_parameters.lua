@@ -16,7 +16,8 @@
 --   first     the first index of the values
 --   init      the initial value: a number, or a distribution { kind, sigma }; with per = "token", the distribution of
 --             the learned vector or of the map's weights
---   values    a number for each head and index that the parameter has, row-major, equal in every layer
+--   values    the initial numbers, one for each (head, index) in row-major order, or only for each head or each index;
+--             every layer has the same numbers
 --   learned   whether training changes the values
 --   outside   the value at other indices: a number, or "clip" for the value of the nearest index, or nil
 -- score.lua adds node, local_name (the name in the spec) and is_inlined (whether formulas contain the parameter's
@@ -44,7 +45,7 @@ local MAX_NAME_LENGTH = 40
 local MAX_HEAD_VALUES = 16384 -- values of one parameter, for one head
 M.MAX_VALUES = 1 << 20 -- values of all parameters of a spec
 
-M.NUMBER_TEXT = "a number that float32 holds, up to 3.4e38"
+M.NUMBER_TEXT = "a number within the range of float32, at most 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
 M.TEXT = "{ per, from, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number "
   .. "or list of values"
@@ -77,8 +78,8 @@ local function read_range(index)
   end
 end
 
--- Returns the size and the first index of a parameter with several values, and spec_size, the size in the spec, which
--- can include distances that queries do not see; nil after an error.
+-- Returns the size and the first index of a parameter with several values, and spec_size, the size that the spec
+-- states; nil after an error. spec_size is larger than the size if the spec lists distances that no query sees.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
@@ -133,9 +134,16 @@ local function expand(list, p, spec_size, heads)
   local count, values = #list, {}
   for row = 0, rows - 1 do
     for i = 1, p.size or 1 do
-      local index = count == 1 and 1 or count == rows * spec_size and row * spec_size + i or count == spec_size and i
-        or count == rows and row + 1
-      if not index then
+      local index
+      if count == 1 then
+        index = 1
+      elseif count == rows * spec_size then
+        index = row * spec_size + i
+      elseif count == spec_size then
+        index = i
+      elseif count == rows then
+        index = row + 1
+      else
         return nil
       end
       values[#values + 1] = list[index] + 0.0
@@ -204,7 +212,7 @@ end
 local function check_name(context, name, node, path)
   if not name:find(M.NAME) or #name > MAX_NAME_LENGTH then
     return context.report(node, path, ("%s is not a name for a parameter"):format(show(name)),
-      "a letter a-z, then up to 39 of a-z, 0-9 and _")
+      "a letter a-z, then up to 39 characters: a-z, 0-9 and _")
   elseif lists.has(traced.SYMBOLS, name) then
     return context.report(node, path, ("x.%s already has a meaning"):format(name),
       "another name than " .. table.concat(traced.SYMBOLS, ", "))
@@ -212,8 +220,7 @@ local function check_name(context, name, node, path)
   return true
 end
 
--- Whether a parameter is learned: the value of the field `learned`; without this field, whether the parameter has
--- `init`; nil after an error.
+-- Whether a parameter is learned; nil after an error. Without the field `learned`, a parameter with `init` is learned.
 local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
     return context.report(fields.values, path .. ".values", "conflicts with init",
@@ -286,7 +293,7 @@ local function count_values(context, node, path, p)
   local remaining = context.remaining
   remaining.values = remaining.values - (p.size or 1) * (has_head(p) and context.heads or 1)
   return remaining.values >= 0 or context.report(node, path,
-    ("the parameters have more than %d values together"):format(M.MAX_VALUES), "fewer or smaller ones")
+    ("the parameters have more than %d values together"):format(M.MAX_VALUES), "fewer or smaller parameters")
 end
 
 function M.read(context, name, node, path)
@@ -309,7 +316,7 @@ function M.read(context, name, node, path)
   end
   for _, field in ipairs({ "from", "unit" }) do
     if fields[field] then
-      return context.report(fields[field], path .. "." .. field, "this parameter is no value of a token",
+      return context.report(fields[field], path .. "." .. field, "this parameter is not the value of a token",
         'per = "token" as well')
     end
   end
@@ -320,7 +327,7 @@ function M.read(context, name, node, path)
   end
   if outside and not is_outside(outside) then
     report_misfit(context, outside, path .. ".outside",
-      'a number, which is read there, or "clip", which reads the nearest value')
+      'a number, the value at other indices; or "clip": other indices have the value of the nearest index')
   end
   p.outside = outside and outside.value
   p.learned = read_learned(context, node, fields, path)

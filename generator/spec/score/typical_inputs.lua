@@ -2,7 +2,8 @@
 --
 -- Input: a formula { root, parameters } (score.lua) and a table with these fields:
 --   heads, layers, width, head_width   numbers of the model; layers: of the family that uses the score
---   causal, cross   whether no query sees a later key; whether queries attend to another sequence
+--   causal          whether no query sees a later key
+--   cross           whether queries attend to another sequence
 --   mask, lines     sections of the spec, or nil
 --   tokens          the number of tokens of the longest sequences of training
 --   is_float64      whether the precision is float64
@@ -28,8 +29,8 @@ local MAX_STEPS = 200000 -- computed nodes, over all points; terms of sums count
 local FEW_DIGITS = "%.3g"
 local GOLDEN_RATIO = (math.sqrt(5) - 1) / 2 -- its multiples are spread evenly modulo 1
 
--- The pairs { query, key } that are computed: near and far keys of the first, a middle and the last query. If the keys
--- that a query sees depend on more than the distance, only a query's own key.
+-- The pairs { query, key } that are computed: the first, a middle and the last query, each with near and far keys. If
+-- the keys that a query sees depend on more than the distance, each query has only the key of its own token.
 local function list_pairs(options)
   local last, mask, pairs_of_tokens = options.tokens - 1, options.mask, {}
   local has_own_key_alone = options.lines or mask and mask.kind == "antidiagonal"
@@ -69,14 +70,14 @@ local function read_parameter(p, head, sign, index)
   return type(p.init) == "table" and sign * make_factor(p, index) * p.init.sigma or p.init
 end
 
--- The sampled position of a token, or sampled distance of a pair. The values of a sequence are spread over the whole
--- range of the node: value is an index or a difference of indices.
+-- The sampled position of a token, or the sampled distance of a pair. node: the symbol that reads it; value: the
+-- token's index, or the difference of two indices. Values are scaled so that they cover the whole range of the node.
 local function spread(node, value, options)
   local scale = math.max(1, math.max(-node.low, node.high) // math.max(1, options.tokens - 1))
   return math.max(node.low, math.min(node.high, value * scale))
 end
 
--- Makes the input of evaluate for a point: { query, key, head, layer, logit, sign }.
+-- Makes the input of evaluate for a point: { query, key, head, layer, logit, sign }; logit, sign: see SIGNS.
 local function make_input(point, options)
   local function read_symbol(node, key)
     local indices = { query = point.query, key = key, distance = key - point.query }
@@ -118,11 +119,11 @@ local function describe_leaves(root, input)
 end
 
 local HINTS = {
-  div = "a constant that is added to the divisor, or max, keeps it away from 0",
-  exp = "min limits the argument",
-  pow = "min and max limit the base and the exponent",
+  div = "add a constant to the divisor, or apply max, to keep the divisor away from 0",
+  exp = "apply min to the argument",
+  pow = "apply min and max to the base and the exponent",
 }
-local LIMITED_HINT = "max limits the argument; -log_sigmoid(-a), which is log(1 + exp(a)), is above 0 for every a"
+local LIMITED_HINT = "apply max to the argument; -log_sigmoid(-a), which is log(1 + exp(a)), is above 0 for every a"
 
 local function describe(root, values, input)
   local culprit = find_culprit(root, values)
@@ -162,7 +163,7 @@ local function inspect(root)
   return facts
 end
 
--- The logit, and the share of random numbers in their standard deviation.
+-- Pairs { logit, sign }. A random number has the value sign times its standard deviation, times make_factor.
 local SIGNS = { { 0, 0.01 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
 local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
 

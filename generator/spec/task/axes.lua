@@ -74,8 +74,9 @@ local function list_values(request)
   return type(request) == "table" and (request.list or { request.first, request.last }) or {}
 end
 
--- The axis, or a copy of it whose last value is the widest frame of the evaluation, if a frame limits the axis and this
--- frame is wider than the axis allows: a wider frame has space for more digits and longer carries.
+-- The axis with the values that an evaluation may request. If numbers are padded to a frame, a wider frame has space
+-- for more digits and longer carries: then the result is a copy whose last value is the widest frame. by: the value of
+-- eval.by.
 local function widen_axis(axis, by)
   local frames = list_values(by[M.FRAME])
   local max_frame = frames[#frames] or 0

@@ -44,8 +44,8 @@ end
 -- file_symbols.lua.
 local function choose_alphabet(context, task_node, name, symbols, problem)
   local function refuse(message, expected)
-    values.add(context, task_node, "task." .. name, ("is missing, and %s%s"):format(context.files.data.shown, message),
-      expected)
+    values.add_error(context, task_node, "task." .. name, ("is missing, and %s%s"):format(context.files.data.shown,
+      message), expected)
   end
   local invalid_symbol = lists.find(symbols or {}, function(symbol) return not values.is_symbol(symbol) end)
   if not symbols then
@@ -83,12 +83,12 @@ local function check_alphabets(context, task_node, task)
   local output = task.symbols or task.output_symbols
   for _, name in ipairs(task.symbols and { "input_symbols", "output_symbols" } or {}) do
     if task_node.fields[name] then
-      values.add(context, task_node.fields[name], "task." .. name,
+      values.add_error(context, task_node.fields[name], "task." .. name,
         "cannot be used with task.symbols, the alphabet of both", "one of the two")
     end
   end
   if task.end_symbol and output and not lists.has(output, task.end_symbol) then
-    values.add(context, task_node.fields.end_symbol, "task.end_symbol", ("%s is not a symbol of targets"):format(
+    values.add_error(context, task_node.fields.end_symbol, "task.end_symbol", ("%s is not a symbol of targets"):format(
       diagnostics.show(task.end_symbol)), "one of task.output_symbols or task.symbols")
   end
 end
@@ -127,8 +127,9 @@ local function compute_digest(context, task_node)
   end
   local text, problem = input.read(file.real, MAX_BYTES)
   if not text then
-    values.add(context, task_node.fields.validation, "task.validation", ("cannot read %s: found %s"):format(file.shown,
-      problem and problem.found or "no such file"), problem and problem.expected or "a file, relative to the spec",
+    values.add_error(context, task_node.fields.validation, "task.validation", ("cannot read %s: found %s"):format(
+      file.shown, problem and problem.found or "no such file"),
+      problem and problem.expected or "a file, relative to the spec",
       "the plan and the puzzles of training depend on this file")
   end
   return text and sha256.digest(text)
@@ -148,10 +149,10 @@ end
 function M.refuse(context, task_node, task_words, fields)
   for name, expected in next, fields do
     local node = task_node.fields[name]
-    if node and tree.drop_unstated(context, node, "task." .. name) then
+    if node and tree.try_drop(context, node, "task." .. name) then
       context.resolved.task[name], context.files[name] = nil, nil
     elseif node then
-      values.add(context, node, "task." .. name, "cannot be used with " .. task_words, expected)
+      values.add_error(context, node, "task." .. name, "cannot be used with " .. task_words, expected)
     end
   end
 end
@@ -162,13 +163,13 @@ function M.settle_steps(context, facts)
   local section, train = context.root.fields.train, context.resolved.train
   local train_fields, is_sampler = tree.is_table(section) and section.fields or {}, facts and not facts.data
   if train_fields.cadence and train.cadence == "epochs" and is_sampler then
-    values.add(context, train_fields.cadence, "train.cadence", '"epochs" cannot be used with a sampler',
+    values.add_error(context, train_fields.cadence, "train.cadence", '"epochs" cannot be used with a sampler',
       '"steps"; only a fixed set of examples has epochs')
   end
   if train_fields.epochs and train_fields.steps then
-    values.add(context, train_fields.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
+    values.add_error(context, train_fields.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
   elseif train_fields.epochs and is_sampler then
-    values.add(context, train_fields.epochs, "train.epochs", "cannot be used with a sampler",
+    values.add_error(context, train_fields.epochs, "train.epochs", "cannot be used with a sampler",
       "train.steps; only a fixed set of examples has epochs")
   end
   train.steps = not train_fields.epochs and train.steps or nil

@@ -65,6 +65,7 @@ local function take_example(example, sides)
   end
 end
 
+-- The order of symbols: first integers by their values, then other texts.
 local function is_before(a, b)
   local x, y = math.tointeger(tonumber(a)), math.tointeger(tonumber(b))
   if x and y then

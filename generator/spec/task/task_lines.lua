@@ -1,7 +1,6 @@
--- The lines in the header of a task: reads each line, and checks the lines against each other.
---
--- Input: the key and the value of a line; the facts from earlier lines. Output: the facts of tasks.lua; for an invalid
--- line: nil, the problem and the expected form. include/longhand/task.h describes all lines.
+-- The lines in the header of a task: reads each line, and checks the lines against each other. Input: the key and the
+-- value of a line; the facts from earlier lines. Output: the facts of tasks.lua; for an invalid line: nil, the problem
+-- and the expected form. include/longhand/task.h describes all lines.
 
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
@@ -65,7 +64,7 @@ local function read_mask(value)
     "the averages that leave out masked labels: loss (and accuracy), accuracy, or accuracy in encoders, else loss"
 end
 
--- Reads a text that M.finish checks: later lines may declare the options that the text names.
+-- Returns the text, which M.finish checks when all options are known: later lines may declare options that it names.
 local function keep_text(value)
   return value
 end
@@ -161,11 +160,11 @@ local function read_sets(value)
   return sets
 end
 
--- Reads how many digits a number may have, as { trained, tests, single, cut }:
---   trained   in training, a formula in options
---   tests     in tests, a list of formulas in axes
---   single    the option that makes each digit a number of its own, or nil; a symbol before each digit ends a number
---   cut       the option that cuts some numbers into several, or nil; symbols within a number end its parts
+-- Reads how many digits a number may have, as a table with these fields:
+--   training_digits   in training, a formula in options
+--   test_digits       in tests, a list of formulas in axes
+--   single_option     the option with which each digit is a number of its own, after a symbol that ends numbers; or nil
+--   cut_option        the option with which symbols within a number end its parts; or nil
 local function read_number_length(value)
   local trained, tests, text_after = value:match("^(.+) in training; (.+) in tests(.*)$")
   local single_option, cut_option = (text_after or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
@@ -173,7 +172,8 @@ local function read_number_length(value)
     return nil, show(value) .. " is not a number of digits",
       "FORMULA in training; FORMULA, ... in tests, then optionally; 1 with OPTION; cut by OPTION"
   end
-  return { trained = trained, tests = lists.find_all(tests, "[^,]+"), single = single_option, cut = cut_option }
+  return { training_digits = trained, test_digits = lists.find_all(tests, "[^,]+"), single_option = single_option,
+    cut_option = cut_option }
 end
 
 -- Reads `option NAME: choices; description` into facts.options; nil and the problem after an error.
@@ -398,8 +398,7 @@ local function take_first(symbols, count, numbers)
   return count and table.move(symbols, 1, length, 1, {}) or symbols
 end
 
--- Returns the problem with facts for the choices of a spec, or nil. M.finish checks formulas only for some values of
--- options.
+-- Returns the problem with facts for a spec's choices of options, or nil; M.finish has tried some choices only.
 local function find_problem(facts)
   for _, name in ipairs({ "input_length", "output_length" }) do
     local problem = try_formula(facts[name], {}, TRIAL_LENGTHS, check_positive)
@@ -432,10 +431,11 @@ function M.settle(facts, choices)
     settled.chance = count and count >= 1 and 1 / count or nil
   end
   local length = facts.number_length
-  local is_single = length and length.single and numbers[length.single] > 0
-  settled.number_length = length and { tests = is_single and {} or length.tests,
-    trained = is_single and 1 or formulas.compute_from_options(length.trained, numbers),
-    single = is_single and length.single or nil, cut = length.cut and numbers[length.cut] > 0 and length.cut or nil }
+  local is_single = length and length.single_option and numbers[length.single_option] > 0
+  local is_cut = length and length.cut_option and numbers[length.cut_option] > 0
+  settled.number_length = length and { test_digits = is_single and {} or length.test_digits,
+    training_digits = is_single and 1 or formulas.compute_from_options(length.training_digits, numbers),
+    single_option = is_single and length.single_option or nil, cut_option = is_cut and length.cut_option or nil }
   settled.axes = facts.axes and lists.map(facts.axes, function(axis)
     local option = tostring(axis.last):match("%l[%l%d_]*")
     return { name = axis.name, doc = axis.doc, first = formulas.compute_from_options(axis.first, numbers),

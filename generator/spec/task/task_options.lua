@@ -35,17 +35,20 @@ local function get_default(option)
   return option.first and option.default or option.choices[1]
 end
 
+-- The choice that a value of a spec means: an integer in the option's range, or one of its choices; nil for other
+-- values.
 local function find_choice(option, value)
   local integer = option.first and math.type(value) and math.tointeger(value)
   return integer and integer >= option.first and integer <= option.last and integer
     or lists.find(option.choices or {}, function(choice) return choice == value end)
 end
 
--- The choice that a node makes; the default after an error, or if the choice is dropped.
+-- The choice that a node makes; the default if the node's value is not a choice. Such a value is an error, unless --set
+-- has chosen another task (tree.try_drop).
 local function choose(context, option, node)
   local choice, path = find_choice(option, node.value), "task.options." .. option.name
-  if not choice and not tree.drop_unstated(context, node, path) then
-    values.add(context, node, path, tree.show(node) .. " is not a choice", describe_choices(option),
+  if not choice and not tree.try_drop(context, node, path) then
+    values.add_error(context, node, path, tree.show(node) .. " is not a choice", describe_choices(option),
       make_hint(option, node.value))
   end
   return choice or get_default(option)
@@ -53,8 +56,8 @@ end
 
 local function check_names(context, node, names, kind)
   for name, choice_node in tree.iterate_others(node, names) do
-    if not tree.drop_unstated(context, choice_node, "task.options." .. name) then
-      values.add(context, choice_node, "task.options." .. name, ("%s has no such option"):format(kind),
+    if not tree.try_drop(context, choice_node, "task.options." .. name) then
+      values.add_error(context, choice_node, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
         similar_names.make_hint(name, names))
     end
