@@ -111,8 +111,8 @@ typedef struct lh_cuda_evaluate {
     char *workspace;         /* [blocks] activations of one group each, workspace_stride bytes apart */
     long long workspace_stride;
     int team, group; /* blocks per model, sequences per forward pass */
-    int sequences;   /* most sequences of a model, and so the rows of answers of each */
-    int first, end;  /* sequences of this launch; wide model: all, in groups, one per phase (longhand/cuda.h) */
+    int sequences;   /* largest number of sequences of a model, and the number of rows of `answers` for each model */
+    int first, end;  /* sequences of this launch; wide model: all sequences, a group in each phase (longhand/cuda.h) */
     /* Decoding with cached keys and values, for a program with decode_bytes. The masks of the steps are 1 for labels
      * whose answers are requested; tokens of other labels are known. The kernel writes classes and logits of requested
      * labels only, up to the end of each sequence, and writes nothing to `answers`. */

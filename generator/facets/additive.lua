@@ -69,8 +69,8 @@ M.fields = {
       local model = resolved.model or {}
       return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout
     end, default_text = "model.embedding_dropout if it is given and at = input; otherwise model.dropout",
-    doc = "share of the elements of the sum that are set to 0 in training; with at = block, every block has such a sum, "
-      .. "and the residual stream continues with the sum after dropout" },
+    doc = "share of the elements of the sum that are set to 0 in training; with at = block, every block has such a "
+      .. "sum, and the residual stream continues with the sum after dropout" },
 }
 
 -- Refuses different values in the two fields that set the embedding's dropout rate.

@@ -53,8 +53,8 @@ M.fields = {
     only = { "antidiagonal" }, unit = "tokens", doc = "number of visible keys on each side of the line" },
   { path = "encoding.mask.stride", is_rare = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" }, unit = "tokens",
-    doc = "number of keys by which the line moves left from one query to the next, and the width of the line in keys; 2 "
-      .. "for pairs of digits",
+    doc = "number of keys by which the line moves left from one query to the next, and the width of the line in keys; "
+      .. "2 for pairs of digits",
     details = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys outside the sequence are left out; a query for which no key remains sees all keys" } },
   { path = "encoding.mask.left_only", is_rare = true, type = "boolean", default = false, only = { "antidiagonal" },

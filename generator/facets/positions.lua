@@ -101,7 +101,7 @@ M.fields = {
       return (rotates or placement.reads_distances(resolved)) and "layer" or "pass"
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
-    doc = "how often positions are sampled",
+    doc = "the part of the computation that shares one sample of positions",
     details = {
       "pass: one sample for a whole pass through the network",
       "layer: a sample for every block",

@@ -62,12 +62,12 @@ typedef struct lh_cuda_program {
     int threads;            /* threads per block */
     size_t block_memory;    /* dynamic shared memory of a block, bytes */
     lh_cuda_variant chip, replicas;
-    /* If lengths are mixed within a batch: the largest number of parts of a step; each part has sequences of one length
-     * (data/train_lengths.h). lh_cuda_train.steps then has an element for each part, [replicas][count][parts], the
-     * longest sequences first; parts beyond those of a step have no sequences. A shard has sequences of one part: each
-     * part is cut into as many shards as it needs, if no shard has more sequences than a shard of a batch of one length
-     * has, and lh_cuda_train.shards is the number of shards of such a batch. lh_cuda_step.loss_scale is exact: no
-     * factor follows for labels that do not count. 0: lengths are not mixed. */
+    /* The largest number of parts of a step; 0: lengths are not mixed within a batch. Each part has the sequences of
+     * one length (data/train_lengths.h). lh_cuda_train.steps then has an element for each part, [replicas][count]
+     * [parts], the longest sequences first; the last parts of a step may have no sequences. Each part is cut into
+     * separate shards. No shard has more sequences than a shard of a batch of one length; lh_cuda_train.shards is the
+     * number of shards of such a batch. lh_cuda_step.loss_scale is exact: no factor follows for labels that do not
+     * count. */
     int parts;
     /* Decay rates of Adam, from which the host computes the bias corrections of each step; 0 for other optimisers. */
     double beta1, beta2;
@@ -101,8 +101,8 @@ typedef struct lh_cuda_program {
     size_t (*decode_bytes)(const lh_shape *group);
 
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
-     * evaluation of one group, to launch in order, and returns their number: at most most_launches, and
-     * launches_of_pass more for each pass beyond those of training. memory holds the activations of all sequences of
+     * evaluation of one group, in the order in which they must run, and returns their number. This number is at most
+     * most_launches + launches_of_pass * (passes beyond those of training). memory: the activations of all sequences of
      * `shape`; pointers are device addresses; gradient is zero before a step. In evaluation only the first group runs
      * LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one launch of evaluate_kernel runs a whole
      * evaluation. */

@@ -130,8 +130,8 @@ typedef struct lh_by {
     } axes[LH_MAX_AXES];
 } lh_by;
 
-/* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under
- * each. */
+/* Standard deviations of the noise on embeddings, ascending. An evaluation runs all its conditions with each
+ * deviation. */
 typedef struct lh_noise {
     int count;               /* 0: no noise */
     const double *deviation; /* [count] */
@@ -163,7 +163,8 @@ typedef struct lh_train_defaults {
     const lh_curriculum_stage *curriculum; /* [curriculum_count] in ascending order of until_step; NULL: none */
     int curriculum_count;
     bool mixes_lengths; /* each sequence of a batch draws its own length; without a dataset */
-    /* The loss is the mean over sequences of each sequence's mean over its labels; else the mean over all labels. */
+    /* true: the loss is the mean over sequences of each sequence's mean over its labels; false: the mean over all
+     * labels */
     bool weighs_sequences;
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
@@ -181,7 +182,7 @@ typedef struct lh_train_defaults {
     int64_t keep_unit;  /* steps of a unit of keep_steps; 0: the unit is a step */
     const char *best;   /* metric of the best checkpoint: "accuracy", "exact_match" or "loss"; NULL: none is kept */
     bool best_earliest; /* true: the earliest of checkpoints with equal scores is the best; false: the latest */
-    int64_t patience;   /* training ends after this number of evaluations without a better score; 0: it does not */
+    int64_t patience;   /* number of evaluations without a better score after which training ends; 0: no such end */
     const char *init;   /* flag --init: checkpoint with the initial parameters; NULL: none */
     const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
 } lh_train_defaults;

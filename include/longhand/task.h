@@ -89,8 +89,8 @@
  *                                                                   formula in options for training, a formula in
  *                                                                   axes for tests    (optional)
  *
- * The last line may end with "; 1 with hints; cut by spaces": with the option `hints`, unless it is 0, a symbol before
- * each digit ends numbers; with the option `spaces`, symbols within some numbers of the input end them.
+ * The line `number length` may end with "; 1 with hints; cut by spaces". Then, if the option `hints` is not 0, a symbol
+ * before each digit ends the number; and if the option `spaces` is not 0, symbols within numbers of the input end them.
  *
  * The ends of an axis may be formulas in options. Two names of axes have a meaning:
  *

@@ -1,4 +1,4 @@
-"""Writes event files of TensorBoard from the files of runs, with --follow also while they train. Needs no package.
+"""Writes event files of TensorBoard from the files of runs, with --follow also while the runs train. Needs no package.
 
 `./longhand export tensorboard` calls `python3 -m longhand.events RUNS OUT [--follow]`. Exit codes: 0, success; 1, a run
 is damaged and was left out, or RUNS cannot be read; 2, wrong arguments; 4, OUT cannot be written.
@@ -23,11 +23,11 @@ from .reading import Run, get_key
 
 # Numeric fields of a line that are not measurements.
 NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
-SPACES_FOR_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # a terminal would obey them
+SPACES_FOR_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # a terminal would obey control characters
 STOPPED = 75  # exit code of a run that continues later
 PAUSE = 1  # seconds between two readings of the files
-# Seconds without a change after which --follow ends: the first if all runs have ended, the second if one has not. A run
-# may need minutes for a line, and a cluster minutes to restart a stopped task.
+# Seconds without a change after which --follow ends: QUIET_ENDED if all runs have ended, QUIET_UNENDED if a run has
+# not. A run may need minutes for a line, and a cluster may need minutes to restart a stopped task.
 QUIET_ENDED, QUIET_UNENDED = 60, 600
 
 
@@ -124,7 +124,8 @@ def _average(values):
 
 
 def _average_evaluations(evaluations):
-    """The values of evaluations during training, means over their conditions, by step in ascending order."""
+    """Pairs (step, encoded values) for the steps with evaluations during training, by ascending steps. A value is the
+    mean over the conditions of an evaluation."""
     by_step = {}
     for line in evaluations:
         for name, value in _list_measures(line):
@@ -193,7 +194,7 @@ class _EventFile:
 
     def __init__(self, folder):
         self._folder, self._path = folder, None
-        self._events, self._size = [], -1  # events and size of the file as this object wrote it; -1: it has not yet
+        self._events, self._size = [], -1  # events and size of the file as this object wrote it; -1: it wrote no file
         for path in sorted(folder.glob("events.out.tfevents.*.longhand")):
             if path.is_file() and not path.is_symlink():
                 self._path = path
@@ -276,7 +277,8 @@ class _Export:
 
     def __init__(self, root, out, follow):
         self._root, self._out, self._follow = root, out, follow
-        self._files, self._states = {}, {}  # by the key of a run: its event file; its folder and the files' states
+        self._files = {}  # by the key of a run: its event file
+        self._states = {}  # by the key of a run: its folder and the states of its files
         self._unended = {}  # by the key of a run that has not ended: the time of the last change
         self._warned = set()  # keys of runs, and paths of folders, with a warning
 
@@ -293,7 +295,7 @@ class _Export:
         return not self._states or any(now - changed < QUIET_UNENDED for changed in self._unended.values())
 
     def _warn(self, key, error):
-        """Warns once per key: that of a run that is left out, or the path of a folder that cannot be read."""
+        """Warns once for each key: the key of a run that is left out, or the path of a folder that cannot be read."""
         if key not in self._warned:
             warnings.warn(f"{error}; left out", LonghandWarning, stacklevel=4)
         self._warned.add(key)

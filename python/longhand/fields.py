@@ -23,11 +23,11 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
     kind: a built-in task, runtime/data/tasks/<kind>.c; a task has exactly one of kind, source and data [the kind of a
         task]
     source: the C file of a sampler of your own, relative to the spec file (docs/own-task.md) [a C file named <kind>.c;
-        <kind> is a letter a-z, then 1 to 63 of a-z, 0-9 and _]
+        <kind> is a letter a-z, then 1 to 63 characters: a-z, 0-9 and _]
     data: a file of training examples (JSON lines, columns with tabs, or SCAN's form), relative to the spec file
         (docs/own-task.md) [the path of a file, relative to the spec file]
-    name: the task's name in reports and tables; absent: the spec's name [a name: up to 40 of a-z, 0-9 and _, a letter
-        first]
+    name: the task's name in reports and tables; absent: the spec's name [a name of up to 40 characters: a-z, 0-9 and _,
+        a letter first]
     eval: a second file of examples, for evaluation; absent: the training examples are evaluated [the path of a file,
         relative to the spec file]
     validation: a third file of examples, for validation; for a task that generates its examples, a file of puzzles
@@ -36,14 +36,14 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
         symbols of task.data [a number of symbols from 1 to 65000, or a list of their names]
     output_symbols: the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data [a number of
         symbols from 1 to 65000, or a list of their names]
-    symbols: one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two [a
-        number of symbols from 1 to 65000, or a list of their names]
-    end_symbol: the symbol of targets that ends them; targets of the files get it at their end, and a model that answers
-        token by token stops there [the name of a symbol, in quotes]
+    symbols: one alphabet for inputs and targets, whose symbols have one vector each; it replaces input_symbols and
+        output_symbols [a number of symbols from 1 to 65000, or a list of their names]
+    end_symbol: the symbol that ends every target; it is appended to the targets of the files, and a model that answers
+        token by token stops at it [the name of a symbol, in quotes]
     longest: the highest number of tokens that an input and its target may have together; absent, with data: 512 [an
         integer from 2 to 100000]
     axes: names of further numbers in the lines of the files, such as { 'digits' }; eval.by can evaluate by these
-        numbers [a list of names: up to 40 of a-z, 0-9 and _, a letter first]
+        numbers [a list of names of up to 40 characters: a-z, 0-9 and _, a letter first]
     seed: the seed of the examples that the task generates and of their split into sets; all other random numbers depend
         on the seed of the run [an integer from 0 to 2147483647; default: 0]
     options: options of the task, by name; ./longhand list tasks shows them [{ name = choice, ... }; default: the first
@@ -81,7 +81,7 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         65536]
     source (kind encoder, decoder, encoder_decoder): the Lua file of a network of your own, relative to the spec file
         (docs/own-network.md); kind then states the streams that it reads [a Lua file named <name>.lua; <name> is a
-        letter a-z, then 1 to 63 of a-z, 0-9 and _]
+        letter a-z, then 1 to 63 characters: a-z, 0-9 and _]
     options (kind encoder, decoder, encoder_decoder): options of a network of your own, by name [{ name = value, ... }:
         names of a-z, 0-9 and _; values are numbers, words, true or false]
     layers (kind encoder, decoder): number of blocks, each with an attention and a feed-forward part [an integer from 1
@@ -96,9 +96,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         or the name of an axis; required]
     loops.max_times: the maximum number of passes in training, if times is the name of an axis [an integer from 2 to
         1024]
-    loops.progressive: whether every training step samples two numbers: of passes without gradient, and of the passes
-        with gradient that follow, at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation has
-        `times` passes [true or false; default: false]
+    loops.progressive: whether every training step samples two counts: of passes without gradient, and of passes with
+        gradient after them; the second count is at most times / 2 (the progressive loss of McLeish et al. 2024);
+        evaluation has `times` passes [true or false; default: false]
     loops.loss: the passes whose answers training learns from [last, every; default: last]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros, noise; default: embedding]
@@ -106,8 +106,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     loops.norm: the place of the final norm, with model.norm.place = 'pre' [outside, inside; default: outside]
     heads (kind encoder, decoder, encoder_decoder): number of attention heads of a block; width / heads must be a
         multiple of 4 [an integer from 1 to 64; default: 8]
-    width: size of a token's vector; of a recurrent model, of the state between two steps [a multiple of 16 from 16 to
-        1024; default: 64]
+    width: size of a token's vector, or of the state of a recurrent model [a multiple of 16 from 16 to 1024; default:
+        64]
     feedforward (kind encoder, decoder, encoder_decoder): size of the hidden layer of a feed-forward part [a multiple of
         16 from 16 to 8192; default: 256]
     dropout (kind encoder, decoder, encoder_decoder): share of the outputs of attention and feed-forward parts that is
@@ -141,7 +141,7 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
         weights, instead of weights of its own [true or false; default: false]
     spare_token (kind encoder): whether the token embedding has one more row, which only computation tokens use, as in
-        Ruoss et al.'s parameter counts; no effect with a linear embedding or another readout than outputs [true or
+        Ruoss et al.'s parameter counts; no effect with a linear embedding or a readout other than outputs [true or
         false; default: true]
     """
     return _make_section(locals())
@@ -176,8 +176,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         0, at most 1000; default: 0.1 ln(factor) + 1]
     relative: vectors in the logit, for the signed distance (key - query) or for a distance that the query counts
     relative.kind: the kind of vectors [none, transformer_xl, shaw, cope; default: none]
-    relative.clip (kind shaw): the longest distance with a vector of its own, which longer distances share [an integer
-        from 1 to 1048576; default: 16]
+    relative.clip (kind shaw): the longest distance that has its own vector; longer distances have the same vector [an
+        integer from 1 to 1048576; default: 16]
     relative.sides (kind shaw): the distances that have a vector [both, left; default: left if no query sees a later
         key, otherwise both]
     relative.rows (kind cope): the number of rows of the table, for counts from 0 to rows - 1; larger counts have the
@@ -197,8 +197,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     mask.right (kind window): number of visible keys after the query [an integer from 0 to 1048576; default: left]
     mask.width (kind antidiagonal): number of visible keys on each side of the line [an integer from 0 to 1048576;
         required]
-    mask.stride (kind antidiagonal): number of keys by which the line moves left for each query, which is also the
-        line's own width: 2 for pairs of digits [an integer from 1 to 16; default: 1]
+    mask.stride (kind antidiagonal): number of keys by which the line moves left from one query to the next, and the
+        width of the line in keys; 2 for pairs of digits [an integer from 1 to 16; default: 1]
     mask.left_only (kind antidiagonal): whether keys to the right of the line are hidden [true or false; default: false]
     lines: constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line
         are hidden
@@ -233,8 +233,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         zero_based]
     positions.sorted (kind randomized): whether sampled positions ascend in the order of the tokens [true or false;
         default: true]
-    positions.draw (kind randomized): the number of samples of positions [pass, layer, sequence; default: layer if there
-        is a rotation, relative or a score that reads positions, otherwise pass]
+    positions.draw (kind randomized): the part of the computation that shares one sample of positions [pass, layer,
+        sequence; default: layer if there is a rotation, relative or a score that reads positions, otherwise pass]
     positions.reading (kind randomized): the meaning of the distance between two tokens [drawn, difference, clamped;
         default: drawn; for cross-attention difference, its only choice]
     positions.sides (kind randomized): the sampled distances to the left [mirrored, independent; default: mirrored]
@@ -243,7 +243,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     additive.at (kind sinusoid, learned): the place at which the vectors are added [input, block; default: input]
     additive.channels (kind sinusoid): the order of the channels [halves, interleaved; default: halves]
     additive.rows (kind learned): number of positions that have a vector; no sequence can be longer [an integer from 1
-        to 1048576; default: 2048; for randomized positions max_position; for digits and by_task one more]
+        to 1048576; default: 2048; max_position for randomized positions; max_position + 1 for digits and by_task]
     additive.learned (kind learned): whether training changes the table; false: it keeps its initial values, which do
         not count as parameters [true or false; default: true]
     additive.init (kind learned): the distribution of the table's initial values [truncated_normal, normal; default:
@@ -251,8 +251,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     additive.init_sigma (kind learned): standard deviation of the table's initial values, before truncation [a number
         above 0; default: 1]
     additive.dropout (kind sinusoid, learned): share of the elements of the sum that are set to 0 in training; with at =
-        block in every block, and the residual stream continues with the sum after dropout [a number from 0 to 0.99;
-        default: model.embedding_dropout for at = input, if given; otherwise model.dropout]
+        block, every block has such a sum, and the residual stream continues with the sum after dropout [a number from 0
+        to 0.99; default: model.embedding_dropout if it is given and at = input; otherwise model.dropout]
     score: the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas
         that are applied in order [function(x) return x.score + ... end, a list of formulas, or { use = preset }]
     parameters: numbers that the score reads by name; a plain number, name or list gives the values of a constant [{
@@ -294,9 +294,10 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     learning_rate: the learning rate; with train.schedule the highest one [a number above 0, at most 1; default: 0.0003]
     lengths: task lengths; each is sampled with the same probability [{ first, last }, { first, last, step = 20 } or {
         list = { 6, 10, 50 } }, lengths from 1 to 100000; default: { 1, 40 }]
-    lengths.per: the unit that has a sampled length of its own [batch, sequence; default: batch]
+    lengths.per: the unit for which one length is sampled [batch, sequence; default: batch]
     lengths.curriculum: stages at the start of training, in which only the shorter lengths are sampled; absent: none [{
-        { until_step = 1000, max = 10 }, ... }: ascending steps; max is the largest length before the step]
+        { until_step = 1000, max = 10 }, ... }, by ascending steps; until_step: the number of training steps until a
+        stage ends; max: the largest length of its examples]
     loss_mean: the mean that training minimises [token, sequence; default: token]
     optimizer: the optimiser
     optimizer.kind: the kind of optimiser [adam, adamw, sgd; default: adam]
@@ -304,15 +305,15 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     optimizer.beta2 (kind adam, adamw): decay of the second moment [a number from 0 to below 1; default: 0.999]
     optimizer.epsilon (kind adam, adamw): number that is added to the root of the second moment [a number above 0, at
         most 1; default: 1e-8]
-    optimizer.weight_decay (kind adamw): in each step a parameter loses this share of itself times the learning rate; 0:
+    optimizer.weight_decay (kind adamw): each step also multiplies a parameter by 1 - learning rate * weight_decay; 0:
         the same code as adam [a number from 0 to 1; default: 0.01]
     optimizer.decays (kind adamw): the parameters that decay [all, matrices; default: all]
     optimizer.momentum (kind sgd): share of the running sum that is kept at each step; 0: no momentum [a number from 0
         to below 1; default: 0]
     schedule: the course of the learning rate over the steps
     schedule.kind: the shape of the schedule after the warm-up [constant, linear, cosine; default: constant]
-    schedule.warmup: number of first steps in which the rate rises: step t has the share t / warmup of the rate [an
-        integer from 0 to 2147483647; default: 0]
+    schedule.warmup: number of steps at the start in which the rate rises: at step t it is t / warmup of its full value
+        [an integer from 0 to 2147483647; default: 0]
     schedule.final (kind linear, cosine): the final rate as a share of train.learning_rate; it would be reached one step
         after the last [a number from 0 to below 1; default: 0]
     clip: the limit of the gradient
@@ -323,8 +324,8 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     log_every: interval between two lines of metrics [an integer from 1 to 2147483647; default: 100]
     checkpoint: the times at which a checkpoint is written; the end of training always writes one
     checkpoint.every: interval between two checkpoints [an integer from 1 to 2147483647; default: 10000]
-    checkpoint.minutes: time after which a further checkpoint is written; 0: no checkpoints by time [a number from 0 to
-        525600; default: 10]
+    checkpoint.minutes: a checkpoint is also written when the last one is this old; 0: no checkpoints by time [a number
+        from 0 to 525600; default: 10]
     checkpoint.keep: the checkpoints that are kept [last, all, or an ascending list of steps; default: last]
     checkpoint.best: the best checkpoint by eval.during, which is kept and evaluated after training; absent: none
     checkpoint.best.metric: the metric of the score; the loss is better if it is lower [accuracy, exact_match, loss;
@@ -359,11 +360,12 @@ def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
     order: the examples to evaluate if a data file has more than eval.examples [hash, file; default: hash]
     batch: number of examples that share random positions; the accuracy is the mean over these batches; absent: one
         batch of all examples [an integer from 1 to 1048576]
-    draws: number of samples per condition of all random values in a pass: positions, noise (eval.by,
-        model.loops.start), and with eval.dropout the dropped elements [an integer from 1 to 65536; default: 1]
+    draws: number of times that each condition is evaluated, each with new samples of all random values: positions,
+        noise (eval.by, model.loops.start), and with eval.dropout the dropped elements [an integer from 1 to 65536;
+        default: 1]
     decoding: the tokens that a generative model reads before each answer [greedy, teacher_forced; default: greedy]
-    places: whether the final evaluation also counts right answers by their place in the target, and first errors [true
-        or false; default: false]
+    places: whether the final evaluation also counts, for each place in the target, the right answers and the first
+        errors [true or false; default: false]
     dropout: whether dropout is also active in evaluation; the trainer has no flag for it [true or false; default:
         false]
     validation: the evaluation of a sampled task after training, at training lengths, with examples and random values of

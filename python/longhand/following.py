@@ -37,7 +37,8 @@ class Tail:
         self._end += sum(map(len, lines))
         self._last_line = lines[-1] if lines else self._last_line
         unchanged = len(os.path.commonprefix([old_checksums, self._checksums]))
-        return unchanged, lines[unchanged + len(lines) - len(self._checksums):]
+        skipped = len(self._checksums) - len(lines)  # number of lines before those that this call has read
+        return unchanged, lines[unchanged - skipped:]
 
 
 class Metrics:
@@ -54,7 +55,7 @@ class Metrics:
                 for path in sorted(self._root.glob(self._pattern))]
 
     def _parse_line(self, path, number, text):
-        """The object in a line; None for a damaged one, of which the first in a file is reported."""
+        """The object in a line; None for a damaged line. Warns about the first damaged line of each file."""
         try:
             return parse_run_line(path, number, text)
         except LonghandError as error:
@@ -65,7 +66,7 @@ class Metrics:
 
     def read(self):
         """Yields a dict for each new line: id, digest and name of its run, and the fields of the line. Empty and
-        damaged lines are skipped, the latter with a warning for each file."""
+        damaged lines are skipped; for damaged lines, there is one warning for each file."""
         for path, unchanged, lines in self._read_tails():
             identity, digest, run = path.parts[-4:-1]
             for number, text in enumerate(lines, unchanged + 1):

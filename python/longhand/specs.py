@@ -16,8 +16,13 @@ def _list_examples(value):
     """All Examples in the value of a field."""
     if isinstance(value, Examples):
         return [value]
-    parts = [*value.items, *value.fields.values()] if isinstance(value, Table) else \
-        value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    parts = ()
+    if isinstance(value, Table):
+        parts = [*value.items, *value.fields.values()]
+    elif isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
     return [examples for part in parts for examples in _list_examples(part)]
 
 
@@ -35,7 +40,7 @@ def _make_examples(name, value):
     return value if isinstance(value, Examples) else Examples(value, path=f"task.{name}")
 
 
-def _take_examples(fields, convert=_make_examples):
+def _convert_examples(fields, convert=_make_examples):
     """The fields of a spec, with Examples in place of Python objects in fields that name files of examples. convert: a
     function of the name and the value of such a field that returns the new value."""
     def convert_field(name, value):
@@ -45,10 +50,10 @@ def _take_examples(fields, convert=_make_examples):
     return _change_parts(fields, lambda name, value: _change_parts(value, convert_field) if name == "task" else value)
 
 
-def _take_axis_examples(value):
+def _convert_axis_examples(value):
     """Axes in the form of a study's file, with Examples in the field `spec` of each value."""
     def convert_part(name, part):
-        return _take_examples(part) if name == "spec" else _take_axis_examples(part)
+        return _convert_examples(part) if name == "spec" else _convert_axis_examples(part)
 
     return _change_parts(value, convert_part)
 
@@ -107,7 +112,7 @@ class Spec(File):
     def __init__(self, path=None, *, task=None, encoding=None, model=None, train=None, eval=None, **fields):
         sections = {"task": task, "encoding": encoding, "model": model, "train": train, "eval": eval}
         present = {name: section for name, section in sections.items() if section is not None}
-        super().__init__(path, **_take_examples(present), **fields)
+        super().__init__(path, **_convert_examples(present), **fields)
 
     def check(self):
         """Runs `longhand check` on the spec; first writes its file if the spec has a path. Returns a dict with id,
@@ -135,7 +140,7 @@ def _make_fragment(field, value):
 def _make_axis(name, values):
     """An axis, converted to its form in a study's file."""
     if isinstance(values, dict):
-        return {"name": name, "values": [{"name": value, "spec": _take_examples(spec)}
+        return {"name": name, "values": [{"name": value, "spec": _convert_examples(spec)}
                                          for value, spec in values.items()]}
     if not isinstance(values, (list, tuple, range)) and not hasattr(values, "tolist"):
         raise LonghandError(f"axes: {name}: {values!r} is a {type(values).__name__}; expected a list of a field's "
@@ -188,9 +193,9 @@ class Study(File):
     def __init__(self, path=None, *, axes, title=None, base=None, **fields):
         file_fields = {"title": title or (pathlib.Path(path).stem if path else "study")}
         if base is not None:
-            file_fields["base"] = base.fields if isinstance(base, Spec) else _take_examples(base)
+            file_fields["base"] = base.fields if isinstance(base, Spec) else _convert_examples(base)
         file_fields["axes"] = [_make_axis(*axis) for axis in axes.items()] if isinstance(axes, dict) else \
-            _take_axis_examples(axes)
+            _convert_axis_examples(axes)
         if fields.get("seeds") is not None:
             fields["seeds"] = _check_seeds(fields["seeds"])
         super().__init__(path, **file_fields, **fields)
@@ -213,7 +218,7 @@ def make_sets(settings):
     if settings is not None and not isinstance(settings, dict):
         raise LonghandError(f'set: {settings!r} is a {type(settings).__name__}; expected a dict: {{"train.steps": 5}}')
     for path, value in (settings or {}).items():
-        _take_examples(_make_fragment(str(path), value), _refuse_examples)
+        _convert_examples(_make_fragment(str(path), value), _refuse_examples)
     return [word for path, value in (settings or {}).items() if value is not None
             for word in ("--set", f"{path}={lua.format_value(value, path)}")]
 

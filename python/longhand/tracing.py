@@ -195,8 +195,9 @@ class Writer:
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
         self.used_names = set()  # names that no variable may have
-        # By the id of a node: the number of its uses, the ids of the indices of sums that it reads, its variable.
-        self.uses, self.read_indices, self.variables = {}, {}, {}
+        self.uses = {}  # id of a node -> the number of its uses
+        self.read_indices = {}  # id of a node -> the ids of the indices of sums that it reads
+        self.variables = {}  # id of a node -> the name of its variable
         self.scopes = []  # (index, lines) of each function whose text is not complete, the outermost first
         for node in _sort_inner_first(root):
             self._count_uses(node)

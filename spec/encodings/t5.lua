@@ -9,7 +9,7 @@
 -- logits by the root of the head width; Longhand does.
 local digit_base = 1 << 24 -- the number of values of a digit in divide_power
 
--- An approximation of n^exponent / 2^bits, rounded down digit by digit; 0 exactly if the quotient is below 1.
+-- An approximation of n^exponent / 2^bits, rounded down digit by digit; it is 0 if and only if the quotient is below 1.
 local function divide_power(n, exponent, bits)
   local digits = { 1, 0, 0, 0, 0, 0 } -- digits of n^exponent, lowest first
   for _ = 1, exponent do
@@ -27,8 +27,9 @@ local function divide_power(n, exponent, bits)
   return quotient
 end
 
--- The first distance of each bucket except bucket 0: `exact` buckets have one distance each; as many more end at
--- distance 128, except the last, which has no end. bits: log2 of exact^exact; step: log2 of 128 / exact.
+-- The first distance of each bucket except bucket 0. The first `exact` buckets have one distance each. The next `exact`
+-- buckets share the distances up to 128; the last of them also has all greater distances. bits: log2 of exact^exact;
+-- step: log2 of 128 / exact.
 local function find_edges(exact, bits, step)
   local edges = {}
   for n = 1, exact do

@@ -8,6 +8,6 @@ return {
   memory    = "16G",
   levels    = { "x86-64-v3" },     -- AVX2; "x86-64-v4" is AVX-512, if all nodes have it: a run keeps its level
   max_tasks = 200,                 -- largest number of tasks in an array, so that other users get their turn
-  -- further options of sbatch
+  -- options = { "--constraint=milan" },   -- further options of sbatch
   -- prologue = { "module load gcc/12" },  -- shell lines before a task begins
 }

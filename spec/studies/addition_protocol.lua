@@ -56,7 +56,7 @@ return {
     make_claim("Abacus, coupling and RoPE add numbers of 5 digits, as in training", { "abacus", "coupling", "rope" },
       { 5 }, { above = 90 }),
     make_claim("Abacus and coupling add numbers of 6 and 7 digits", { "abacus", "coupling" }, { 6, 7 }, { above = 50 }),
-    make_claim("RoPE does not", { "rope" }, { 6, 7 }, { below = 20 }),
+    make_claim("RoPE does not add numbers of 6 and 7 digits", { "rope" }, { 6, 7 }, { below = 20 }),
     { kind = "table", value = "mean", rows = "encoding", columns = "format", title = "Exact match, mean over digits" },
     { kind = "numbers", rows = "encoding", at = { 2, 5, 6, 7, 8, 10 }, pages = "format" },
     { kind = "curves", lines = "encoding", panels = "format" },

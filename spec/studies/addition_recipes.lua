@@ -1,9 +1,9 @@
 -- Sums of numbers with more digits than in training, by the recipes of two papers: Abacus embeddings (McLeish et al.
 -- 2024) and position coupling (Cho et al. 2024), each with its own format, model and training.
 --
--- The recipes differ in more than the encoding, so their scores do not compare encodings; those of addition_protocol
--- do.
--- docs/recipes.md lists differences from the papers. The small scale has small models and few digits.
+-- The recipes differ in more than the encoding, so their scores do not compare encodings; the scores of
+-- addition_protocol do. docs/recipes.md lists differences from the papers. The small scale has small models and few
+-- digits.
 local mcleish = {
   task = { options = { order = "reversed", padding = "none", longest = 20, pairs = 2^24 } },
   encoding = { kind = "abacus" },

@@ -32,7 +32,7 @@ return {
     { kind = "claim", rows = "encoding", only = { encoding = { "cope", "fox" } }, at = { 80 }, bound = { above = 90 },
       title = "CoPE and FoX count at twice the longest training length" },
     { kind = "claim", rows = "encoding", only = { encoding = { "rope" } }, at = { 80 }, bound = { below = 80 },
-      title = "RoPE does not" },
+      title = "RoPE does not count at twice the longest training length" },
     { kind = "numbers", rows = "encoding", at = { 20, 40, 60, 80, 120, 160, 200 }, title = "Accuracy by length" },
     { kind = "curves", lines = "encoding", title = "Accuracy by length" },
   },

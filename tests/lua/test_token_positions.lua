@@ -90,7 +90,7 @@ function TestTokenPositions.test_positions_that_training_cannot_sample_are_named
   for _, eval in ipairs({ "{ by = { digits = { 1, 13 } } }", "{ by = { second = { list = { 1, 13 } } } }",
     "{ during = { every = 1, by = { digits = { 13, 13 } } } }" }) do
     lu.assertStrContains(list_warnings(eval), "encoding.positions.offset: evaluations have digits at positions up to "
-      .. "14, but training samples positions up to 13: the vectors of later positions are not trained", eval)
+      .. "14, but training samples positions up to 13, so the vectors of later positions are not trained", eval)
   end
 end
 
@@ -102,9 +102,9 @@ function TestTokenPositions.test_symbols_that_end_numbers_are_named()
   end
   local hinted, spaced = list_warnings("hints = 30"), list_warnings("spaces = 20")
   lu.assertEquals({ #hinted, #spaced, #list_warnings("hints = 0") }, { 1, 2, 1 })
-  lu.assertStrContains(hinted[1], "encoding.positions.kind: with task.options.hints a symbol before each digit ends "
-    .. "numbers: all digits have the same position")
-  lu.assertStrContains(spaced[1], "encoding.positions.kind: with task.options.spaces symbols within numbers")
+  lu.assertStrContains(hinted[1], "encoding.positions.kind: with task.options.hints, a symbol stands before "
+    .. "each digit and ends the number, so all digits have the same position")
+  lu.assertStrContains(spaced[1], "encoding.positions.kind: with task.options.spaces, symbols within the numbers")
 end
 
 function TestTokenPositions.test_a_greatest_position_by_default_is_named()
@@ -113,8 +113,8 @@ function TestTokenPositions.test_a_greatest_position_by_default_is_named()
       encoding = { use = "coupling" %s } }]]):format(positions)).warnings
   end
   lu.assertEquals(list_warnings(", positions = { max_position = 2048 }"), {})
-  lu.assertStrContains(table.concat(list_warnings(""), "\n"), "encoding.positions.max_position: 2048 by default, and "
-    .. "training samples positions up to it")
+  lu.assertStrContains(table.concat(list_warnings(""), "\n"), "encoding.positions.max_position: 2048 by default. "
+    .. "Training samples positions up to max_position")
 end
 
 function TestTokenPositions.test_axes_of_digit_counts_are_printed()

@@ -28,7 +28,7 @@ function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
     { "x.score + log(x.gate - x.score + 1.5)", 'gate = { per = "token", from = "key" }', "is NaN", "x.score = 1\n" },
     { "x.score * log(x.a)", 'a = { per = "layer_head", init = { 1, 1, 1, 0 } }', "log(x.a) is infinite", "x.a = 0\n",
       "", "heads = 4" },
-    { "x.score + (1 + abs(x.distance)) ^ x.a", "a = { init = 99 }", "is infinite", "min and max limit the base" },
+    { "x.score + (1 + abs(x.distance)) ^ x.a", "a = { init = 99 }", "is infinite", "apply min and max to the base" },
     { "x.score + sqrt(x.a)", "a = { init = { normal = 2 } }", "sqrt(x.a) is NaN", "x.a = -1.53\n" },
     { "x.score + x.score / x.score", "", "x.score / x.score is NaN", "x.score = 0\n" },
     { "x.score + exp(x.a * abs(x.distance))", "a = { init = 5 }", "is infinite", "x.a = 5, x.distance = " },

@@ -1,6 +1,6 @@
--- Baselines for calibrated biases. The first are encodings as Duan and Shi 2024 ran them, at one learning rate. The
--- "fair" encodings have positions in every attention that can use them, and the best of several learning rates, which
--- are the same for all. A study with this axis also needs the axis `task`.
+-- Baselines for calibrated biases. Encodings without "fair" in their names are as Duan and Shi 2024 ran them, at one
+-- learning rate. The "fair" encodings have positions in every attention that can use them, and the best of several
+-- learning rates; all of them try the same rates. A study with this axis also needs the axis `task`.
 --
 -- The paper's ALiBi acts in the decoder's self-attention alone, with sinusoids. The paper's rotary encoding rotates
 -- inputs before the projections, which is not relative, and is left out: `rope` is Su et al.'s, in all attentions. The
