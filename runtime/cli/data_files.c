@@ -134,12 +134,12 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec) {
     lh_options_print_rows(out, options + get_first_option(spec), OPTIONS - get_first_option(spec));
 }
 
-/* Writes text such as ", 3 repeated within the file (lines 1, 7, 9, ...)" if the count is not 0, without the comma if
- * the character before `text` is a colon. Returns the number of bytes. */
-static size_t put_overlap(char *text, size_t size, const char *overlapping, const lh_overlap_count *overlap) {
+/* Writes text such as ", 3 repeated within the file (lines 1, 7, 9, ...)" if the count is not 0. Writes no comma if the
+ * character before `text` is a colon. description: "repeated within the file". Returns the number of bytes. */
+static size_t put_overlap(char *text, size_t size, const char *description, const lh_overlap_count *overlap) {
     if (overlap->count == 0) return 0;
     size_t used = (size_t)snprintf(text, size, "%s%lld %s (line%s", text[-1] == ':' ? " " : ", ",
-                                   (long long)overlap->count, overlapping, overlap->count > 1 ? "s" : "");
+                                   (long long)overlap->count, description, overlap->count > 1 ? "s" : "");
     for (int i = 0; i < LH_OVERLAP_LINES && i < overlap->count; i++)
         used += (size_t)snprintf(text + used, size - used, "%s %u", i > 0 ? "," : "", overlap->line[i]);
     return used + (size_t)snprintf(text + used, size - used, "%s)", overlap->count > LH_OVERLAP_LINES ? ", ..." : "");
@@ -156,7 +156,7 @@ lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
         if (set == NULL) continue;
         lh_status status = lh_overlap_count_examples(corpus, (lh_set)i, &overlap, NULL, error);
         if (status != LH_OK) return status;
-        used += put_overlap(text + used, sizeof text - used, "among those of training", &overlap.trained);
+        used += put_overlap(text + used, sizeof text - used, "also in the training set", &overlap.trained);
         used +=
             put_overlap(text + used, sizeof text - used, "with a training input but another target", &overlap.input);
         used += put_overlap(text + used, sizeof text - used, "repeated within the file", &overlap.duplicates);

@@ -11,7 +11,7 @@ typedef struct lh_data_files {
     lh_spec spec; /* the spec bound to its data */
     lh_corpus corpus;
     char path[LH_SETS][LH_PATH_MAX]; /* found paths of files that no flag gives */
-    char **argv;                     /* the arguments without the data flags; the caller frees the list */
+    char **argv;                     /* the arguments without the data flags; lh_data_files_close frees the list */
     bool is_open;                    /* whether the corpus is open */
 } lh_data_files;
 
@@ -32,8 +32,8 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: whether it is
- * the order of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
+/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: whether examples
+ * have the order of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
 lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
 /* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length.

@@ -9,7 +9,7 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MAX_FOLDERS = 8 }; /* maximum of searched folders: one of the training, seven around the checkpoint */
+enum { MAX_FOLDERS = 8 }; /* maximum number of searched folders: the training's, and seven around the checkpoint */
 
 typedef struct search {
     const char *path;   /* path in the spec */
@@ -73,9 +73,9 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
         return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", path);
     const char *slash = checkpoint != NULL ? strrchr(checkpoint, '/') : NULL, *name = strrchr(path, '/');
     if (checkpoint == NULL || access(path, F_OK) == 0) return LH_OK;
-    int folder = slash != NULL ? (int)(slash - checkpoint) : 1; /* bytes of the folder's path; 1: the path is "." */
-    if (snprintf(facts, sizeof facts, "%.*s/run.json", folder, slash != NULL ? checkpoint : ".") >= LH_PATH_MAX)
-        return LH_OK;
+    const char *folder = slash != NULL ? checkpoint : ".";
+    const int folder_bytes = slash != NULL ? (int)(slash - checkpoint) : 1;
+    if (snprintf(facts, sizeof facts, "%.*s/run.json", folder_bytes, folder) >= LH_PATH_MAX) return LH_OK;
     lh_read_recorded_data(facts, &recorded);
     search s = {
         .path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found_path = found_path};

@@ -147,12 +147,12 @@ static void print_examples(const lh_eval_result *results, int count) {
     putchar('\n');
 }
 
-/* Prints after a row the number of its conditions that have no counted label, and so no accuracy. */
+/* Prints, after a row, how many of its conditions have no counted label, and so no accuracy. */
 static void print_uncounted(const lh_eval_result *results, int count) {
     int uncounted = 0;
     for (int i = 0; i < count; i++) uncounted += results[i].counted == 0;
     if (count == 1) printf("  no label counts");
-    else if (uncounted > 0) printf("  no label counts in %d of them", uncounted);
+    else if (uncounted > 0) printf("  no label counts in %d of %d conditions", uncounted, count);
 }
 
 /* Whether two results have equal noise and equally many passes. */

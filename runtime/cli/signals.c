@@ -51,8 +51,7 @@ static bool has_handler(int number, void (*handler)(int)) {
 const volatile sig_atomic_t *lh_catch_signals(void) {
     stop = interrupted = 0;
     install_handler(SIGTERM, request_stop);
-    install_handler(SIGUSR1,
-                    request_stop); /* schedulers are often configured to send SIGUSR1 before the end of a job */
+    install_handler(SIGUSR1, request_stop); /* schedulers often send this signal before the end of a job */
     install_handler(SIGINT, request_stop);
     if (!has_handler(SIGHUP, SIG_IGN)) install_handler(SIGHUP, request_stop);
     return &stop;

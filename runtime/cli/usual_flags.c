@@ -5,9 +5,10 @@
 
 enum { MAX_WORD_BYTES = 40 };
 
-/* Flags of other programs, without leading dashes and with - for _, separated by blanks, and their meaning: a flag,
- * perhaps with its value, or a field of the spec. If a word is in several rows, the first row counts whose meaning is a
- * field, or a flag that the verb has. The generator also reads this table: every row is {"words", "meaning"}. */
+/* Flags of other programs, and their meaning. The words of a row are flags without leading dashes and with - for _,
+ * separated by blanks. Their meaning is a flag, perhaps with its value, or a field of the spec. If a word is in several
+ * rows, the first row whose meaning is a field or a flag of the verb applies. The generator also reads this table, so
+ * every row must be {"words", "meaning"}. */
 static const struct {
     const char *words, *meaning;
 } translations[] = {

@@ -234,7 +234,7 @@ chooses_examples() {
 reports_overlaps() {
     { head -5 examples/dataset/train.jsonl | sed 's/,"mask.*/}/' && head -3 examples/dataset/test.jsonl &&
         sed -n 1p examples/dataset/train.jsonl; } >"$work/overlap.jsonl"
-    ends_with 0 'has 9 examples: 7 among those of training (lines 1, 2, 3, ...), 1 repeated within the file (line 9)' \
+    ends_with 0 'has 9 examples: 7 also in the training set (lines 1, 2, 3, ...), 1 repeated within the file (line 9)' \
         "$trainer" train --steps 5 --out "$work/overlap" --eval-data "$work/overlap.jsonl" &&
         ! grep -q trained "$(find_run overlap)/eval.jsonl" || return
     awk -F'[][]' 'split($2, a, ",") > 5' examples/dataset/test.jsonl >"$work/longer.jsonl" &&

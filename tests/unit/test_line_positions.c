@@ -139,13 +139,13 @@ static void test_lines_of_input_have_positions(void **state) {
         {"{\"input\":[1,2],\"positions\":[3,4,5,9,0]}", NULL, 3},
         {"{\"input\":[1,2],\"positions\":[3,4,5,9,0],\"target\":[1,1,1]}", NULL, 3},
         {"{\"input\":[1,2],\"positions\":[3,4,5],\"outputs\":1}", NULL, 1},
-        {"{\"input\":[1,2],\"positions\":[3,4,5,6],\"outputs\":3}", "line 5: 4 positions\n  expected: 5, of the input",
-         0},
+        {"{\"input\":[1,2],\"positions\":[3,4,5,6],\"outputs\":3}",
+         "line 5: 4 positions\n  expected: 5, one for each token", 0},
         {"{\"input\":[1,2],\"positions\":[3,4]}", "line 5: 2 positions\n  expected: 3", 0},
         {"{\"input\":[1,2],\"positions\":[3,4,10]}", "line 5: positions[2] is not an integer from 0 to 9", 0},
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", "line 5: \"positions\" is not a list of integers", 0},
-        {"{\"input\":[1,2]}", "line 5: has no positions, and the model reads those of lines\n  expected: {\"input\"",
-         0},
+        {"{\"input\":[1,2]}",
+         "line 5: has no positions, but the model reads positions from lines\n  expected: {\"input\"", 0},
     };
     toy_files f;
     lh_line_shapes lines;

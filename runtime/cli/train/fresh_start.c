@@ -21,7 +21,7 @@ enum {
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
-/* A folder inside the searched folder, and the time of the last change of the file in it that qualifies it. */
+/* A folder that list_folders finds, and the time at which the file in it was last changed. */
 typedef struct folder {
     char name[128];
     time_t change_time;
@@ -50,8 +50,8 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* Lists the folders in `path` whose names are suitable and that contain the file file_name (".": any folder), newest
- * first. */
+/* Lists the folders in `path` that have a suitable name and contain a file file_name (".": any folder), newest first;
+ * returns their number. */
 static int list_folders(const char *path, bool (*is_suitable)(const char *name), const char *file_name,
                         folder list[MAX_LISTED]) {
     int count = 0;
@@ -210,7 +210,7 @@ static const char *copy_printable(const json_t *data, const char *key, char text
 
 /* Prints a run with the same rate and seeds that was trained on another file; returns whether there is one. */
 static bool print_run_on_other_data(const lh_run *run, const char *path, const folder *runs, int count) {
-    char name_start[64 + LH_SEEDS_TEXT], seeds_text[LH_SEEDS_TEXT], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
+    char name_start[64 + LH_SEEDS_TEXT], seeds_text[LH_SEEDS_TEXT], facts_path[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
     char file[LONGEST_FIELD], digest[LONGEST_FIELD];
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     json_t *facts;
@@ -222,8 +222,8 @@ static bool print_run_on_other_data(const lh_run *run, const char *path, const f
         if (strncmp(runs[i].name, name_start, strlen(name_start)) != 0 ||
             (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))
             continue;
-        if (!put_path(name, "%s/%s/run.json", path, runs[i].name)) continue;
-        if (lh_read_facts(name, &facts, &ignored) != LH_OK) continue;
+        if (!put_path(facts_path, "%s/%s/run.json", path, runs[i].name)) continue;
+        if (lh_read_facts(facts_path, &facts, &ignored) != LH_OK) continue;
         const json_t *data = json_object_get(facts, "data");
         fprintf(stderr,
                 "  there is %s/%s, trained on other data: %s, whose SHA-256 is %s;\n"

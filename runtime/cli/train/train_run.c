@@ -108,8 +108,8 @@ static lh_status load_state(lh_train_run *train_run, lh_error *error) {
     return status;
 }
 
-/* Lets a run that train.patience has ended continue if another number of steps is requested now: it waits again for a
- * better score. */
+/* If train.patience has ended a run and another number of steps is requested now, lets the run continue: sets its
+ * number of evaluations without a better score to 0. */
 static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
     lh_window *window = &train_run->window;
     lh_recorded_end ending;
@@ -148,7 +148,7 @@ static lh_status check_overfit(lh_train_run *train_run, lh_error *error) {
     return lh_overfit_explain(&run, train_run->engine, error);
 }
 
-/* Requests the evaluation after the last step. */
+/* The request for the evaluation after the last step. */
 static lh_eval_request make_evaluation_request(const lh_train_run *train_run, int64_t step) {
     const lh_eval_defaults *eval = &train_run->spec->eval;
     return (lh_eval_request){
@@ -169,8 +169,8 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
     };
 }
 
-/* Requests the evaluation of a sampled task on the validation stream, without noise and with the passes of training,
- * which comes before the evaluation by length. */
+/* The request for the evaluation of a sampled task on the validation stream, which comes before the evaluation by
+ * length. It has no noise, and the passes are those of training. */
 static lh_eval_request make_validation_request(const lh_train_run *train_run, int64_t step) {
     lh_eval_request request = make_evaluation_request(train_run, step);
     request.is_validation = true;
@@ -204,8 +204,8 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finis
     return lh_evaluation_is_complete(train_run->spec, &request, is_finished, error);
 }
 
-/* Evaluates the engine's parameters, which are those of `step`: on the validation stream, if the spec requests it, and
- * then on all conditions of the final evaluation. *out: the results; unchanged after an error. */
+/* Evaluates the engine's parameters, first on the validation stream, if the spec requests this, and then on all
+ * conditions of the final evaluation. step: the step of the parameters; *out: the results, unchanged after an error. */
 static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result **out, lh_error *error) {
     lh_eval_request validation = make_validation_request(train_run, step),
                     request = make_evaluation_request(train_run, step);

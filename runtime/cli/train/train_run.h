@@ -24,16 +24,18 @@ typedef struct lh_train_run {
     struct lh_train_screen *screen;
     const volatile sig_atomic_t *stop; /* the flag of lh_catch_signals */
     lh_run run;                        /* spec, root, flags, seeds, learning rate and overfit are set by the caller */
-    bool is_claimed, is_begun;         /* is_claimed: the folder is claimed; is_begun: run.json is written */
+    bool is_claimed;                   /* the folder is claimed */
+    bool is_begun;                     /* run.json is written */
     lh_engine *engine;                 /* set by the caller */
     lh_window window;
     lh_loop *loop;
-    int64_t first_step, last_step; /* first_step: step at the start of this process; last_step: step now */
-    lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
-    lh_eval_result *best_results;  /* results of the best checkpoint; NULL: not evaluated, or it is the last one */
-    int conditions;                /* number of conditions of an evaluation */
-    int finished_validations;      /* evaluated validation conditions; 0 until all are done */
-    lh_status status;              /* status and error of the run after its end */
+    int64_t first_step;           /* step at the start of this process */
+    int64_t last_step;            /* latest step of this process so far */
+    lh_eval_result *results;      /* [conditions], validation first; NULL before the evaluation */
+    lh_eval_result *best_results; /* results of the best checkpoint; NULL: not evaluated, or it is the last one */
+    int conditions;               /* number of conditions of an evaluation */
+    int finished_validations;     /* evaluated validation conditions; 0 until all are done */
+    lh_status status;             /* status and error of the run after its end */
     lh_error error;
 } lh_train_run;
 
@@ -43,8 +45,9 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run);
 /* Claims the run's folder. Files of an earlier run in the folder are not changed. */
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
-/* Finds whether a claimed run is finished: either all steps are made, or train.patience has ended training, and the
- * requested evaluation is complete; or the run has made more steps than requested. */
+/* Finds whether a claimed run is finished. A run that has made more steps than requested is finished. Otherwise both
+ * its training must have ended, by the last step or by train.patience, and the requested evaluation must be complete.
+ */
 lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finished, lh_error *error);
 
 /* Makes the run ready for lh_train_run_advance, and claims its folder if necessary. */

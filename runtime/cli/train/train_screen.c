@@ -82,11 +82,15 @@ static void show_run(lh_train_screen *screen, const lh_training_view *view) {
 
 /* A summary of a group. */
 typedef struct overview {
-    int64_t least_step, greatest_step;       /* least and greatest step of the runs */
-    int64_t finished_steps, remaining_steps; /* steps of all runs in this process: finished, and remaining */
-    double loss[2], accuracy[2];             /* least and greatest */
-    int finished, failed, at_chance;         /* numbers of ended runs, failed runs, and runs at chance */
-    int evaluating, conditions;              /* numbers of runs in evaluation, and of their evaluated conditions */
+    int64_t least_step, greatest_step; /* least and greatest step of the runs */
+    int64_t finished_steps;            /* steps that all runs together have made in this process */
+    int64_t remaining_steps;           /* steps that all runs together still have to make */
+    double loss[2], accuracy[2];       /* least and greatest value of the runs */
+    int finished;                      /* number of ended runs, failed runs included */
+    int failed;                        /* number of failed runs */
+    int at_chance;                     /* number of runs with the accuracy of guessing */
+    int evaluating;                    /* number of runs in evaluation */
+    int conditions;                    /* number of conditions that these runs have evaluated */
 } overview;
 
 static void extend_range(double range[2], double x) {

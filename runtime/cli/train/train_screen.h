@@ -34,10 +34,16 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
 void lh_screen_update(void *context, const lh_training_view *view);
 void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int completed, int count);
 
-/* These functions report, in this order, that the run starts, has trained, starts its evaluation, and has ended. */
+/* Reports that the training of a run starts. */
 void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run);
+
+/* Reports that the run has made its last step. */
 void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_run);
+
+/* Reports that an evaluation of the run starts. */
 void lh_screen_show_evaluation(lh_train_screen *screen, const lh_train_run *train_run);
+
+/* Reports the end of the run, with its results. */
 void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run);
 
 /* Prints the table of a group on stdout, after all runs are finished. */

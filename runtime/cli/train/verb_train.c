@@ -23,14 +23,14 @@ static const lh_verb verb = {
     "For a file of examples, the name of a run's folder ends with -data and 8 digits of the file's SHA-256.\n"
     "Several seeds or learning rates train side by side, each run on one thread, with the same bits as alone. "
     "--seeds-init,\n"
-    "--seeds-data and --seeds-draws set parts of the random numbers apart: one run for each combination of seeds. If a "
-    "run\n"
-    "fails (a loss that is not a number), the others continue, and the exit code is 1.\n"
+    "--seeds-data and --seeds-draws give separate seeds to parts of the random numbers, with one run for each "
+    "combination\n"
+    "of seeds. If a run fails (a loss that is not a number), the others continue, and the exit code is 1.\n"
     "On a CUDA device all runs step together, by the code for many models; --seeds S:S trains one run by this code.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume continues\n"
     "with the same bits.\n"
     "--overfit K repeats K examples of the longest training length, in a separate folder, until the model without\n"
-    "dropout answers every counted position correctly; it is an error if the steps run out first."};
+    "dropout gives the right answer at every counted position; if it does not within the steps, the exit code is 1."};
 
 static int64_t count_range(const lh_option_range *range) { return range->last - range->first + 1; }
 
@@ -224,8 +224,8 @@ static lh_status claim_missing_runs(lh_train_run *train_runs, int *count, lh_err
     return status;
 }
 
-/* With a dataset, reports the steps in epochs, and overlaps of held-out files with training; refuses more examples for
- * --overfit than the data has of the longest shape. */
+/* With a dataset, reports the steps in epochs, and overlaps of held-out files with training. Refuses --overfit K if the
+ * data has fewer than K examples of the longest shape. */
 static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;

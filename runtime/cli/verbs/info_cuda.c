@@ -88,7 +88,7 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
     putc(']', out);
 }
 
-/* Prints the least driver for the images of a kind; null if there are none. */
+/* Prints the oldest driver that can load the program's images of a kind; null if there are none. */
 static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool wants_machine_code) {
     int version = lh_cuda_find_oldest_driver(program, wants_machine_code),
         release = lh_cuda_get_driver_release(version);
@@ -142,7 +142,7 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
 
 /* ---- text ---- */
 
-/* Prints the least driver for the program's images; prints nothing if the program has no images. */
+/* Prints the oldest driver that can load the program's images; prints nothing if the program has no images. */
 static void print_driver(const lh_cuda_program *program) {
     int machine = lh_cuda_find_oldest_driver(program, true), ptx = lh_cuda_find_oldest_driver(program, false);
     char text[LH_CUDA_DRIVER_TEXT];
@@ -165,7 +165,7 @@ static void print_images(const lh_cuda_program *program) {
     print_driver(program);
 }
 
-/* Prints a message of several lines below a column. */
+/* Prints a message that may have several lines; indents the lines after the first to the second column. */
 static void print_problem(const char *text) {
     for (const char *c = text; *c != 0; c++) {
         putchar(*c);

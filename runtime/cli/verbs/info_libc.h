@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Writes the lowest version of glibc that has all functions this program uses, "2.34"; empty if the program is linked
- * statically or to another C library. */
+/* Writes the lowest version of glibc that has all functions of this program, such as "2.34". Writes "" if the program
+ * is linked statically or to another C library. */
 void lh_info_find_libc(char *text, size_t size);
 
 #endif

@@ -11,7 +11,7 @@
 #include "data/symbols/symbols.h"
 #include "data/symbols/token.h"
 
-enum { MAX_LINE_BYTES = INT32_MAX / 8 }; /* bytes; 4 times the number of tokens must fit into an int (search_length) */
+enum { MAX_LINE_BYTES = INT32_MAX / 8 }; /* so that 4 times the number of tokens fits into an int (search_length) */
 
 static lh_status fail_line(int64_t line, lh_error *error, const char *problem) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, problem);
@@ -45,12 +45,12 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* The number of outputs to predict: the requested number, or the number that the readout requires or for which the line
- * has positions; if a symbol ends answers, the maximum that may follow the input; in all other cases 1. */
+/* The number of outputs to predict. It is, whichever is known first: the requested number; the number that the readout
+ * requires; the number for which the line has positions; if a symbol ends answers, the maximum that may follow the
+ * input; 1. */
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
-    /* The number of outputs for which the line has positions. */
     const int placed_outputs = input->line_positions.count - input->input_length;
     if (input->line_positions.count > 0) return placed_outputs > 1 ? placed_outputs : 1;
     if (spec->task->end == NULL) return 1;
@@ -102,9 +102,10 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
 }
 
 /* Finds the task length whose input has this many tokens or, with a dataset, sets the line's shape. Checks the place of
- * the answer and the numbers of positions and distances. */
+ * the answer, and how many positions and distances the line has. */
 static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
-    lh_status status = (spec->corpus != NULL ? set_shape : search_length)(input, spec, line, error);
+    lh_status status =
+        spec->corpus != NULL ? set_shape(input, spec, line, error) : search_length(input, spec, line, error);
     if (status == LH_OK) status = check_place(input, spec, line, error);
     if (status != LH_OK) return status;
     lh_shape shape = lh_make_shape(spec, input->n, 1);
@@ -199,7 +200,7 @@ static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *l
     lh_status status = task->solve(literal, &example, &problem);
     if (status != LH_OK) return lh_fail(error, status, "line %lld: %s", (long long)line, problem.text);
     int inputs = example.input_length, outputs = example.output_length;
-    if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task converts it to an empty input or target");
+    if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task makes an empty input or target");
     example.input = calloc((size_t)inputs, sizeof *example.input);
     example.target = calloc((size_t)outputs, sizeof *example.target);
     example.mask = calloc((size_t)outputs, 1);
@@ -227,8 +228,8 @@ static lh_literal make_literal(const lh_task *task, const uint16_t *tokens, int 
         .token = tokens, .count = count, .symbol = task->input_symbol, .options = task->options, .frame = frame};
 }
 
-/* Sets the task's answer as the right answer if the input has the form of the task's examples and the requested number
- * of outputs; other inputs get no right answer. */
+/* Sets the right answer to the task's answer if the input has the form of the task's examples and the answer has the
+ * requested number of outputs; otherwise the right answer stays unknown. */
 static void add_task_answer(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
@@ -245,7 +246,7 @@ static void add_task_answer(lh_input *input, const lh_spec *spec) {
     lh_input_free(&solved);
 }
 
-/* Finds the right answer if it is known; with a dataset it determines the number of outputs. */
+/* Finds the right answer if it is known. With a dataset its length determines the number of outputs. */
 static lh_status find_answer(lh_input *input, const lh_spec *spec, int64_t line, json_t *object,
                              lh_answer_source source, lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
@@ -310,7 +311,7 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
 
-/* Checks that an input does not exceed the limit of the encoding: its frame may be wider than in training. */
+/* Checks that an input does not exceed the limit of the encoding, since its frame may be wider than in training. */
 static lh_status check_limit(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_shape shape = lh_make_shape(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)

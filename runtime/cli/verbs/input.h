@@ -6,8 +6,8 @@
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
-/* A list of a line, with a number for each token: positions, or positions or distances that replace the sampled values
- * of a stream. */
+/* A list of a line, with a number for each token: the positions that lines give, or values that replace the random
+ * positions or distances of a stream. */
 typedef struct lh_input_list {
     int32_t *numbers; /* NULL: the line has no such list */
     int count;
@@ -19,11 +19,12 @@ typedef struct lh_input {
     int passes;      /* with lh_spec.pass_axis, the number of passes; else 0 */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
-    lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
-    lh_input_list line_positions; /* see lh_dataset.positions, if the spec has positions of lines */
-    int32_t *token_positions;     /* positions of all streams (lh_find_input_positions); NULL: none are given */
-    uint16_t *target;             /* [target_length] the right answer; NULL: unknown */
-    uint8_t *mask;                /* [target_length] 0: the target's token does not count; NULL if target is NULL */
+    lh_input_list positions[LH_MAX_STREAMS]; /* values that replace the random positions of each stream */
+    lh_input_list distances[LH_MAX_STREAMS]; /* values that replace the random distances: 0, then ascending */
+    lh_input_list line_positions;            /* see lh_dataset.positions, if the spec has positions of lines */
+    int32_t *token_positions; /* positions of all streams (lh_find_input_positions); NULL: none are given */
+    uint16_t *target;         /* [target_length] the right answer; NULL: unknown */
+    uint8_t *mask;            /* [target_length] 0: the target's token does not count; NULL if target is NULL */
     int target_length;
 } lh_input;
 

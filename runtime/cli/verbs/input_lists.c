@@ -36,8 +36,8 @@ static lh_status check_streams(const lh_spec *spec, const char *name, const lh_i
     return LH_OK;
 }
 
-/* Reads integers from min_value to range - 1; the caller frees them. */
-static lh_status read_list(const json_t *list, const char *name, int min_value, int range, int64_t line,
+/* Reads integers from min_value to end - 1; the caller frees them. */
+static lh_status read_list(const json_t *list, const char *name, int min_value, int end, int64_t line,
                            lh_input_list *out, lh_error *error) {
     if (!is_list(list))
         return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is not a list of integers", (long long)line, name);
@@ -47,9 +47,9 @@ static lh_status read_list(const json_t *list, const char *name, int min_value, 
     for (int i = 0; i < out->count; i++) {
         const json_t *item = json_array_get(list, (size_t)i);
         json_int_t value = json_integer_value(item);
-        if (!json_is_integer(item) || value < min_value || value >= range)
+        if (!json_is_integer(item) || value < min_value || value >= end)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is not an integer from %d to %d", (long long)line,
-                           name, i, min_value, range - 1);
+                           name, i, min_value, end - 1);
         out->numbers[i] = (int32_t)value;
     }
     return LH_OK;
@@ -61,11 +61,11 @@ static int find_stream(const lh_format *format, const char *name) {
     return s;
 }
 
-/* The range of values that may replace the random values of stream s: from first[s] to range[s] - 1; range[s] 0: the
- * stream has no random values. */
+/* The values that may replace the random values of stream s are first[s] to end[s] - 1; end[s] 0: the stream has no
+ * random values. */
 typedef struct value_ranges {
     const char *name; /* "positions" or "distances" */
-    const int *first, *range;
+    const int *first, *end;
 } value_ranges;
 
 static lh_status fail_unsampled(const char *name, int64_t line, lh_error *error) {
@@ -92,9 +92,9 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const value_r
                            (long long)line, ranges->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
         const label field = make_label(spec, ranges->name, s);
-        status = ranges->range[s] == 0
+        status = ranges->end[s] == 0
                      ? fail_unsampled(field.text, line, error)
-                     : read_list(list, field.text, ranges->first[s], ranges->range[s], line, &out[s], error);
+                     : read_list(list, field.text, ranges->first[s], ranges->end[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
@@ -106,13 +106,13 @@ static lh_status read_lists(const json_t *object, const lh_spec *spec, const val
     json_t *lists = json_object_get(object, ranges->name);
     bool is_sampled = false;
     if (lists == NULL) return LH_OK;
-    for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || ranges->range[s] > 0;
+    for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || ranges->end[s] > 0;
     if (!is_sampled) return fail_unsampled(ranges->name, line, error);
     if (spec->format->streams > 1) return read_streams(lists, spec, ranges, line, out, error);
-    return read_list(lists, ranges->name, *ranges->first, *ranges->range, line, out, error);
+    return read_list(lists, ranges->name, *ranges->first, *ranges->end, line, out, error);
 }
 
-/* Checks that distances begin with 0 and ascend: distances[d] is the distance of two tokens d apart. */
+/* Checks that distances begin with 0 and ascend, because distances[d] is the distance of two tokens d apart. */
 static lh_status check_distances(const lh_input_list *list, const char *name, int64_t line, lh_error *error) {
     const int32_t *distances = list->numbers;
     if (distances == NULL) return LH_OK;
@@ -153,13 +153,13 @@ lh_status lh_input_check_counts(const lh_input *input, const lh_spec *spec, cons
     const int expected = input->input_length + lh_get_output_length(spec, input->n);
     if (has_line_positions(spec) && input->line_positions.numbers == NULL)
         return lh_fail(error, LH_ERR_INPUT,
-                       "line %lld: has no positions, and the model reads those of lines\n"
+                       "line %lld: has no positions, but the model reads positions from lines\n"
                        "  expected: {\"input\":[...],\"positions\":[...]}",
                        (long long)line);
     if (has_line_positions(spec) && input->line_positions.count != expected)
         return lh_fail(error, LH_ERR_INPUT,
-                       "line %lld: %d positions\n  expected: %d, of the input, the separator and the outputs but the "
-                       "last",
+                       "line %lld: %d positions\n  expected: %d, one for each token of the input, the separator, and "
+                       "the outputs without the last",
                        (long long)line, input->line_positions.count, expected);
     lh_status status = check_streams(spec, "positions", input->positions, shape, line, error);
     return status == LH_OK ? check_streams(spec, "distances", input->distances, shape, line, error) : status;

@@ -13,12 +13,13 @@ typedef struct trace_answer {
     const lh_task *task;
     const lh_query *query;
     const lh_right_answer *right_answers;
-    int index, draw, draws; /* index: input; draw: index of the draw; draws: their number */
-    int inputs, labels;     /* numbers of input tokens and labels */
-    const int32_t *answer;  /* [labels] classes; -1 after the end */
-    int length;             /* number of answers up to the end */
-    bool is_known;          /* at least one right answer is known */
-    int wrong_count;        /* number of wrong or missing answers */
+    int index;             /* index of the input */
+    int draw, draws;       /* index of the draw, and number of draws */
+    int inputs, labels;    /* numbers of input tokens and labels */
+    const int32_t *answer; /* [labels] classes; -1 after the end */
+    int length;            /* number of answers up to the end */
+    bool is_known;         /* at least one right answer is known */
+    int wrong_count;       /* number of wrong or missing answers */
 } trace_answer;
 
 /* Texts of symbols: the input, the answer, and the right answer if the answer is wrong. */
@@ -134,8 +135,8 @@ lh_status lh_print_answers(const lh_traces *traces, bool as_json, lh_error *erro
                 status = print_answer(&a, as_json, error);
             }
     if (unknown > 0)
-        fprintf(stderr, "trace: %s does not know all right answers; other answers are not marked%s\n",
+        fprintf(stderr, "trace: %s does not know all right answers; answers to the other inputs are not marked%s\n",
                 traces->spec->task->kind,
-                traces->spec->task->solve != NULL ? " (their inputs have another form than its examples)" : "");
+                traces->spec->task->solve != NULL ? " (these inputs do not have the form of the task's examples)" : "");
     return status;
 }

@@ -14,7 +14,8 @@ static size_t count_lines(const char *text) {
     return lines;
 }
 
-/* Finds the number of the shape with these sizes. A new shape is added; the corpus has space for one per line. */
+/* Returns the shape n with these sizes (sizes[n - 1]). Adds the shape if it is new; the corpus has space for one shape
+ * per line. */
 static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
     int i = 0;
     while (i < corpus->shapes && memcmp(&corpus->sizes[i], sizes, sizeof *sizes) != 0) i++;

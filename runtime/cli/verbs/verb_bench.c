@@ -133,8 +133,8 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     static const lh_verb verb = {
         "bench",
         "Measures steps per second by task length; a step includes sampling, dropout, clipping and the optimiser.",
-        "The peak is that of a loop of multiply-adds on the same threads; loop and steps alternate; rates are "
-        "medians.\n"
+        "The peak is the speed of a loop of multiply-adds on the same threads; loop and steps alternate; all speeds "
+        "are medians.\n"
         "The share counts the executed operations; the nominal share counts the dense operations of the model.\n"
         "The peak does not count the exponentials of the softmax: limit is the share of the peak plus the share of the "
         "time\n"

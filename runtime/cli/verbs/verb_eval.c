@@ -26,9 +26,9 @@ static const lh_verb verb = {
     "exact_match,\n"
     "accuracy; and with the target's tokens before each answer: accuracy_teacher_forced, loss. With --decoding\n"
     "teacher_forced, only the second evaluation takes place.\n"
-    "With --reach, the lengths are evaluated from the longest on, until one of them is at the level with 95% "
-    "confidence:\n"
-    "the results need not fall with the length.\n"
+    "With --reach, the lengths are evaluated from the longest on, since results need not fall with the length, until "
+    "one\n"
+    "length is at the level with 95% confidence.\n"
     "Sets of examples are evaluated by the spec's eval.by and eval.splits, by all values of the axes of --by, or by\n"
     "length with --lengths. If a condition has more examples than --examples, --seed chooses among them, and --order\n"
     "file takes the first ones."};
@@ -121,7 +121,7 @@ static bool has_name(const char *list, const char *name) {
     return false;
 }
 
-/* Reads --by: all values of the named axes, in the order that eval.by of a spec has, too. */
+/* Reads --by: requests all values of the named axes. The axes are in the same order as those of eval.by. */
 static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_error *error) {
     const lh_task *task = spec->task;
     char axis_names[512] = "";
@@ -195,15 +195,16 @@ static void print_reach(const flags *f, const lh_reach *reach, const lh_eval_res
         printf("reach: the %s is %g or more at length %d, with 95%% confidence\n", metric, f->level, reach->certain);
     else printf("reach: the %s is %g or more at no length, with 95%% confidence\n", metric, f->level);
     if (reach->possible >= last)
-        printf("it may be %g or more at longer lengths, too: %d is the longest\n", f->level, last);
+        printf("the %s may be %g or more at longer lengths, too, because %d is the longest evaluated length\n", metric,
+               f->level, last);
     else if (reach->possible > reach->certain) {
         const int undecided = evaluated[reach->certain > 0].n; /* the shortest undecided length */
-        printf("it is below %g at all lengths from %d to %d; ", f->level, reach->possible + 1, last);
+        printf("the %s is below %g at all lengths from %d to %d; ", metric, f->level, reach->possible + 1, last);
         if (undecided == reach->possible) printf("length %d is", undecided);
         else printf("lengths %d to %d are", undecided, reach->possible);
         printf(" undecided with these examples\n");
     } else
-        printf("it is below %g at all %slengths up to %d, with 95%% confidence\n", f->level,
+        printf("the %s is below %g at all %slengths up to %d, with 95%% confidence\n", metric, f->level,
                reach->certain > 0 ? "longer " : "", last);
 }
 

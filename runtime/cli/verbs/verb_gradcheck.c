@@ -47,16 +47,16 @@ static lh_status check_lengths(const lh_target *target, const lh_lengths *length
 
 enum { DEFAULT_LENGTHS = 3 };
 
-/* Writes the lengths that are checked by default; returns their number. With as many passes as the task length, the
- * longest one has no more passes than training. */
+/* Writes the lengths that are checked by default; returns their number. If there are as many passes as the task length,
+ * the longest one has no more passes than training. */
 static int choose_default_lengths(const lh_spec *spec, int32_t lengths[DEFAULT_LENGTHS]) {
     static const int32_t usual[DEFAULT_LENGTHS] = {1, 5, 9};
     int count = 0;
     while (count < DEFAULT_LENGTHS) {
-        bool has_memory = !spec->passes_by_length || usual[count] < spec->passes;
-        lengths[count] = has_memory ? usual[count] : spec->passes;
+        bool is_too_long = spec->passes_by_length && usual[count] >= spec->passes;
+        lengths[count] = is_too_long ? spec->passes : usual[count];
         count++;
-        if (!has_memory) break;
+        if (is_too_long) break;
     }
     return count;
 }

@@ -14,8 +14,9 @@
 typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
-    int64_t line, seed; /* line: number of the line of standard input, from 1; seed: evaluation seed */
-    uint32_t example;   /* number of earlier inputs, which selects the random draws of the sequence */
+    int64_t line;     /* number of the line of standard input, from 1 */
+    int64_t seed;     /* evaluation seed */
+    uint32_t example; /* index of the input, which selects the random draws of its sequence */
     lh_input input;
     lh_query query;
     double *logits;
@@ -54,7 +55,7 @@ static lh_status check_finite(const prediction *p, lh_error *error) {
     return LH_OK;
 }
 
-/* Prints the places of counted target tokens with a wrong or missing answer. */
+/* Prints the indices of counted target tokens with a wrong or missing answer. */
 static void print_wrong(const prediction *p) {
     const char *separator = "";
     printf(",\"wrong\":[");
@@ -166,10 +167,12 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "of wrong answers.\n"
         "A generative model's answers end with the task's end symbol, if it has one. If the task or the line gives "
         "positions,\n"
-        "\"positions\":[...] has that of each token that the model reads. If the example determines the number of "
-        "passes through\n"
-        "the layers, \"passes\":N has it; if it is the value on an axis, lines have this value, such as \"digits\":3.\n"
-        "If the passes start from noise, \"noise\":[[...]] has its normal numbers, a list for each token."};
+        "\"positions\":[...] has the position of each token that the model reads. If the length determines the number "
+        "of passes\n"
+        "through the layers, \"passes\":N is this number. If an axis determines it, each line needs a value on the "
+        "axis, such as\n"
+        "\"digits\":3. If the passes start from noise, \"noise\":[[...]] has its normal numbers, a list for each "
+        "token."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool has_printed_help;

@@ -86,7 +86,7 @@ static lh_status print_set(const lh_spec *spec, const lh_dataset *set, int lengt
                            lh_error *error) {
     int64_t example_count;
     uint32_t *indices = find_examples(spec->corpus, set, length, &example_count);
-    if (indices == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %lld places", (long long)set->count);
+    if (indices == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %lld indices", (long long)set->count);
     lh_status status = lh_pick_sort(set, choice, indices, example_count, error);
     if (status == LH_OK && example_count == 0)
         status =

@@ -250,6 +250,7 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     snprintf(examples, sizeof examples, "%d", request->inputs != NULL ? request->input_count : request->examples);
     lh_st_meta meta[15 + LH_IDENTITY_COUNT] = {
         {"format", "longhand trace 1"},
+        /* lh_write_identity fills elements 1 .. LH_IDENTITY_COUNT below. */
         [1 + LH_IDENTITY_COUNT] = {"checkpoint", f->checkpoint},
         {"step", step},
         {"what", f->kinds},
