@@ -26,9 +26,9 @@ local function add_plan(parser)
   local plan = options.add_spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, "
     .. "parameters, operations, choices")
   plan:mutex(plan:flag("--json", "print the plan as JSON"),
-    plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
+    plan:flag("--graph", "draw the network with graphviz; without graphviz, print the network as text"),
     plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
-      .. "tokens; without gnuplot, print them as text"))
+      .. "tokens; without gnuplot, print the keys as text"))
   options.add(plan, { { "--out FILE",
     "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder", convert = read_picture } })
 end
@@ -122,7 +122,7 @@ local function add_export(parser)
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
   })
   local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files")
-  options.add(tensorboard, { { "--follow", "go on while the runs train; ends with them or by Ctrl-C" } })
+  options.add(tensorboard, { { "--follow", "go on while the runs train; ends when they end, or by Ctrl-C" } })
   for _, command in ipairs({ csv, tensorboard }) do
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, { { "--out DIR", ("output folder; default: %s in RUNS"):format(command._name) } })

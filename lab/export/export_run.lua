@@ -83,7 +83,7 @@ function M.make_request(plan, symbols, outputs)
   }
 end
 
--- Returns examples of three lengths for a model whose task is a dataset: { input, outputs (their number) }. If the
+-- Returns examples of three lengths for a model whose task is a dataset: { input, outputs (the count) }. If the
 -- model answers at a probe symbol, the input contains this symbol exactly once.
 function M.make_data_inputs(plan)
   local probe = plan.readout == "probe" and plan.task.probe
@@ -126,7 +126,7 @@ local function sample_inputs(trainer, ...)
   end)
 end
 
--- Returns examples { input, outputs (their number) }. The trainer samples the inputs for a task with a sampler, and for
+-- Returns examples { input, outputs (the count) }. The trainer samples the inputs for a task with a sampler, and for
 -- a task that makes a set of examples and gives positions only to these.
 local function make_inputs(spec, trainer)
   local data, positions = spec.plan.task.data, spec.plan.token_positions

@@ -71,9 +71,9 @@ local function describe_answers(plan)
   local on_device = plan.device and plan.device.decoding and "on a device, in one launch for all models of a process"
     or "on a device, at most a pass for each answer, which the models of a process share"
   local cost = plan.cpu.decoding
-    and "sequences with an error in it are then decoded token by token, with cached keys and values: at most as many "
-      .. "operations again as the pass, in 1 to 2 times its time; " .. on_device
-    or "sequences with an error in it are then decoded together, with at most a pass for each answer"
+    and "sequences with an error in this pass are then decoded token by token, with cached keys and values: at most as "
+      .. "many operations again as the pass, in 1 to 2 times its time; " .. on_device
+    or "sequences with an error in this pass are then decoded together, with at most a pass for each answer"
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
 
@@ -101,8 +101,9 @@ local function add_encodings(plan, lines)
   end
 end
 
--- Returns how often training meets each position or distance of a range on average, for the range in which this mean is
--- smallest; nil without sampled positions, without a number of steps, or if a file determines the lengths.
+-- Returns how often, on average, training meets a position or distance of a range; if there are several ranges, the
+-- smallest of these means. Returns nil without sampled positions, without a number of steps, or if a file determines
+-- the lengths.
 local function count_visits(plan)
   local train, min_visits = plan.resolved.train, nil
   if not train.steps or plan.task.data then

@@ -17,7 +17,7 @@ local M = {}
 -- Returns a message if a trainer uses the folder of one of the runs; nil if none is used.
 local function find_running(rows)
   local running_row = lists.find(rows, function(row) return row.state == "running" end)
-  return running_row and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(
+  return running_row and ("%s: a trainer is running in this folder\n  expected: a run that no process trains"):format(
     running_row.path)
 end
 

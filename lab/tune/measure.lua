@@ -25,7 +25,8 @@ function M.exceeds_noise(result, floor)
   return result.gain - 1 > math.max(floor, 2 * result.noise)
 end
 
--- Summarises the ratios of rounds: { gain (their median), noise (the median's standard error), rounds (their number) }.
+-- Summarises the ratios of rounds: { gain (the median ratio), noise (the median's standard error), rounds (the number
+-- of rounds) }.
 function M.summarise(ratios)
   local gain = statistics.quantile(ratios, 0.5)
   local deviations = lists.map(ratios, function(ratio) return math.abs(ratio - gain) end)
@@ -84,7 +85,8 @@ function M.search(request)
 end
 
 -- Makes the folder `dir` for variants of a plan and returns its record for M.build; or nil and a message. level: the
--- name of an instruction-set level. trainers: paths of built trainers, by values as text; count: their number.
+-- name of an instruction-set level. trainers: paths of built trainers, by values as text; count: the
+-- number of trainers.
 function M.open(project, spec, level, dir)
   local is_made, message = lfs.mkdir(dir)
   return is_made and { project = project, spec = spec, dir = dir, trainers = {}, count = 0, level = level,

@@ -368,7 +368,7 @@ TestFindings = {}
 function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
   local function format_findings(head, words)
     local choices = assert(fields.read("usual", words)).cross
-    local finding = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
+    local finding = { family = "cross", title = "cross-attention", rows = head.rows, columns = head.columns,
       choices = choices, heads = { assert(lines.find(head, choices)) } }
     return table.concat(lines.format_lines({ finding }), "\n")
   end

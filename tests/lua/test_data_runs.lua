@@ -67,7 +67,7 @@ end
 local function survey(options)
   local study, root, cell = expand(options)
   ledger.survey(study, root)
-  return cell.runs[1].state, cell.runs[1].words, study, cell
+  return cell.runs[1].state, cell.runs[1].explanation, study, cell
 end
 
 TestFolders = { tearDown = support.clean }
@@ -104,7 +104,7 @@ function TestFolders.test_runs_on_another_file_are_reported()
   local old_digest, new_digest = sha256.hash(TRAIN):sub(1, 8), sha256.hash(TRAIN:rep(2)):sub(1, 8)
   lu.assertEquals(overview.list_decisions(study),
     { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
-    .. "%s..., and has %s... now; they stay as they are"):format(old_digest, new_digest) })
+    .. "%s..., and has %s... now; these runs stay unchanged"):format(old_digest, new_digest) })
 end
 
 TestEvaluations = { tearDown = support.clean }
@@ -180,7 +180,7 @@ function TestSteps.test_more_and_fewer_epochs()
   local further = "at step 18, of 9 (1 epoch) requested"
   lu.assertEquals({ state, words, #changed_cell.missing }, { "trained further", further, 1 })
   lu.assertEquals(overview.list_decisions(study),
-    { ("trained further: 1 run of width_16: %s; they stay as they are"):format(
+    { ("trained further: 1 run of width_16: %s; these runs stay unchanged"):format(
     further) })
   state, words = survey({ train = "steps = 20" })
   lu.assertEquals({ state, words }, { "to train on", "from step 18 to 20" })

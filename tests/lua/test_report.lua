@@ -203,7 +203,7 @@ function TestPage.test_a_missing_checkpoint()
   lu.assertStrContains(text, "1 of 4 runs has a score (1 missing, 2 waiting)")
   lu.assertStrContains(text, "15.0")
   lu.assertStrMatches(text:match("What could not be read\n(.*)$"), "  b_s: init: [^\n]*no.safetensors is missing; "
-    .. "the folder of these runs is unknown without it\n  b_t: .*")
+    .. "the folder of these runs is unknown without the checkpoint\n  b_t: .*")
   local study, message = grid.expand(project, path)
   lu.assertNil(study)
   lu.assertStrContains(message, "no.safetensors")
@@ -291,8 +291,8 @@ function TestReadings.test_labels_in_the_loss()
   local function read_answer(loss, data)
     return read_answers({ spec = make_spec("bucket_sort"), loss = loss, data = data })["labels in the loss"]
   end
-  lu.assertEquals(read_answer("all"), "all, masked ones, too")
-  lu.assertEquals(read_answer("counted", { train_masked = 3 }), "those that count (mask 1)")
+  lu.assertEquals(read_answer("all"), "all labels, masked ones, too")
+  lu.assertEquals(read_answer("counted", { train_masked = 3 }), "labels that count (mask 1)")
   lu.assertNil(read_answer("counted", { train_examples = 9 }))
   lu.assertNil(read_answer(nil, { train_masked = 3 }))
 end

@@ -154,7 +154,7 @@ function TestRuns.test_a_run_with_a_locked_folder_is_not_removed()
   row.state = "running"
   local succeeded, message = require("lab.runs.alter").remove(root, { row })
   lu.assertNil(succeeded)
-  lu.assertStrContains(message, "a trainer is running there")
+  lu.assertStrContains(message, "a trainer is running in this folder")
   lu.assertEquals(lfs.attributes(row.path, "mode"), "directory")
 end
 

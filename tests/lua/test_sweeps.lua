@@ -286,7 +286,7 @@ function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
     damage = "torn" }
   lu.assertTrue(set_aside.move_damaged(out, { goal = { steps = 70, conditions = {} } }, { run }))
-  lu.assertEquals({ run.state, run.words, run.damage }, { "absent", nil, nil })
+  lu.assertEquals({ run.state, run.explanation, run.damage }, { "absent", nil, nil })
   lu.assertNil(lfs.attributes(out .. "/probe", "mode"))
 end
 

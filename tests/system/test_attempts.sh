@@ -99,7 +99,7 @@ end_where_another_array_has_finished() {
     PATH=$SIMULATED/bin:$PATH SLURM_ARRAY_JOB_ID=2 SLURM_ARRAY_TASK_ID=1 sh "$other/job.sh" || return
     : >"$SIMULATED/go"
     wait $one || { cat "$work/one"; return 1; }
-    grep -q "$first: another task has finished it" "$work/one" && are_complete || return
+    grep -q "$first: another task has finished this run" "$work/one" && are_complete || return
     [ "$1" = new ] || [ -e "$cell/$first/note" ]
 }
 

@@ -138,8 +138,8 @@ refuses_damaged_files() {
         sed '/trainers\/own$/d' "$work/sums" >"$work/torn/SHA256SUMS" &&
         ends_with 4 'SHA256SUMS has no line of trainers/own' run_in "$work/torn" &&
         cp "$work/sums" "$work/torn/SHA256SUMS" && rm "$work/torn/trainers/own" &&
-        ends_with 4 'unpack it again' run_in "$work/torn" && rm "$work/torn/SHA256SUMS" &&
-        ends_with 4 'unpack it again' run_in "$work/torn"
+        ends_with 4 'unpack the archive again' run_in "$work/torn" && rm "$work/torn/SHA256SUMS" &&
+        ends_with 4 'unpack the archive again' run_in "$work/torn"
 }
 
 # A trainer that cannot start, as on a machine whose libc is too old, is reported with what it needs.

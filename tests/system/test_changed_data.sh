@@ -89,7 +89,7 @@ trains_other_runs_on_new_data() {
     cksum "$old"/* >"$work/before"
     write_examples train.jsonl 48 3 || return
     ends_with 0 "trained on other data: 2 runs of none: train.jsonl had the SHA-256 $before..., and has $(
-        print_hash train.jsonl)... now; they stay as they are" status &&
+        print_hash train.jsonl)... now; these runs stay unchanged" status &&
         ends_with 0 '2 of 2 runs done' sweep && [ -f "$(find_data_run 0)/run.json" ] &&
         [ "$(find_data_run 0)" != "$old" ] &&
         cksum "$old"/* | cmp - "$work/before"

@@ -194,7 +194,7 @@ are_not_removed_in_training() {
     "$work/built/trainer" train --steps 2000000000 --no-eval --out "$work/held" >"$work/log" 2>&1 &
     trainer=$!
     until_true has_begun held
-    ends_with 1 'a trainer is running there' ./longhand runs remove --yes "$work/held"
+    ends_with 1 'a trainer is running in this folder' ./longhand runs remove --yes "$work/held"
     refused=$?
     kill "$trainer" && wait "$trainer"
     [ $? -eq 75 ] && [ $refused -eq 0 ] && ends_with 0 '' ./longhand runs remove --yes "$work/held" &&

@@ -135,7 +135,7 @@ end
 --   source      the source
 --   text        the input
 --   answer      from make_answer
---   words       input, answer and verdict as a text
+--   summary     input, answer and verdict as a text
 --   bytes       the bytes of the trace's file
 --   attentions  from list_attentions
 --   streams     from read_streams
@@ -148,7 +148,7 @@ local function analyze(source, text, options)
   local streams, answer = read_streams(source, trace, prefix)
   local answered, verdict = describe_answer(answer)
   options.say(("%s: %s -> %s  %s"):format(source.label, text, answered, verdict))
-  return { source = source, text = text, answer = answer, words = ("%s -> %s (%s)"):format(text, answered, verdict),
+  return { source = source, text = text, answer = answer, summary = ("%s -> %s (%s)"):format(text, answered, verdict),
     bytes = write.read(trace.path), attentions = list_attentions(source, trace, prefix, streams, options.layers),
     streams = streams }
 end
@@ -176,8 +176,8 @@ local function list_biases(result, project, spec_path)
   return list, not is_read and message or nil
 end
 
-local function draw_attention(result, attention, font, words)
-  local row = { label = ("%s: %s%s"):format(result.source.label, attention.site, words) }
+local function draw_attention(result, attention, font, suffix)
+  local row = { label = ("%s: %s%s"):format(result.source.label, attention.site, suffix) }
   return lists.append(row, lists.map(attention.heads, function(head, h)
     return heat.add_symbols(heat.draw_weights(head, #attention.writes, ("head %d"):format(h - 1)), attention, font)
   end))
@@ -202,7 +202,7 @@ local function make_picture(results)
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a hidden key",
     rows = lists.collect(results, function(result)
       return lists.join(lists.map(result.attentions, function(attention, a)
-        return draw_attention(result, attention, font, a == 1 and "; " .. result.words or "")
+        return draw_attention(result, attention, font, a == 1 and "; " .. result.summary or "")
       end), lists.map(result.biases, function(bias) return draw_bias(result, bias, font) end))
     end) }
 end

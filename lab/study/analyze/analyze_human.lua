@@ -59,7 +59,7 @@ local function find_puzzles(groups, split)
   return (must(INPUT, puzzles, "no run has a score on " .. split))
 end
 
--- Returns for each base the list of its puzzles' numbers, without those whose ids are in options.without.
+-- Returns for each base the list of its puzzles, as numbers. Puzzles whose ids are in options.without are left out.
 local function find_bases(puzzles, options)
   local is_excluded, included = lists.to_set(options.without or {}), {}
   for id = 0, puzzles.count - 1 do

@@ -1,6 +1,6 @@
 -- Principal components of activations at several lengths (figure 5 of Ruoss et al. 2023; docs/analyses.md).
 --
--- Input: sources (source.lua), and lengths, sequences (their number at each length), part ("input" or "output").
+-- Input: sources (source.lua), and lengths, sequences (the count at each length), part ("input" or "output").
 -- Output: as in analyze.lua, with pca.csv, summary.csv. The mean and two components of each run and site are fitted at
 -- the first length and applied, not whitened, at the others.
 
@@ -126,8 +126,8 @@ end
 local function tabulate(summary, options)
   return sheets.tabulate({ name = "pca", title = ("Activations in the principal components of length %d"):format(
     options.lengths[1]), caption = ("of the %s tokens; explained: shares of the two components; drift: mean squared "
-    .. "distance from the fitted mean in the plane, 1 at length %d; outside: share of points farther from it than "
-    .. "%.0f%% of the fitted points; spread: as drift, over all channels"):format(options.part, options.lengths[1],
+    .. "distance from the fitted mean in the plane, 1 at length %d; outside: share of points farther from the mean "
+    .. "than %.0f%% of the fitted points; spread: as drift, over all channels"):format(options.part, options.lengths[1],
     100 * INSIDE_SHARE), heads = { "site", "length", "accuracy", "explained", "", "drift", "outside", "spread" },
     rows = lists.map(summary, function(line)
       return line.length ~= options.lengths[1] and { ("%s, %s"):format(line.run, line.site),

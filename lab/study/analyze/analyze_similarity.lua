@@ -83,7 +83,7 @@ local function trace_runs(group, opened, step, options, models)
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = find_maps(opened, file, options.length)
     if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
-      stop.exit(INPUT, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, describe_shape(maps),
+      stop.exit(INPUT, ("%s: its attention is %s; expected %s, the shape of %s"):format(run.dir, describe_shape(maps),
         describe_shape(models[1]), models[1].run.dir))
     end
     maps.run, maps.group = run, group
@@ -174,7 +174,7 @@ local function compare(groups, models, options)
   return step
 end
 
--- Returns steps { step, layers (their number), shape (a text), similarities (for find_similarities), cosines_by_run }.
+-- Returns steps { step, layers (the count), shape (a text), similarities (for find_similarities), cosines_by_run }.
 -- cosines_by_run: for each run, its cosines over all layers with other runs, a list of { group (of the other run),
 -- cosine }. Sets `mask`, a text, and `without_dropout` of the groups.
 local function compare_steps(groups, options)

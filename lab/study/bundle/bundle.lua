@@ -47,7 +47,7 @@ local NOTICE = [[
 The trainers here hold code of
 %s
 %s
-Their sources are those of the distribution that the trainers were built on: %s.
+The sources of this code are in the distribution on which the trainers were built: %s.
 Longhand's own licence is LICENSE. `longhand gen` generates the sources of each trainer again from the cells of the
 study, whose digests are in README.txt.
 ]]

@@ -44,7 +44,7 @@ is_among() { # WORD LIST
 }
 
 damage=$(sha256sum -c --quiet SHA256SUMS 2>&1) ||
-    fail 4 "run.sh: files differ from the archive; unpack it again. sha256sum reports:" "$damage"
+    fail 4 "run.sh: files differ from the archive; unpack the archive again. sha256sum reports:" "$damage"
 # Checks that every file has a checksum: a file without one is not part of the bundle, or the file's line was lost.
 listed=$(cut -c 67- SHA256SUMS)
 for file in run.sh runner.sh cells.txt needs.txt trainers/* data/*; do
@@ -121,7 +121,8 @@ conclude() { # NUMBER EXIT_CODE
     case $2 in
         1 | 129 | 1[3-9]?) ;; # a failed run, or a killed trainer
         *)
-            [ -n "$broken" ] || say "no further run is started, because others may fail too; running ones continue"
+            [ -n "$broken" ] ||
+                say "no further run is started, because other runs may fail too; running trainings continue"
             broken=yes
             kill -USR1 "$runner" 2>/dev/null
             ;;
@@ -174,7 +175,7 @@ done
 
 [ -z "$broken" ] || fail 4 "this machine lacks something, as reported above; after a repair, the same command continues"
 [ $ended -eq $count ] || stopped=yes
-[ -z "$stopped" ] || fail 75 "stopped; running trainings have written checkpoints; the same command continues them"
+[ -z "$stopped" ] || fail 75 "stopped; running trainings have written checkpoints; the same command continues the runs"
 [ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as reported above; the same command tries them again"
-[ $all_done -eq $all ] || fail 75 "$all_done of $all runs done; another process trains the others"
+[ $all_done -eq $all ] || fail 75 "$all_done of $all runs done; another process trains the other runs"
 echo "$all_done of $all runs done"

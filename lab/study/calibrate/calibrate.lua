@@ -42,10 +42,10 @@ local INPUT, ENVIRONMENT = 1, 4
 --   name      the family's name in specs
 --   choices   the field of the job's choices
 --   ending    the text after the layer's name in names of a trace
---   words     the family in words
+--   title     the name of the family in texts
 local FAMILIES = {
-  { name = "decoder", choices = "self", ending = "", words = "self-attention" },
-  { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
+  { name = "decoder", choices = "self", ending = "", title = "self-attention" },
+  { name = "cross", choices = "cross", ending = ".cross", title = "cross-attention" },
 }
 
 -- Returns the trace of the average attention over correctly answered training examples.
@@ -66,7 +66,7 @@ local function find_section(job, trace, family)
       job.run.dir, job.length))
   end
   local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
-  local section = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
+  local section = { family = family.name, title = family.title, choices = choices[family.choices], heads = {},
     matrices = {}, rows = entry.shape[2], columns = entry.shape[3] }
   local size = section.rows * section.columns
   for head = 1, entry.shape[1] do
@@ -75,7 +75,7 @@ local function find_section(job, trace, family)
       values = lists.map(values, function(value) return value * scale end) }
     local head_lines, problem = lines.find(section.matrices[head], section.choices)
     section.heads[head] = head_lines or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir,
-      family.words, problem))
+      family.title, problem))
     for _, line in ipairs(head_lines.kept_lines) do
       line.head = head - 1
     end
@@ -175,8 +175,8 @@ end
 local function make_picture(sections, title)
   local rows = {}
   for _, section in ipairs(sections) do
-    local attention_row, bias_row = { label = section.words .. ": mean attention" },
-      { label = section.words .. ": bias" }
+    local attention_row, bias_row = { label = section.title .. ": mean attention" },
+      { label = section.title .. ": bias" }
     for h, head in ipairs(section.heads) do
       attention_row[h] = heat.draw_matrix(("head %d"):format(h - 1), section.matrices[h])
       local biases = lines.extend(head.kept_lines, section.rows, section.columns, section.choices,

@@ -55,7 +55,7 @@ local NO_LIMIT = {} -- the value of the word "all"; in choices nil
 local NAME, TYPE, DEFAULT, CODE, EQUATIONS = 1, 2, 3, 4, 5
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
-    "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
+    "averaged numbers: attention weights; inputs of the softmax; raw: these inputs times the square root of head_dim" },
   { "rows", make_count("all", NO_LIMIT), "6", "6", "all", "number of first rows (queries) in which lines are read" },
   { "columns", make_count("all", NO_LIMIT), "all", "6", "all",
     "lines of direction 0 are read in the last column and in this number of columns before it" },
@@ -79,7 +79,7 @@ M.FIELDS = {
   { "align.self", make_choice("left", "right"), "left", "right", "left", "side that columns are counted from" },
   { "align.cross", make_choice("left", "right"), "right", "right", "left", "side that columns are counted from" },
   { "corner", make_choice("lines", "all", "none"), "lines", "all", "none",
-    "heads of cross-attention in which the first query sees the last key: those that keep a line, all, or none" },
+    "heads of cross-attention in which the first query sees the last key: heads that keep a line, all, or none" },
 }
 
 -- Stores the value of a word "FIELD=VALUE" in `texts`, by field; returns an error message, or nil.

@@ -29,7 +29,7 @@ local function number_line(direction, row, column, columns, align)
   return align == "right" and columns - 1 - column or column
 end
 
--- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Rows are added from 0 on.
+-- Returns all lines of a direction as { line, sum, cells (the count) }, sorted by line. Rows are added from 0 on.
 local function sum_lines(matrix, direction, choices)
   local entry_by_line, list = {}, {}
   local number_format = choices.precision == "float32" and "f" or "d"
@@ -55,7 +55,7 @@ local function sum_lines(matrix, direction, choices)
   return list
 end
 
--- Returns the lines of a direction, { line, value, cells (their number) }, without lines that are too short.
+-- Returns the lines of a direction, { line, value, cells (the count) }, without lines that are too short.
 function M.list_lines(matrix, direction, choices)
   local min_cells = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
   return lists.map(sum_lines(matrix, direction, choices), function(entry)
@@ -225,7 +225,7 @@ end
 local function format_section(section)
   local choices, out = section.choices, {}
   out[1] = ("%s, %d queries and %d keys; lines from k = %g deviations above the mean on, in the first %s; columns "
-    .. "counted from the %s"):format(section.words, section.rows, section.columns, choices.threshold,
+    .. "counted from the %s"):format(section.title, section.rows, section.columns, choices.threshold,
       wording.count(choices.rows or section.rows, "row"), choices.align)
   for h, head in ipairs(section.heads) do
     local prefix = ("  head %-2d "):format(h - 1)
@@ -240,7 +240,7 @@ local function format_section(section)
   return out
 end
 
--- Formats sections as lines of text. A section: { family (its name), words (the name in texts), rows, columns (of
+-- Formats sections as lines of text. A section: { family (its name), title (its name in texts), rows, columns (of
 -- matrices), choices, heads (M.find) }.
 function M.format_lines(sections)
   return lists.collect(sections, format_section)

@@ -11,7 +11,7 @@
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
 --   seeds           a list; seeds.part_seeds: nil, or a list for each part with separate seeds (seeds.lua)
---   learning_rates  a list; { false } if the spec for which the cell waits has the rate
+--   learning_rates  a list; { false } for a waiting cell whose spec will set the rate
 --   runs            { seed, part_seeds, learning_rate, dir, runs_on_other_data }: dir, the run's folder below the
 --                   folder of all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
@@ -237,7 +237,8 @@ local function plan_spec(work, point, id, source)
   local loaded = load_module.join(id, name, list_fragments(study, point, made_spec), work.sets)
   local lost_path = work.reading and loaded and find_lost_init(loaded)
   if lost_path then
-    return nil, false, ("init: %s is missing; the folder of these runs is unknown without it"):format(lost_path)
+    return nil, false, ("init: %s is missing; the folder of these runs is unknown without the checkpoint"):format(
+      lost_path)
   end
   local spec = loaded and project_module.settle(loaded, d, work.facts)
   if not spec then
@@ -270,7 +271,7 @@ function make_cell(work, point)
   d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not load_module.is_id(id) or work.ids[id] then
     d:add({ path = study.shown, what = ("%s is not a name for a cell%s"):format(diagnostics.show(id),
-      work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
+      work.ids[id] and "; another cell has this name" or ""), expected = load_module.ID_TEXT })
     return nil
   end
   work.ids[id] = true

@@ -18,8 +18,8 @@ function M.uses_oracle(run)
   return type(lists.get(run.facts, "spec.model.loops.times")) == "string"
 end
 
--- Returns the evaluations of a split at all numbers of passes, ascending; nil unless they are several, of the same
--- lengths.
+-- Returns the evaluations of a split at all numbers of passes, ascending; nil unless there are several evaluations, all
+-- at the same lengths.
 local function list_levels(run, split)
   local levels = lists.map(runs.list_levels(run, "passes"), function(value)
     local level = runs.get_level_evaluation(run, "passes", value, split)

@@ -20,8 +20,8 @@ end
 -- Returns the learning rate, the seeds (a text of seeds.format) and the message in a line that reports a run's error;
 -- nil for other lines.
 local function parse_error(line)
-  local rate, seed_text, words = line:match("^learning rate (%S+), seed (%d[.%w]*): error: (.*)$")
-  return tonumber(rate), seed_text, words
+  local rate, seed_text, message = line:match("^learning rate (%S+), seed (%d[.%w]*): error: (.*)$")
+  return tonumber(rate), seed_text, message
 end
 
 -- Returns the indices of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
@@ -77,9 +77,9 @@ end
 -- Returns the last message on an error of a run in the lines of a log; nil if there is none.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
-    local rate, seed_text, words = parse_error(lines[i])
+    local rate, seed_text, message = parse_error(lines[i])
     if rate == run.learning_rate and seed_text == seeds.format(run) then
-      return escape.plain(words)
+      return escape.plain(message)
     end
   end
 end

@@ -304,9 +304,9 @@ local function read_state_in_files(dir, goal)
     return "failed"
   end
   local total = count_total(goal, facts)
-  local state, words = find_steps_state(goal, facts, total and find_step(dir, facts, total) or 0, total)
+  local state, explanation = find_steps_state(goal, facts, total and find_step(dir, facts, total) or 0, total)
   if state or facts.exit ~= 0 then
-    return state or "stopped", words
+    return state or "stopped", explanation
   end
   return find_evaluation_state(dir, goal, facts)
 end
@@ -325,13 +325,14 @@ end
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
--- Returns the state of a run, and a text or nil: the damage, or how steps or evaluation differ from those requested.
+-- Returns the state of a run; and a text or nil, on the damage, or on how the run's steps or evaluation differ from the
+-- requested ones.
 function M.read_state(dir, goal, locks)
-  local state, words = read_state_in_files(dir, goal)
+  local state, explanation = read_state_in_files(dir, goal)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
   end
-  return state, words
+  return state, explanation
 end
 
 -- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 before the evaluation after training.
@@ -380,13 +381,13 @@ local function survey_cell(cell, out, locks)
   cell.goal, cell.missing, cell.missing_files = M.derive_goal(cell), {}, find_missing_files(cell)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
-    run.state, run.words = M.read_state(run.path, cell.goal, locks)
+    run.state, run.explanation = M.read_state(run.path, cell.goal, locks)
     local is_unfinished = run.state ~= "done" and run.state ~= "trained further"
     run.link = is_unfinished and inside.find_link(out, run.path)
     if run.link then
-      run.state, run.words = "damaged", inside.describe_link(run.link)
+      run.state, run.explanation = "damaged", inside.describe_link(run.link)
     end
-    run.damage = run.state == "damaged" and not run.link and run.words or nil
+    run.damage = run.state == "damaged" and not run.link and run.explanation or nil
     if is_unfinished and not run.link and not cell.missing_files[1] then
       table.insert(cell.missing, run)
     end
@@ -397,7 +398,7 @@ end
 -- included, but no run behind a link; the list is empty if the cell's spec or a data file is missing. In cells with a
 -- spec, also sets
 --   run.path          the path of the run's folder
---   run.words         the text of M.read_state
+--   run.explanation         the text of M.read_state
 --   run.damage        a message on damaged files
 --   run.link          a link in the path of an unfinished run
 --   cell.goal         from M.derive_goal

@@ -70,7 +70,7 @@ end
 --   study.snapshot   the snapshot of the last sweep
 --   cell.equal       the result of find_equal_runs
 --   cell.earlier     for a cell with absent runs, if runs of an earlier plan of the cell exist: { runs (their count),
---                    words (texts on the differences between the plans) }
+--                    differences (texts on how the plans differ) }
 function M.find_earlier_runs(study, out)
   local ids = write.list_names(out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
@@ -80,7 +80,7 @@ function M.find_earlier_runs(study, out)
     local version = lists.find(absent_run and versions.find(out, study, cell) or {}, function(version)
       return version.digest ~= cell.spec.plan.digest
     end)
-    cell.earlier = version and { runs = #version.dirs, words = versions.describe(study, cell, version) }
+    cell.earlier = version and { runs = #version.dirs, differences = versions.describe(study, cell, version) }
   end
 end
 
@@ -202,30 +202,31 @@ end
 local MAX_NAMES = 3 -- names of cells in one line
 
 -- Formats of the text on runs that the sweep leaves unchanged, by state.
-local UNCHANGED = { ["trained further"] = "%s; they stay as they are" }
+local UNCHANGED = { ["trained further"] = "%s; these runs stay unchanged" }
 
 local function describe_other_data(cell, outdated_run)
   local name, old_digest = cell.data.shown:match("[^/]*$"), versions.shorten(outdated_run.digest)
   if not cell.data.digest then
     return ("%s had the SHA-256 %s"):format(name, old_digest)
   end
-  return ("%s had the SHA-256 %s, and has %s now; they stay as they are"):format(name, old_digest,
+  return ("%s had the SHA-256 %s, and has %s now; these runs stay unchanged"):format(name, old_digest,
     versions.shorten(cell.data.digest))
 end
 
--- Returns the decisions on the runs of a cell: a list of { state, words, cell, runs (a number) }.
+-- Returns the decisions on the runs of a cell: a list of { state, text (on the decision), cell (the id), runs (the
+-- count) }.
 local function list_cell_decisions(cell)
   local list = {}
-  local function add(state, words, count)
-    list[#list + 1] = { state = state, words = words, cell = cell.id, runs = count or 1 }
+  local function add(state, text, count)
+    list[#list + 1] = { state = state, text = text, cell = cell.id, runs = count or 1 }
   end
   for _, file in ipairs(cell.missing_files or {}) do
-    add(("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without it, "
-      .. "and existing runs stay as they are", #cell.runs)
+    add(("%s: there is no file %s"):format(file.field, file.shown), "nothing is trained or evaluated without this "
+      .. "file, and existing runs stay unchanged", #cell.runs)
   end
   if cell.earlier then
-    add("of an earlier spec", ("%s; they stay as they are, and the cell is trained anew"):format(table.concat(
-      cell.earlier.words, "; ")), cell.earlier.runs)
+    add("of an earlier spec", ("%s; these runs stay unchanged, and the cell is trained anew"):format(table.concat(
+      cell.earlier.differences, "; ")), cell.earlier.runs)
   end
   if cell.equal then
     add("of an equal plan", ("in the folder %s; the cell is trained again under its own name. To reuse runs that no "
@@ -233,9 +234,9 @@ local function list_cell_decisions(cell)
   end
   for _, run in ipairs(cell.runs) do
     if run.link then
-      add("behind a link", run.words)
-    elseif run.words and run.state ~= "damaged" and run.state ~= "running" then
-      add(run.state, (UNCHANGED[run.state] or "%s"):format(run.words))
+      add("behind a link", run.explanation)
+    elseif run.explanation and run.state ~= "damaged" and run.state ~= "running" then
+      add(run.state, (UNCHANGED[run.state] or "%s"):format(run.explanation))
     end
     for _, outdated_run in ipairs(run.runs_on_other_data or {}) do
       add("trained on other data", describe_other_data(cell, outdated_run))
@@ -247,12 +248,12 @@ end
 -- Returns lines on a sweep's decisions on existing runs, with reasons. Equal decisions in several cells share a line.
 function M.list_decisions(study)
   local decisions = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
-  local groups = lists.group(decisions, function(decision) return decision.state .. "\0" .. decision.words end)
+  local groups = lists.group(decisions, function(decision) return decision.state .. "\0" .. decision.text end)
   return lists.map(groups, function(equal_decisions)
     local names = lists.drop_repeats(lists.map(equal_decisions, function(decision) return decision.cell end))
     local runs = lists.sum(equal_decisions, function(decision) return decision.runs end)
     return ("%s: %s of %s: %s"):format(equal_decisions[1].state, wording.count(runs, "run"), #names <= MAX_NAMES
-      and table.concat(names, ", ") or wording.count(#names, "cell"), equal_decisions[1].words)
+      and table.concat(names, ", ") or wording.count(#names, "cell"), equal_decisions[1].text)
   end)
 end
 

@@ -33,15 +33,15 @@ local function move(out, run)
   end
   overview.print(escape.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
     run.damage, aside_path)))
-  run.state, run.words, run.damage, run.aside = "absent", nil, nil, aside_path
+  run.state, run.explanation, run.damage, run.aside = "absent", nil, nil, aside_path
   return true
 end
 
 function M.move_damaged(out, cell, runs)
   for _, run in ipairs(runs) do
     if run.state == "damaged" then
-      run.state, run.words = ledger.read_state(run.path, cell.goal, ledger.read_locks())
-      run.damage = run.state == "damaged" and run.words or nil
+      run.state, run.explanation = ledger.read_state(run.path, cell.goal, ledger.read_locks())
+      run.damage = run.state == "damaged" and run.explanation or nil
     end
     if run.state == "damaged" then
       local is_moved, message = move(out, run)

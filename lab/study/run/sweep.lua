@@ -199,7 +199,7 @@ function Sweep:finish(i, status, runner)
     self.display:say(("[%d/%d] %s"):format(self.ended_count, #self.jobs, describe_failure(job, undone, status)))
   end
   if status == ENVIRONMENT then
-    self.display:say("no further run is started, because others may fail too; running ones continue")
+    self.display:say("no further run is started, because other runs may fail too; running trainings continue")
     runner:drain()
   end
 end
@@ -276,7 +276,7 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
   local other_counts = { { counts["trained further"], "trained further" }, { failed_count, "failed" },
     { without_files_count, "without their files" }, { linked_count, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
-  io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
+  io.stdout:write(("%s: %d of %s%s done%s, in %s; to see the results: ./longhand report %s\n"):format(
     overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
     overview.join_counts(other_counts), wording.format_duration(os.time() - start_time), options.out))
   if outcome == "lost" then
@@ -289,7 +289,7 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
       grid.format_shortest(options.hours), options.hours == 1 and "hour" or "hours"))
     return AGAIN
   elseif outcome == "stopped" or code == AGAIN then
-    say("stopped; running trainings have written checkpoints; the same command continues them")
+    say("stopped; running trainings have written checkpoints; the same command continues the runs")
     return AGAIN
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: waiting cells are made from runs of cells that are not selected")

@@ -73,12 +73,12 @@ local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local group_lines, has_message = {}, false
   for i = #lines, 1, -1 do
-    local words = lines[i]:match("^[%dTZ:-]+ task %d+: (.*)$")
-    if words and (has_message or #group_lines > 0 and words:sub(1, #id + 1) ~= id .. ":") then
+    local message = lines[i]:match("^[%dTZ:-]+ task %d+: (.*)$")
+    if message and (has_message or #group_lines > 0 and message:sub(1, #id + 1) ~= id .. ":") then
       break
-    elseif words and words:find(id .. ": not all of ", 1, true) == 1 and words:find(name, 1, true) then
+    elseif message and message:find(id .. ": not all of ", 1, true) == 1 and message:find(name, 1, true) then
       has_message, group_lines = true, {}
-    elseif not words then
+    elseif not message then
       table.insert(group_lines, 1, lines[i])
     end
   end
@@ -92,9 +92,9 @@ function M.find_error(out, run, dir)
   local all_records = task and records.list(out) or {}
   for i = #all_records, 1, -1 do
     local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(all_records[i].folder, task))
-    local words = failures.find_error(find_group_lines(lines, run), run)
-    if words then
-      return words
+    local error_text = failures.find_error(find_group_lines(lines, run), run)
+    if error_text then
+      return error_text
     end
   end
 end

@@ -35,8 +35,14 @@ function M.find_max_array_size()
   return text and (max_size or 1001) - 1, message, is_absent -- 1001: Slurm's default
 end
 
--- Parses the output of squeue into tasks { name (of the job), job (its number, as text), task (its number, 0 for a job
--- that is not an array), state, node, reason (why it waits), is_running }.
+-- Parses the output of squeue into a list of tasks:
+--   name         the name of the job
+--   job          the number of the job, as text
+--   task         the index of the task in the array; 0 for a job that is not an array
+--   state        a word of squeue
+--   node         the name of the node, "" for a waiting task
+--   reason       why the task waits
+--   is_running   whether the task has begun
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do

@@ -153,7 +153,7 @@ local function drop_foreign(options, study_records)
       has_foreign = true
       say(("%s/record.json: names the job %s, but the study %s has no such job in this folder; the job is not "
         .. "cancelled"):format(record.folder, escape.plain(record.name), record.study))
-      say("  hint: scancel ", record.tasks[1].job, " cancels it; or give --out as when the study was submitted")
+      say("  hint: scancel ", record.tasks[1].job, " cancels the job; or give the --out of the study's submission")
     end
   end
   return own_records, has_foreign
@@ -232,7 +232,7 @@ function M.prepare_local_sweep(options)
   records.find_queued_runs(all_records, tasks or {})
   local busy = lists.find(all_records, function(record) return record.tasks end)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
-    .. "./longhand sweep cancel %s ends them, or choose another --out"):format(options.out,
+    .. "./longhand sweep cancel %s ends the tasks, or choose another --out"):format(options.out,
     format_record(busy), busy.study))
   options.hooks = all_records[1] and make_hooks(options)
 end

@@ -334,7 +334,7 @@ end
 function M.run(options)
   local site = must(INPUT, site_module.read(options.project, options.slurm))
   if not is_plain(paths.resolve(options.out)) or not is_plain(lfs.currentdir()) then
-    must(INPUT, nil, ("--out %s: a script for Slurm cannot name this folder, or the one that it is called in\n"
+    must(INPUT, nil, ("--out %s: a script for Slurm cannot name this folder, or the current folder\n"
       .. "  expected: %s"):format(escape.plain(options.out), escape.MAKE_TEXT))
   end
   if options.action == "dry_run" then

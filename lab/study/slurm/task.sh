@@ -210,7 +210,8 @@ publish() { # RUN
     from=$attempt/$id/$digest/$1
     is_finished "$from" || return 0
     ! is_done "$1" || return 0
-    copy_user_files "$1" || { say "$id $1: other files of its folder cannot be copied; it stays in $from" && return; }
+    copy_user_files "$1" ||
+        { say "$id $1: other files of its folder cannot be copied; the run stays in $from" && return; }
     if [ "$mode" = again ] && [ -e "$cell/$1" ]; then
         mkdir -p "$attempt/replaced" && move "$cell/$1" "$attempt/replaced/$1"
     fi
@@ -269,7 +270,7 @@ report_finished_elsewhere() {
         [ ! -e "$attempt/$id/$digest/$run" ] && is_finished "$cell/$run" || continue
         case " $published " in *" $run "*) continue ;; esac
         [ "$mode" = new ] || mkdir -p "$folder/replaced/$id.$digest.$run"
-        say "$id $run: another task has finished it"
+        say "$id $run: another task has finished this run"
         has_changed=yes
     done
 }
@@ -284,7 +285,7 @@ find_refused() {
         ended=$(sed -n 's/.*"step":\([0-9]*\),.*"exit":1}$/\1/p' "$facts" 2>/dev/null)
         [ -e "$facts" ] || [ "$status" -ne 1 ] || ended=0
         [ -n "$step" ] && [ -n "$ended" ] && [ "$ended" -le "$step" ] || continue
-        say "$id $run: its trainer refuses the checkpoint of step $step; an earlier one is tried, if there is one"
+        say "$id $run: its trainer refuses the checkpoint of step $step; an earlier checkpoint is tried, if one exists"
         refused="$refused $run:$step" has_changed=yes
         remove_run "$attempt/$id/$digest/$run"
     done

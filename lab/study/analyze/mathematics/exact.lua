@@ -102,10 +102,10 @@ local function sum_sample(values, count, random)
   return sum
 end
 
--- Returns results of the permutation test of two means: p, the share of all splits of the scores into groups of these
--- sizes whose means differ at least as much as the means of a and b; the number of splits; the least possible p. With
--- more than MAX_ENUMERATED_SPLITS splits, p is the share among the observed and `samples` random splits. random(n)
--- returns a random integer from 1 to n.
+-- Returns three results of the permutation test of two means: p, the number of splits, and the least possible p. A
+-- split divides all scores into two groups of these sizes. p is the share of splits in which the two means differ at
+-- least as much as the means of a and b. If there are more than MAX_ENUMERATED_SPLITS splits, only the observed split
+-- and `samples` random splits count. random(n) returns a random integer from 1 to n.
 function M.test_permutation(a, b, samples, random)
   local values, total, max_size = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do
