@@ -437,7 +437,7 @@ end
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
 function M.derive(net, facts)
-  -- class_by_text: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
+  -- class_by_text: finished classes, by their texts. parts: keys and Python names of written terms (name_parts).
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
     shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, class_by_text = {},
     list = {}, parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }

@@ -95,7 +95,12 @@ function items.embed(op, class)
     text = ("%s + %s"):format(text,
       class:add_position(op.encoding, op.other_parameters[1], op.stream, module .. ".weight"))
   end
-  local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
+  local rank = PRIMARY
+  if not op.dropout and kind ~= "none" then
+    rank = SUM
+  elseif not op.dropout and factor then
+    rank = PRODUCT
+  end
   text = apply_dropout(op.dropout and class:add_dropout(op.dropout), text)
   return { reads = {}, rank = rank, text = function()
     return text

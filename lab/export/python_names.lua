@@ -57,10 +57,15 @@ function M.new_attributes()
   return setmetatable({}, { __index = ATTRIBUTES })
 end
 
--- Returns the attribute for a word of a tensor's name: the word itself if it is free.
+-- Returns the attribute for a word of a tensor's name: the word itself if it is free, otherwise the word with "_"
+-- appended until it is free. An appended name must not occur in files, or stand for another word.
 function Names:add_attribute(attributes, word)
   local name, words = word, self.words
-  while attributes[name] or name ~= word and (self.in_files[name] or words[name] and words[name] ~= word) do
+  local function is_taken()
+    local has_other_meaning = self.in_files[name] or words[name] and words[name] ~= word
+    return attributes[name] or name ~= word and has_other_meaning
+  end
+  while is_taken() do
     name = name .. "_"
   end
   attributes[name] = true

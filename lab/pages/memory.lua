@@ -272,7 +272,9 @@ function M.count_tables(plan, size)
   end
   for _, family in ipairs(plan.attentions) do
     local max_position = family.positions.max_position or family.positions.distance.max_position
-    rows = max_position and (plan.attentions[2] and math.max(rows, max_position) or max_position) or rows
+    if max_position then
+      rows = plan.attentions[2] and math.max(rows, max_position) or max_position
+    end
     channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
   end
   return rows * channels * derive_sizes(plan).real

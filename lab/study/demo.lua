@@ -1,8 +1,8 @@
 -- The demo: two small encoders learn to sort on short sequences and are tested on long ones.
 --
--- Input: { project, say, provide, steps }: lab/verbs.lua describes the first three; steps: the number of steps of each
--- run, or nil. Output: an exit code; the runs, a table and a plot are in runs/demo. The seed is fixed: equal numbers of
--- steps give equal bits.
+-- Input: { project, say, provide, steps }. lab/verbs.lua describes project, say and provide; steps is the number of
+-- steps of each run, or nil. Output: an exit code; the runs, a table and a plot are in runs/demo. The seed is fixed, so
+-- equal numbers of steps give equal bits.
 
 local estimate = require("lab.study.run.estimate")
 local colours = require("lab.study.report.figures.colours")

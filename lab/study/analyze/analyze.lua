@@ -82,7 +82,8 @@ end
 function M.run(options)
   local code, message = source.call_in_folder(analyze, options)
   if options.damage then
-    return code ~= 0 and code or 1, message and message .. "\n" .. options.damage or options.damage
+    code = code ~= 0 and code or INPUT
+    message = message and message .. "\n" .. options.damage or options.damage
   end
   return code, message
 end

@@ -105,7 +105,10 @@ local function test_pairs(sets, reference)
   for _, set in ipairs(sets) do
     for i, a in ipairs(set.groups) do
       for j, b in ipairs(set.groups) do
-        local is_requested = reference and b.value == reference and i ~= j or not reference and i < j
+        local is_requested = i < j
+        if reference then
+          is_requested = b.value == reference and i ~= j
+        end
         if is_requested and a.sd and b.sd then
           list[#list + 1] = test_pair(a, b)
         end

@@ -1,9 +1,12 @@
 -- Attention weights of every head while a model answers an input, and the bias on scores (after Duan and Shi 2024).
 --
--- Input: sources (source.lua), and text (a list of inputs), frame (the number of places to which numbers are padded, or
--- nil), layers (indices from 0; nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the
--- files decoding.csv (a line for each symbol of an answer), trace-N.safetensors (one for each text of the first run,
--- then for each text of the second, and so on); the picture.
+-- Input: sources (source.lua), and the options project, say and
+--   text     a list of inputs
+--   frame    the number of places to which numbers are padded, or nil
+--   layers   indices of layers, from 0; nil: all layers
+--   spec     the spec of the runs; nil: the spec in run.json
+-- Output: the files decoding.csv (a line for each symbol of an answer) and trace-N.safetensors (one for each text of
+-- the first run, then for each text of the second, and so on); the picture.
 
 local heat = require("lab.study.report.figures.heat")
 local input = require("base.input")
@@ -57,7 +60,10 @@ local function make_stream(tokens, names, first, answer, is_forced)
     if position and position >= #answer then
       break
     end
-    reads[i] = position and position > 0 and (is_forced and answer[position] or NO_SYMBOL) or { text = text or "" }
+    reads[i] = { text = text or "" }
+    if position and position > 0 then
+      reads[i] = is_forced and answer[position] or NO_SYMBOL
+    end
     writes[i] = position and answer[position + 1] or reads[i]
   end
   return { reads = reads, writes = writes, tokens = #tokens }
@@ -86,14 +92,17 @@ end
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)
-    return stream.tokens == count and stream or stream == source and target or source
+    if stream.tokens == count then
+      return stream
+    end
+    return stream == source and target or source
   end
   local queries = choose_side(target and not site:find("^encoder") and target or source, shape[3])
   return queries, choose_side(site:find("%.cross$") and source or queries, shape[4])
 end
 
--- Returns the attentions of a trace: { site, layer (from 0), reads, writes, heads }; heads: for each head the weights,
--- row-major, a row for each item of `writes`.
+-- Returns the attentions of a trace as a list of { site, layer (from 0), reads, writes, heads }. reads, writes: from
+-- make_stream. heads: for each head the weights, row-major, with a row for each item of `writes`.
 local function list_attentions(source, trace, prefix, streams, layers)
   local list = {}
   for _, site in ipairs(source:list_sites(trace, tonumber(prefix:match("^n(%d+)")), "attention")) do

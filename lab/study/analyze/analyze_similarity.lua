@@ -39,8 +39,10 @@ local function describe_mask(spec)
     local right = spec.model.kind == "decoder" and 0 or mask.right or mask.left
     return ("window %d, %d"):format(mask.left, right), mask.left, right
   end
-  local causal = mask.kind == "causal" or spec.model.kind == "decoder"
-  return causal and "causal" or FULL, math.huge, causal and 0 or math.huge
+  if mask.kind == "causal" or spec.model.kind == "decoder" then
+    return "causal", math.huge, 0
+  end
+  return FULL, math.huge, math.huge
 end
 
 -- Opens a source for a group's models, with a trainer that evaluates without dropout. Sets group.without_dropout.

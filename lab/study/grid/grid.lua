@@ -368,8 +368,11 @@ function M.expand(project, argument, options)
   if not study then
     return nil, d:text()
   end
-  -- ids: the ids of made cells; cells_by_key: made cells, or false after errors; all_ids: the ids of all cells;
-  -- names_by_folder: see run_folders.find
+  -- The functions share `work`, with these fields among others:
+  --   ids               the set of the ids of made cells
+  --   cells_by_key      made cells, by their keys as text; false after errors
+  --   all_ids           the ids of all cells
+  --   names_by_folder   see run_folders.find
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     cells_by_key = {}, all_ids = {}, choice = options.choice or {}, path = path, scale = options.scale,
     reading = options.reading, out = out, names_by_folder = {}, warnings = {} }

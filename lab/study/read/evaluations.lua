@@ -64,7 +64,8 @@ function M.add(evaluations, row)
   elseif row.step < evaluation.step then
     return
   end
-  local axis_values = row.by and not (row.length and has_one_axis(row.by)) and row.by or nil
+  local is_by_length_alone = not row.by or row.length and has_one_axis(row.by)
+  local axis_values = not is_by_length_alone and row.by or nil
   local key = axis_values and canonical.format(axis_values) or row.length
   local index = evaluation.indices[key] or #evaluation.lines + 1
   evaluation.indices[key], evaluation.data = index, evaluation.data or row.data

@@ -1,10 +1,12 @@
 -- Human accuracies for each puzzle: a table with one row per puzzle, and the trials of participants.
 --
--- Input: the path of a CSV file, and the puzzles of the runs as { count, vectors, run }: the number of puzzles, the
--- number of vectors of each puzzle, and the folder of a run with these numbers. Puzzles are numbered from 1 on. Output:
--- M.read_accuracy returns a list by puzzle, M.read_trials a list of participants. A wrong file ends the command with
--- its line and column. Invariants: shares are from 0 to 1. In a table, each puzzle occurs once, and tables with
--- a different number of puzzles are refused.
+-- Input: the path of a CSV file, and the puzzles of the runs:
+--   count     the number of puzzles
+--   vectors   the number of vectors of each puzzle
+--   run       the folder of a run with these puzzles
+-- Puzzles are numbered from 1 on. M.read_accuracy returns a list by puzzle, M.read_trials a list of participants. An
+-- invalid file ends the command; the message names line and column. Invariants: shares are from 0 to 1. In a table,
+-- each puzzle occurs once, and tables with a different number of puzzles are refused.
 
 local diagnostics = require("base.diagnostics")
 local input = require("base.input")

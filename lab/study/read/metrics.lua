@@ -76,7 +76,12 @@ end
 
 -- Whether the score a is better than b, both of this metric; true if b is nil.
 function M.is_better(metric, a, b)
-  return not b or M.by_name[metric].is_higher_better and a > b or not M.by_name[metric].is_higher_better and a < b
+  if not b then
+    return true
+  elseif M.by_name[metric].is_higher_better then
+    return a > b
+  end
+  return a < b
 end
 
 return M

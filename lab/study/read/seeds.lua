@@ -1,7 +1,7 @@
 -- Seeds of a run: the run's seed, and separate seeds of parts of its random numbers (runtime/data/seeds.h).
 --
--- Input: { seed, part_seeds } of a run; part_seeds: { <part> = seed }, nil if no part has a seed of its own. Output:
--- texts, numbers, lists. Pure.
+-- Input: a run with the fields seed and part_seeds. part_seeds is { <part> = seed }, or nil if no part has a separate
+-- seed. Output: texts, numbers, lists. Pure.
 
 local lists = require("base.lists")
 

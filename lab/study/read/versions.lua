@@ -95,7 +95,10 @@ local function compare_files(texts, study, cell, version)
   local entry, unknown = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
   for _, field in ipairs(canonical.sort_keys(files)) do
-    local old_file = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
+    local old_file = entry and entry.files[field]
+    if not old_file and field == "init" then
+      old_file = { digest = version.facts.init_checksum }
+    end
     local name = files[field].name:match("[^/]*$")
     if old_file and old_file.digest ~= files[field].digest then
       texts[#texts + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry

@@ -178,7 +178,10 @@ end
 local function compute_level_factor(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
   local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
-  return by.noise and #by.noise.list or by.passes and passes / loops.times or 1
+  if by.noise then
+    return #by.noise.list
+  end
+  return by.passes and passes / loops.times or 1
 end
 
 -- Counts the work of a run that is trained on a file. The lengths of the file's examples are read, since the plan knows

@@ -36,7 +36,8 @@ local function find_errors(lines, runs)
     return is_wanted and { rate, tonumber(seed_text:match("^%d+")), seed_text, i } or nil
   end)
   table.sort(errors, function(a, b)
-    local key = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4 -- the first that differs
+    -- the index of the first value that differs
+    local key = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4
     return a[key] < b[key]
   end)
   return lists.map(errors, function(found_error) return found_error[4] end)

@@ -97,7 +97,9 @@ local function read_lines(dir, goal, step)
       line.is_requested = set and belongs_to(line, set) and is_requested(line, goal)
       lines[row.split] = lines[row.split] or {}
       local last = lines[row.split][key]
-      lines[row.split][key] = last and last.is_requested and not line.is_requested and last or line
+      if not last or not last.is_requested or line.is_requested then
+        lines[row.split][key] = line
+      end
     end
   end)
   return not damage and lines or nil, damage
@@ -194,7 +196,10 @@ end
 -- steps of an epoch.
 local function count_total(goal, facts)
   local batches = facts.data and facts.data.epoch_batches
-  return goal.steps or goal.epochs and batches and goal.epochs * batches or goal.total
+  if not goal.steps and goal.epochs and batches then
+    return goal.epochs * batches
+  end
+  return goal.steps or goal.total
 end
 
 -- Completes cell.goal if the length of an epoch was unknown and the run in `dir` has recorded it.

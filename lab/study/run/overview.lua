@@ -40,8 +40,8 @@ function M.warn(texts)
   end
 end
 
--- Returns the values after `code`. If the first one is nil or false, ends the command with the exit code `code` and
--- prints "longhand: " and the message; a message that ends with a newline is printed without "longhand: ".
+-- Returns the values after `code`. If `value` is nil or false, ends the command with the exit code `code` and prints
+-- "longhand: " and the message. A message that ends with a newline is printed without "longhand: ".
 function M.must(code, value, message, ...)
   if not value then
     error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)

@@ -38,8 +38,11 @@ local function add_run(sums, cell, run)
   end
   if goal and goal.total then
     sums.work = sums.work + goal.work
-    local done_work = state == "done" and goal.work or progress and math.min(progress.work, goal.work) or 0
-    sums.done_work = sums.done_work + done_work
+    if state == "done" then
+      sums.done_work = sums.done_work + goal.work
+    elseif progress then
+      sums.done_work = sums.done_work + math.min(progress.work, goal.work)
+    end
   else
     sums.unknown = sums.unknown + 1
     sums.unknown_done = sums.unknown_done + (state == "done" and 1 or 0)
@@ -198,7 +201,8 @@ local function format_header(study, depth, width)
 end
 
 -- Shortens a list of too many groups. Returns the `max_groups` - 1 most active groups, in the order of the grid, and a
--- line on the others.
+-- line on the other groups. Groups with running runs are the most active; then groups with failed runs, with unfinished
+-- runs, and finished groups.
 local function shorten_groups(groups, max_groups)
   local ranked_groups = {}
   for i, group in ipairs(groups) do

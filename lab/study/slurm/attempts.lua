@@ -55,7 +55,9 @@ end
 function M.find_best(out, run)
   local best
   for _, attempt in ipairs(list_attempts(out, run)) do
-    best = (not best or (attempt.step or -1) > (best.step or -1)) and attempt or best
+    if not best or (attempt.step or -1) > (best.step or -1) then
+      best = attempt
+    end
   end
   return best
 end

@@ -121,7 +121,10 @@ local function status(options)
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
   report_unqueued(options, overview.count_states(study), records.filter_study(all_records, study.name))
-  return not is_undamaged and INPUT or (tasks or is_absent) and DONE or ENVIRONMENT
+  if not is_undamaged then
+    return INPUT
+  end
+  return (tasks or is_absent) and DONE or ENVIRONMENT
 end
 
 -- Resubmits the study, whose scale and settings must equal the scale and settings of its last submission; by default on

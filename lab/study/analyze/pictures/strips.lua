@@ -1,7 +1,7 @@
 -- A picture of groups of numbers: each number is a point; a bar below the points shows their mean and its interval.
 --
--- Input: the picture's title and note; sets: set = { name, groups }; group = { name, scores, mean, low, high }: without
--- low and high, no bar is drawn. Output: a picture with a panel for each set (panels.lua).
+-- Input: the picture's title and note; a list of sets { name, groups }. A group is { name, scores, mean, low, high };
+-- without low and high, no bar is drawn. Output: a picture with a panel for each set (panels.lua).
 
 local colours = require("lab.study.report.figures.colours")
 local heat = require("lab.study.report.figures.heat")
