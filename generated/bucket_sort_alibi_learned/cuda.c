@@ -35,7 +35,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
@@ -49,7 +49,8 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* Number of sequences whose pairs' gradients are stored at a time: enough for four keys of a head per thread. */
+/* The number of sequences that are processed at a time, since gradients of pairs are stored in between: enough for four
+ * keys of a head per thread. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;

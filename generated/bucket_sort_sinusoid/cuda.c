@@ -36,7 +36,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */

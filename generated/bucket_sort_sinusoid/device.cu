@@ -1064,7 +1064,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
@@ -1476,7 +1476,7 @@ INLINE void add_up(lh_cuda_sums *to) {
     if (threadIdx.x == 0) *to = sums;
 }
 
-/* A thread's part of the gradient of the output layer's weight of channel k for class c. */
+/* Returns a thread's part of the gradient of one weight of the output layer, for channel k and class c. */
 INLINE real weight_grad(const real *x, int count, int k, int c) {
     const step_view *v = &block()->view;
     const int step = row_step(SPAN);
@@ -1545,8 +1545,8 @@ NOINLINE void product_gradient(int rows, int columns, int K, const real *x, cons
 /* Number of rows (tokens) of the block's sequences. */
 INLINE int all_rows(void) { return block()->sequences * block()->view.T; }
 
-/* The parameters of the current layer, and the address to which their gradients are stored. Every operation calls these
- * functions again, because a pointer that is kept across a call takes registers from the called function. */
+/* The parameters of the current layer, and the address for their gradients. Every operation calls these functions
+ * again, because a pointer that is kept across a call takes registers from the called function. */
 INLINE const layer_parameters *layer_weights(void) { return block()->view.p->layer + block()->l; }
 INLINE layer_parameters *layer_dweights(void) { return block()->gradient->layer + block()->l; }
 
@@ -1748,7 +1748,8 @@ INLINE weighed find_heaviest(const double *piece_sums) {
     return most;
 }
 
-/* Reports the step's sums, except those of the update. Called by one block, before other blocks begin the next step. */
+/* Reports the step's sums, except the sums of the update. Called by one block, before other blocks begin the next
+ * step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;

@@ -80,7 +80,8 @@ static void *reserve(char *memory, size_t *used, size_t bytes) {
 enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
-    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    /* number of keys that are processed together when gradients of keys are summed */
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1,
     PAIRED = 2 * HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
 };
@@ -155,7 +156,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
+    /* all: all tokens; read: labelled tokens, since only their results are read after the last attention */
     row_set all, read;
     layer_state layer[LAYERS];
     real *output; /* [tokens][WIDTH] output of the last layer */
@@ -344,8 +345,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
- * operations are those of
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
+ * operations are skipped for
  * - unused rows of the last layer
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {

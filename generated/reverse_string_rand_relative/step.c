@@ -86,7 +86,8 @@ static void *reserve(char *memory, size_t *used, size_t bytes) {
 enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
-    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    /* number of keys that are processed together when gradients of keys are summed */
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1,
     PAIRED = 2 * HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
 };
@@ -103,8 +104,8 @@ INLINE size_t self_start(void) { return (sizeof(shared) + 63) / 64 * 64; }
 
 enum { RELATIVE_WIDTH = WIDTH }; /* channels of a row: all heads side by side */
 
-/* The number of rows, one for every difference (key - query). Row x belongs to the pairs whose difference is
- * T - 1 - x. For one key, adjacent queries have adjacent rows. */
+/* The number of rows: one for every difference (key - query). Row x belongs to the difference T - 1 - x. For one key,
+ * adjacent queries have adjacent rows. */
 INLINE int self_distance_count(int T) { return 2 * T - 1; }
 
 /* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an
@@ -115,7 +116,7 @@ INLINE int self_row_stride(int T) { return (round_up(2 * T + LANES - 2, LANES) /
 /* The number of elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t self_row_elements(int T) { return (size_t)self_row_stride(T) * RELATIVE_WIDTH; }
 
-/* The signed distance to which row x of a set belongs. */
+/* The signed distance of row x in a set of distances. */
 INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     const int32_t *drawn = ((const shared *)step->shared)->distance[set];
     return drawn_distance(drawn, step->shape.length[0] - 1 - x);
@@ -253,7 +254,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
+    /* all: all tokens; read: labelled tokens, since only their results are read after the last attention */
     row_set all, read;
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
@@ -561,8 +562,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
- * operations are those of
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
+ * operations are skipped for
  * - unused rows of the last layer
  * - tokens in the first layer, where a block of sequences has one row per symbol
  */

@@ -37,7 +37,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
 typedef struct layer_state {
     real *query_key_value; /* [rows][3 WIDTH] */
     real *largest, *inverse_sum; /* [sequences][HEADS][T] largest score and inverse sum of each softmax */
@@ -111,7 +111,7 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 /* Table values of one position; the table has a row for every position that can occur. */
-enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles of a row of heads repeat */
+enum { ROTATION_PERIOD = 16 }; /* the angles of a row of heads repeat after this number of channels */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;

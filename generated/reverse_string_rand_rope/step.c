@@ -27,7 +27,7 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this nu
 enum { VOCABULARY = TOKENS };
 
 /* Table values of one position; the table has a row for every position that can occur. */
-enum { ROTATION_PERIOD = 16 }; /* number of channels after which the angles of a row of heads repeat */
+enum { ROTATION_PERIOD = 16 }; /* the angles of a row of heads repeat after this number of channels */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
@@ -86,7 +86,8 @@ static void *reserve(char *memory, size_t *used, size_t bytes) {
 enum {
     HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
-    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    /* number of keys that are processed together when gradients of keys are summed */
+    KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1,
     PAIRED = 2 * HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */
     QUERY_STRIDE = 3 * WIDTH /* keys and values lie WIDTH and 2 WIDTH after their queries */
 };
@@ -161,7 +162,7 @@ typedef struct workspace {
     const parameters *parameters;
     const shared *shared;
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
-    /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
+    /* all: all tokens; read: labelled tokens, since only their results are read after the last attention */
     row_set all, read;
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
@@ -393,8 +394,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
- * operations are those of
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
+ * operations are skipped for
  * - unused rows of the last layer
  * - tokens in the first layer, where a block of sequences has one row per symbol
  */

@@ -1,9 +1,9 @@
 /* Dropout masks from Philox, one block of random numbers in each 64-bit lane of two vectors.
  *
- * Element e = t * C + c (token t, channel c) of example b at a site takes 16 bits: piece e % 8 of block e / 8 of the
- * stream at counter (block, site, b, step), low half of each word first. The element is kept if the piece is at least
- * round(65536 p). Masks are bytes, 0 or -1; the backward pass reads the masks of the forward pass. Reference:
- * lh_ref_dropout_keeps.
+ * Element e = t * C + c (token t, channel c) of example b at a site takes 16 bits: the piece with index e % 8 in block
+ * e / 8 of the stream at counter (block, site, b, step). Pieces are halves of words, the low half first. The element is
+ * kept if the piece is at least round(65536 p). Masks are bytes, 0 or -1; the backward pass reads the masks of the
+ * forward pass. Reference: lh_ref_dropout_keeps.
  */
 #ifndef LONGHAND_KERNELS_DROPOUT_H
 #define LONGHAND_KERNELS_DROPOUT_H

@@ -89,7 +89,7 @@ INLINE void pass_among(int count, real *weights, real *grad_factor, real *remain
 
 /* ---- the chances of the other side ---- */
 
-/* Lanes whose index contains the binary digit `bit` come from b, other lanes from a. */
+/* Lanes with the binary digit `bit` in their index come from b, other lanes from a. */
 INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
     bits source_lane;
     UNROLL
@@ -99,8 +99,8 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
 
 enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
 
-/* Moves the lanes whose index contains the binary digit `bit` to rows that are `bit` later; late: the lanes that the
- * rows of the next call will get. */
+/* Moves the lanes with the binary digit `bit` in their index to the row that is `bit` rows later; late: the lanes that
+ * the rows of the next call will get. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL

@@ -3,8 +3,8 @@
  * memory's first cell with a weight. Then the step changes the memory by values that are linear in the state.
  *
  * Cells have CELL_WIDTH numbers, a power of two that config.h defines. The product of a step's state with a weight has
- * M columns: first the N sums of the next step, then the heads: the value to write (or its first layer) and the logits
- * of the actions. Arrays are row-major, without gaps unless a comment gives the distance between rows ("M apart": M
+ * M columns: first the N sums of the next step, then the heads (the value to write, or its first layer, and the logits
+ * of the actions). Arrays are row-major, without gaps unless a comment gives the distance between rows ("M apart": M
  * elements from one row to the next); N and M are constants in every call. Source: Deletang et al. 2023,
  * "Neural Networks and the Chomsky Hierarchy", and their code. Reference: lh_ref_memory.
  */
@@ -177,8 +177,8 @@ INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     return cells - farthest;
 }
 
-/* to[cells][CELL_WIDTH] = the mean of the tapes into which the moves change `from`, weighted by the probabilities of
- * the moves. */
+/* to[cells][CELL_WIDTH] = the mean of TAPE_ACTIONS tapes, each the result of one move of `from`, weighted by the
+ * probabilities of the moves. */
 INLINE void move_tape(int cells, int jump, const real *action, const real *restrict from, real *restrict to) {
     for (int i = 0, count; i < cells; i += count) {
         int source[TAPE_ACTIONS];
@@ -192,8 +192,8 @@ INLINE void move_tape(int cells, int jump, const real *action, const real *restr
     }
 }
 
-/* daction[k] = the gradient of the probability of move k: the scalar product of dto and the tape into which the move
- * changes `from`. */
+/* daction[k] = the gradient of the probability of move k: the scalar product of dto and the tape that results from this
+ * move of `from`. */
 INLINE void move_tape_grad(int cells, int jump, const real *from, const real *dto, real *daction) {
     cell sum[TAPE_ACTIONS] = {{0}};
     for (int i = 0, count; i < cells; i += count) {

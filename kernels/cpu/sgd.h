@@ -14,8 +14,8 @@
 
 #include "kernels/cpu/gradient.h"
 
-/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. accumulates: a constant of each
- * call; true if there is momentum, whose sum s is u->state[0]. */
+/* Updates elements [first, first + count) of u's vectors; clip scales the gradient. accumulates (a constant in every
+ * call): whether there is momentum; its sum s is u->state[0]. */
 INLINE void update_by_descent(const bool accumulates, const lh_update *u, double momentum, double clip, size_t first,
                               size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

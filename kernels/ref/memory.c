@@ -72,8 +72,8 @@ static void add_linear_grad(int K, int N, const double *x, const double *w, cons
     }
 }
 
-/* Returns the index of the cell whose content an action of a stack moves to cell c; C: cell c gets the written value;
- * -1: cell c becomes empty. */
+/* Returns the index of the cell that an action of a stack copies to cell c; C: cell c gets the written value; -1: cell
+ * c becomes empty. */
 static int find_source_of_stack(int action, int c, int C) {
     enum { PUSH, POP };
     if (action == PUSH) return c > 0 ? c - 1 : C;

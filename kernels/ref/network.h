@@ -112,7 +112,7 @@ typedef struct lh_ref_operation {
 
 typedef struct lh_ref_value {
     int width, stream;
-    int outside; /* index of the value outside the block to which a value in the block refers; -1: none */
+    int outside; /* index of a value of the enclosing scope that the scope reads; -1: the scope's own value */
 } lh_ref_value;
 
 /* A scope: the network itself, a block, or a group of blocks, which has no tensors of its own. */
@@ -226,7 +226,7 @@ typedef struct lh_ref_observer {
 /* Positions of a family's tokens, if streams have separate random positions; they replace the batch's positions and
  * distances. */
 typedef struct lh_ref_family_positions {
-    int layers;                 /* rows of positions: one for each layer, or 1: all layers share one row */
+    int layers;                 /* number of rows of positions; 1: all layers share the row */
     const int32_t *query, *key; /* query: [layers][queries]; key: [layers][keys] */
     const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
     const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */

@@ -43,8 +43,8 @@ static void make_sinusoid(const lh_ref_operation *op, int width, int position, d
     }
 }
 
-/* Returns the positions whose vectors an operation adds to tokens. In a block they are the row of its layer, if the
- * batch has a row for each layer. */
+/* Returns the positions for an operation that adds vectors of positions to tokens. If the batch has a row of positions
+ * for each layer, an operation in a block reads the row of its layer. */
 static const int32_t *get_positions(const run *r, const tape_entry *entry) {
     const int32_t *input_positions = r->batch->input_positions[entry->op->stream];
     bool depends_on_layer = entry->op->kind == LH_REF_PLACE && r->batch->position_rows > 1;

@@ -5,8 +5,8 @@
 #include "kernels/ref/scalar.h"
 #include "kernels/ref/tape.h"
 
-/* Writes the sums of a step: the token's row of the input weight, plus the biases, plus `previous`, the state before
- * the step (NULL: zero), times the recurrent weight. */
+/* Writes the sums of a step: the token's row of the input weight + the biases + previous * the recurrent weight.
+ * previous: the state before the step; NULL: zero. */
 static void make_sums(const tape_entry *entry, int token, const double *previous, double *sums) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
     const double *bias = get_parameter(entry, LH_REF_RECURRENT_BIAS);

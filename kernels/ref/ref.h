@@ -225,8 +225,8 @@ typedef struct lh_ref_pair {
 
 /* Adds to score [heads][query][key], for each pair of tokens, the sum of log(sigmoid(sign * gate)) over the tokens
  * after the earlier token of the pair, up to its later token; gate [tokens][heads]. The gradient is added to dgate.
- * Sources, both for keys before the query: sign = 1: Lin et al. 2025, "Forgetting Transformer"; sign = -1: Veisi et al.
- * 2025, "Context-aware biases for length extrapolation". */
+ * Sources, both for keys before the query: Lin et al. 2025, "Forgetting Transformer" (sign 1); Veisi et al. 2025,
+ * "Context-aware biases for length extrapolation" (sign -1). */
 void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score);
 void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, const double *dscore, double *dgate);
 
@@ -281,7 +281,7 @@ typedef struct lh_ref_grape {
     lh_ref_grape_mistake mistake;
 } lh_ref_grape;
 
-/* Gradients, to which lh_ref_grape_terms_grad adds; NULL: the vector is missing. */
+/* lh_ref_grape_terms_grad adds to these gradients. NULL: the vector is missing. */
 typedef struct lh_ref_grape_grad {
     double *q, *k, *key_vector, *query_vector, *strength;
 } lh_ref_grape_grad;

@@ -60,7 +60,7 @@ typedef struct run {
     int frame_count;
     double *logits; /* logits of the batch, or NULL */
     double loss;
-    int losses; /* number of losses, whose mean is the loss; 0: the sequence has one loss */
+    int losses; /* the loss is the mean of this number of losses; 0: the sequence has one loss */
 } run;
 
 static inline int count_tokens(const run *r, int stream) { return stream ? r->batch->target_tokens : r->batch->tokens; }

@@ -58,7 +58,7 @@ typedef struct shared {
 } shared;
 % if slices then
 
-/* The shape for which the tables in step->shared are computed; shorter sequences read only some of the rows. */
+/* Returns the shape of the longest sequences, for the tables in step->shared; shorter sequences read only some of the rows. */
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }

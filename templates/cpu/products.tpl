@@ -1,5 +1,5 @@
 /* The products of the layers, each compiled once. */
-% for _, f in ipairs(cpu.products) do
+% for _, f in ipairs(cpu.products) do -- f.extra: the array that the epilogue reads, or false
 % local extra_parameter, extra_argument = f.extra and "const real *" .. f.extra, f.extra or "NULL"
 % if f.extra == f.y then -- the epilogue reads the result's array, which is a parameter anyway
 % extra_parameter = false

@@ -1,6 +1,6 @@
 % local unused_rows, vocabulary = cpu.unused_rows, cpu.vocabulary
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
- * operations are those of
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
+ * operations are skipped for
  * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
  * - unused rows of the last layer % if unused_rows
  * - tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary

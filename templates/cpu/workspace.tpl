@@ -90,6 +90,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums
     const int free_passes = mode == LH_MODE_TRAIN ? w->free_passes : 0; % if cpu.gradient_passes
 % for _, block in ipairs(cpu.states) do
+% -- repetitions without gradient come first, and share the state of the first repetition with gradient
 % local first_stored = block.free_repetitions_text or "0"
     for (int l = ${first_stored}; l < (mode == LH_MODE_TRAIN ? ${block.repetitions_text} : 1); l++)
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.depends_on_mode and "mode")
@@ -108,7 +109,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     if (mode != LH_MODE_TRAIN) return used;
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.training)
 % for _, block in ipairs(cpu.states) do
-    w->${block.name}[0].input = w->${block.own_input}; % if block.own_input
+    w->${block.name}[0].input = w->${block.own_input}; /* the first repetition reads another array */ % if block.own_input
 % end
     return used;
 }

@@ -47,7 +47,7 @@ typedef struct workspace {
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % end
 % if cpu.unused_rows then
-    row_set all, read; /* all: all tokens; read: labelled tokens: after the last attention, only their results are read */
+    row_set all, read; /* all: all tokens; read: labelled tokens, since only their results are read after the last attention */
 % elseif cpu.vocabulary then
     row_set all; /* all tokens */
 % end

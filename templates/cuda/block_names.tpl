@@ -1,5 +1,5 @@
-/* The parameters of the current ${name}, and the address to which their gradients are stored. Every operation calls these
- * functions again, because a pointer that is kept across a call takes registers from the called function. */
+/* The parameters of the current ${name}, and the address for their gradients. Every operation calls these functions again,
+ * because a pointer that is kept across a call takes registers from the called function. */
 INLINE const ${parameters_type} *${name}_weights(void) { return block()->view.p->${name} + block()->l; }
 INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${name} + block()->l; } % if device.rounds
 % local type = cuda.products == "generated" and parameters_type or gradients_type

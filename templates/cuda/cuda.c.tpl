@@ -125,10 +125,10 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .make_tables = make_tables,
 % end
 % if draws[1] then
-% local only = draws[2] and "" or draws[1].prefix
-        .draw_count = ${only}draw_count,
+% local draw_prefix = draws[2] and "" or draws[1].prefix
+        .draw_count = ${draw_prefix}draw_count,
         .draw_scratch = ${cuda.draw_scratch},
-        .draw = ${only}draw,
+        .draw = ${draw_prefix}draw,
 % end
         .shared_bytes = shared_bytes,
         .partial_bytes = partial_bytes,

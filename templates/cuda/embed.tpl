@@ -1,17 +1,17 @@
 % local draw = additive.kind ~= "none" and input_draw
 % -- The function of an embedding: an entry of list_embeddings (cuda_names.lua).
-% local by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
+% local differs_by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
 % local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
 % -- place: the position of the token in `row`
 % local place = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % if counts_digits then
 % place = "block()->cached.place[row]"
-% elseif by_sequence then
+% elseif differs_by_sequence then
 % place = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
 % end
 % local row_count = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
-% local table_row = by_sequence and place or "(" .. place .. ")"
+% local table_row = differs_by_sequence and place or "(" .. place .. ")"
 % table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
 % local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
@@ -23,7 +23,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
     const workspace *w = &block()->work;
     const int rows = ${row_count};
     const unsigned char *keep = find_mask(${mask_number}); % if dropout and mask_number > 0
-    const int *position = ${sequences}(); % if by_sequence and not counts_digits
+    const int *position = ${sequences}(); % if differs_by_sequence and not counts_digits
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
         quad x = *(const quad *)(v->p->${vectors}_bias + c); % if linear

@@ -1,8 +1,8 @@
 % local draw = additive.kind ~= "none" and input_draw
-% local by_sequence = draw and draw.kind == "sequence"
+% local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = "row % v->" .. T
-% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
-% local table_row = by_sequence and place or "(" .. place .. ")"
+% local place = differs_by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
+% local table_row = differs_by_sequence and place or "(" .. place .. ")"
 % table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
 % local learns_positions = additive.kind == "learned" and not additive.frozen
 % local keep = mask_number > 0 and "keep" or "w->keep"
@@ -53,13 +53,13 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] = ${scaled_sum}; % else
     }
     ${column_sums_text}, w->${gradient}, g->${vectors}_bias); % if linear
-% if learns_positions and by_sequence and draw.by_token then
+% if learns_positions and differs_by_sequence and draw.by_token then
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     for (int sequence = 0; sequence < sequences; sequence++) {
         __syncthreads();
         add_placed_rows(v->${T}, ${sequences}() + sequence * v->${T}, w->${gradient} + sequence * v->${T} * WIDTH, g->position_table);
     }
-% elseif learns_positions and by_sequence then
+% elseif learns_positions and differs_by_sequence then
     const int *position = ${sequences}();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     /* The positions of one sequence are distinct, so threads add to different elements. */

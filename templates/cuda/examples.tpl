@@ -43,8 +43,8 @@ INLINE int shard_start(int sequences, int shards, int shard) {
 % end
 % if cuda.by_team then
 
-/* Sets the addresses of a shard's stored operands. partial: the shard's memory, whose first part is its gradient.
- * Called by one thread. */
+/* Sets the addresses of a shard's stored operands. partial: the shard's memory, which begins with its gradient. Called by
+ * one thread. */
 INLINE void find_operands(block_state *b, char *partial) {
     b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1); /* no shard is larger than shard 0 */
     lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.has_table_sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);

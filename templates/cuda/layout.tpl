@@ -15,7 +15,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
  * all ${block.name}s share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
- * read have the type real *: with reals these loops would need 10 to 20 registers more and load as often. */
+ * read have the type real *: with reals these loops would need 10 to 20 more registers, and save no loads. */
 % else
 /* Values that ${block.article} ${block.name} stores for the backward pass; in evaluation all ${block.plural} share one state. */
 % end
@@ -135,7 +135,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 % end
 % if cuda.products == "library" then
 
-/* The gradients that a shard sums itself: those of all parameters except weights of products. */
+/* The gradients that a shard sums itself: of all parameters except weights of products. */
 % for _, struct in ipairs(structs) do
 % if struct.shard_sums.lines[1] then
 typedef struct ${struct.gradients_type} {

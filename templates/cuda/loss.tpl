@@ -112,7 +112,7 @@ INLINE void add_up(lh_cuda_sums *to) {
 % end
 }
 
-/* A thread's part of the gradient of the output layer's weight of channel k for class c. */
+/* Returns a thread's part of the gradient of one weight of the output layer, for channel k and class c. */
 INLINE real weight_grad(const real *x, int count, int k, int c) {
     const step_view *v = &block()->view;
     const int step = row_step(SPAN);

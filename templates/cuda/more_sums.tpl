@@ -1,6 +1,6 @@
 % local is_library = cuda.products == "library"
 % local gradient_bytes = is_library and "GRADIENT_BYTES" or "PARAMETER_STORAGE * sizeof(real)"
-% local memory = is_library and "more_sums" or "the workspace"
+% local memory_words = is_library and "more_sums" or "the workspace"
 % local numbers = is_library and "(real *)more_sums()" or "b->work.more_sums"
 % local bytes = is_library and "more_sums()" or "(char *)(real *)" .. numbers
 /* Lets the pointers to the shard's sums for tables point into memory. Called by one thread. */
@@ -17,7 +17,7 @@ INLINE char *shard_sums(void) { return (char *)(${cuda.gradients} *)block()->gra
 INLINE char *more_sums(void) { return shard_sums() + sum_bytes(block()->view.T); }
 
 % end
-/* Called before every repetition of a layer except the last: clears the sums in ${memory}, to which sums for tables then go. */
+/* Called before every repetition of a layer except the last: clears the sums in ${memory_words}; sums for tables then go there. */
 INLINE void begin_more_sums(void) {
     block_state *b = block();
     clear_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${numbers});

@@ -104,7 +104,7 @@ INLINE void fold_shards(const real *from, int count, real *to) {
 }
 
 % if device.has_loops then
-/* Adds the sum over shards to `to`, whose elements the same threads have written by fold_shards. */
+/* Adds the sum over shards to `to`. The same threads have written the elements of `to` in fold_shards. */
 INLINE void add_shards(const real *from, int count, real *to) {
     const block_state *b = block();
     const team *t = &b->members;
@@ -131,7 +131,7 @@ INLINE void fold_gradients(real factor) {
 % for _, struct in ipairs(structs) do
 % if struct.block and struct.shard_sums.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
-% -- first_back: the C text of the index of the layer's first repetition with a gradient, less l
+% -- first_back: the C text of the smallest index of a repetition with a gradient
 % local last_loop_start, first_back = device.last_loop_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
 % local last_use = last_loop_start and last_loop_start .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];
@@ -269,7 +269,7 @@ INLINE weighed find_heaviest(const double *piece_sums) {
     return most;
 }
 
-/* Reports the step's sums, except those of the update. Called by one block, before other blocks begin the next step. */
+/* Reports the step's sums, except the sums of the update. Called by one block, before other blocks begin the next step. */
 INLINE void report(bool finite, double squares, double loss, lh_cuda_result *to) {
     const lh_cuda_replica *r = &block()->replica;
     double counted = 0, correct = 0, exact = 0;

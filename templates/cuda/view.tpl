@@ -52,7 +52,7 @@ typedef struct block_state {
     operands held;            /* operands of the shard; in add_up_products, of the first shard */
     weights_gradient weights; /* gradient that the block computes */
     int most_sequences;       /* number of sequences of the largest shard */
-    ${device.lengths} rows_before; /* number of rows of a stored operand before those of the current repetition of a layer */
+    ${device.lengths} rows_before; /* number of rows in a stored operand before the rows of the current repetition of a layer */
 % end
     const lh_cuda_step *parts; /* [PARTS] parts of the step, those with the longest sequences first; unused parts at the end have no sequences */ % if train.mixes_lengths
     int largest_shard; /* largest number of sequences of a shard */ % if train.mixes_lengths

@@ -1,5 +1,5 @@
-/* Computes the block's tiles of the gradient of a weight: those with the indices tile, tile + n, tile + 2 n, ..., where n
- * is the team's number of blocks. Returns the index of the block's first tile in the next gradient. */
+/* Computes the block's tiles of the gradient of a weight: the tiles `tile`, tile + n, tile + 2 n, ..., where n is the
+ * team's number of blocks. Returns the index of the block's first tile in the next gradient. */
 INLINE int add_up_tiles(const weights_gradient weights, int tile) {
     block_state *b = block();
     const int tiles = weight_tiles(weights.inner, weights.columns);

@@ -36,7 +36,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first_head = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, channel = first_head * D;
-        int scored = 0; /* number of keys whose logits are scores already */ % if scores_keys_in_lanes and excludes_last_keys
+        int scored = 0; /* number of keys with scores in `weights`; later keys still have logits there */ % if scores_keys_in_lanes and excludes_last_keys
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);

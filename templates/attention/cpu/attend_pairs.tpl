@@ -1,5 +1,5 @@
-/* Computes the same as attend_${name}_keys, for heads whose key and value fit in one vector: even lanes hold channels
- * of the value's gradient, odd lanes channels of the key's gradient. Rows are multiplied by pairs of a weight and the
+/* Does the work of attend_${name}_keys if a head's key and value fit in one vector: even lanes hold channels of the
+ * value's gradient, odd lanes channels of the key's gradient. Rows are multiplied by pairs of a weight and the
  * gradient of its logit, so that one product computes both gradients. */
 INLINE void attend_${name}_pairs(const ${name}_head *head, ${length_parameters}, int j, const ${name}_scratch *scratch,
         bool adds, real *restrict dkey, real *restrict dvalue) {

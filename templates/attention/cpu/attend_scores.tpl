@@ -1,12 +1,12 @@
 % -- Writes to weights [keys][LANES] the scores of a group of LANES queries with keys j to `to` - 1, and updates the
 % -- largest score of each query. map_function: the function that computes a score from a logit, or false. In the slot
-% -- gained, a term can add values to the scores.
+% -- plus_gain, a term can add values to the scores.
 % local many_scores, one_score = "score[u]", name .. "_logit(&queries, key, j)"
 % if terms.scans_logits then many_scores, one_score = "load(weights + (j + u) * LANES)", "load(weights + j * LANES)" end
 % many_scores = map_function and invoke(map_function, "head", "&queries", "j + u", many_scores) or many_scores
 % one_score = map_function and invoke(map_function, "head", "&queries", "j", one_score) or one_score
-% many_scores = inline("gained", many_scores, { gain = "weights", key = "(j + u)" })
-% one_score = inline("gained", one_score, { gain = "weights", key = "j" })
+% many_scores = inline("plus_gain", many_scores, { gain = "weights", key = "(j + u)" })
+% one_score = inline("plus_gain", one_score, { gain = "weights", key = "j" })
 for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     vector score[SIDE_BY_SIDE];
     ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score); % if not terms.scans_logits

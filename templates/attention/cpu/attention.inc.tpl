@@ -1,4 +1,4 @@
-% local always = recomputed and recomputed.always
+% local always_recomputes = recomputed and recomputed.always
 % include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", lines = comments.attention[name] })
 
 /* Functions that layers call with the whole workspace:
@@ -75,7 +75,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, 
 }
 
 % paragraph("attention/cpu/attend_backward_recomputed.tpl") % if recomputed
-% paragraph("attention/cpu/attend_backward.tpl") % if not always
+% paragraph("attention/cpu/attend_backward.tpl") % if not always_recomputes
 /* Advances the pointers of saved to the next head. */
 INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     int groups = round_up(T, LANES) / LANES;
@@ -86,14 +86,14 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 
 % -- the number of query rows of a sequence, as an expression and in words
 % local count, query_rows = computes_ranges and "count" or "T", computes_ranges and "to - from" or "T"
-% local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
-%     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. "; NULL: query_key_value has all tokens." or "")
+% local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens; query_key_value is "
+%     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. ". NULL: query_key_value has all tokens." or "")
 % local tile_words = (caches_tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
 %     .. "of a single query reads" .. (has_cached_keys and " instead of the cache" or "") .. "; or NULL." or "")
 % local part_words = computes_labelled_tokens and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops_weights and " layer: the layer in the counter of random numbers for the masks." or ""
 % local keeps_sums = computes_ranges and terms.scalar.running
-% local sum_words = keeps_sums and " sums: the running sums of each sequence's earlier tokens, to which the sums of the given tokens are appended; or NULL." or ""
+% local sum_words = keeps_sums and " sums: the running sums of each sequence's earlier tokens; the sums of the given tokens are appended. NULL: none are cached." or ""
 % local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)

@@ -2,7 +2,7 @@
 enum {
     ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* channels of a head in one vector */
     ${PREFIX}HEAD_PARTS = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_PART,
-    ${PREFIX}KEYS = KEY_TILE / ${PREFIX}HEAD_PARTS > 0 ? KEY_TILE / ${PREFIX}HEAD_PARTS : 1, /* keys whose gradients are summed together */
+    ${PREFIX}KEYS = KEY_TILE / ${PREFIX}HEAD_PARTS > 0 ? KEY_TILE / ${PREFIX}HEAD_PARTS : 1, /* number of keys that are processed together when gradients of keys are summed */
     ${PREFIX}PAIRED = 2 * ${PREFIX}HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */ % if paired
 % if cross then
     ${PREFIX}QUERY_STRIDE = WIDTH,
@@ -38,12 +38,12 @@ INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}
 % end
 
 % if always_recomputes then
-enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* queries whose weights are recomputed together */
+enum { ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} }; /* number of queries with weights that are recomputed together */
 
 % elseif recomputed then
 enum {
     ${PREFIX}SAVED_PAIRS = ${recomputed.pairs}, /* up to this number of pairs, the weights of a sequence are stored for the backward pass */
-    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* queries whose weights are recomputed together in longer sequences */
+    ${PREFIX}RECOMPUTED_QUERIES = ${recomputed.queries} /* number of queries with weights that are recomputed together in longer sequences */
 };
 INLINE bool ${name}_recomputes(int T) { return (int64_t)T * T > ${PREFIX}SAVED_PAIRS; }
 

@@ -41,7 +41,7 @@ INLINE vector multiply_${name}_rows(const real *rows, int count, const real *fac
 }
 
 % end
-/* Makes the ${words} of tokens `from` to `to` - 1, whose values are in consecutive rows. */
+/* Makes the ${words} of tokens `from` to `to` - 1. values, rows: consecutive rows of these tokens. */
 static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *r, int from, int to,
         const real *values, const real *rows) {
     % include("attention/cpu/unit_vectors.tpl") % if products[1]

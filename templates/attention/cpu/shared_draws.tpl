@@ -4,10 +4,10 @@ int32_t ${prefix}key_position[${PREFIX}DRAWS][${PREFIX}MAX_POSITION]; /* a seque
 int32_t ${prefix}scratch[${PREFIX}DRAWS][${PREFIX}MAX_POSITION];
 % end
 % if positions.distance.draws then
-% local twice, order = "", "a sequence uses the first T of a draw: 0, then ascending distances"
+% local size_factor, order_words = "", "a sequence uses the first T of a draw: 0, then ascending distances"
 % if positions.distance.independent then
-% twice, order = "2 * ", "signed, with index key - query + MAX_POSITION"
+% size_factor, order_words = "2 * ", "signed, with index key - query + MAX_POSITION"
 % end
-int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][${twice}${PREFIX}MAX_POSITION]; /* ${order} */
+int32_t ${prefix}distance[${PREFIX}DISTANCE_DRAWS][${size_factor}${PREFIX}MAX_POSITION]; /* ${order_words} */
 int32_t ${prefix}distance_scratch[${PREFIX}DISTANCE_DRAWS][${PREFIX}MAX_POSITION];
 % end

@@ -1,4 +1,4 @@
-% local open = terms.maps_logits and invoke(name .. "_open_score", "head", "group", "j", "logit") or "logit"
+% local open_score = terms.maps_logits and invoke(name .. "_open_score", "head", "group", "j", "logit") or "logit"
 % if terms.maps_logits and terms.hides_keys then
 
 /* The scores of a group with key j, from its logits; all queries of the group see the key. */
@@ -11,7 +11,7 @@ INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries
 /* The scores of a group with key j, from its logits${terms.hides_keys and "; -infinity for queries that do not see the key" or ""}. */
 INLINE vector ${name}_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
 % if terms.hides_keys then
-    vector score = ${open};
+    vector score = ${open_score};
     return choose(${inline("visible", false)}, score, broadcast(-(real)__builtin_inf()));
 % else
     return ${inline("score", "logit")};

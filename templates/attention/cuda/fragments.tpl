@@ -13,19 +13,19 @@ enum {
 % slot("dropout_factor")
 % slot("domain")
 
-% local frame, constant = "attention/cuda/pass_fragments.tpl", attends.depends_on_mode and "" or "const "
+% local pass_template, constant = "attention/cuda/pass_fragments.tpl", attends.depends_on_mode and "" or "const "
 % local query_pass = { lane = "query", lane_index = "i", first = "first_key", last = "end_key", rows = "T", count = "S" }
 % query_pass.pass, query_pass.constant, query_pass.body = "attend(const bool training)", constant, "attention/cuda/forward_fragments.tpl"
 % query_pass.comment = "Computes the layer's attended values, and stores the values of the softmax that the backward pass needs."
-% include(frame, query_pass)
+% include(pass_template, query_pass)
 
 % query_pass.pass, query_pass.constant, query_pass.body = "attend_queries(void)", "const ", "attention/cuda/queries_fragments.tpl"
 % query_pass.comment = "Computes the gradients of queries, and stores `starts` for attend_keys."
-% include(frame, query_pass)
+% include(pass_template, query_pass)
 
 % local key_pass = { lane = "key", lane_index = "j", first = "first_query", last = "end_query", rows = "S", count = "T" }
 % key_pass.pass, key_pass.constant, key_pass.body = "attend_keys(int first, int count)", "const ", "attention/cuda/keys_fragments.tpl"
 % key_pass.comment = "Computes the gradients of keys and values."
-% include(frame, key_pass)
+% include(pass_template, key_pass)
 
 % include("attention/cuda/backward.tpl")

@@ -1,5 +1,5 @@
 % local row_width = running.maps[1] and PREFIX .. request.constant
-/* Computes the ${running.words} of one new token of each sequence; those of earlier tokens are cached. */
+/* Computes the ${running.words} of one new token of each sequence; the ${running.words} of earlier tokens are cached. */
 INLINE void ${prefix}make_running_one(void) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T}, j = block()->current;

@@ -92,10 +92,10 @@ typedef struct ${prefix}return_walk {
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
-/* Visits key j on the walk inwards. S is the probability that no key that was visited outwards before j matches, P the
- * probability that key j matches, A = S P the weight of key j, and S' = S (1 - P) the value of S for the key after j.
- * Before the visit, dunmatched is dS'; dP = S (dA - dS'). After the visit, dunmatched is dS = P dA + (1 - P) dS', for
- * the nearer keys. pairs has 1 - P of each pair, which this function replaces by the gradient of the pair's logit. */
+/* Visits key j on the walk inwards. S is the probability that no key before j in the outwards order matches. P is the
+ * probability that key j matches, A = S P its weight, and S' = S (1 - P) the value of S for the key after j. Before the
+ * visit, dunmatched is dS', so dP = S (dA - dS'). After the visit, dunmatched is dS = P dA + (1 - P) dS'. In `pairs`,
+ * this function replaces 1 - P by the gradient of the pair's logit. */
 INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const real *weights, real *pairs,
         ${prefix}return_walk *m) {
     const size_t place = pair_index(i, j, a->T);
@@ -186,5 +186,5 @@ INLINE void ${prefix}add_number_gradients(${attends.gradients_type} *g) {
     % slot("number_grads")
 }
 
-/* Computes the gradients of queries, keys${inline("other_gradients", " and values")} in the workspace, and those of the layer's learned numbers. */
+/* Computes the gradients of queries, keys${inline("other_gradients", " and values")} in the workspace, and of the layer's learned numbers. */
 % include("attention/cuda/walks_backward.tpl")

@@ -1,4 +1,5 @@
-% -- The values of a token in head h: columns of its maps, and products of the token's row with learned vectors.
+% -- The values of a token in head h: learned linear maps of the layer's input, which `values` holds, and products of the
+% -- token's query or key with learned vectors.
 const real ${value.name} = values[${value.column}]; % for _, value in ipairs(scalar.cuda.running.maps)
 % for _, product in ipairs(scalar.cuda.running.products) do
 const real *${product.vector} = v->p->${attends.block}[l].${prefix}score_${product.vector} + h * ${PREFIX}HEAD_WIDTH;

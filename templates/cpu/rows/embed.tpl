@@ -1,20 +1,20 @@
 % local input_draw = additive.kind ~= "none" and input_draw
-% local by_sequence = input_draw and input_draw.kind == "sequence"
+% local differs_by_sequence = input_draw and input_draw.kind == "sequence"
 % local length, tokens = "w->" .. stream_prefix .. "length", "w->" .. stream_prefix .. "tokens"
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
 % local token_index = decodes and "token_index" or "m"
 % local size_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
 % -- position_format: the row of the table of position vectors, with # for the index of the token
-% local position_format = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
+% local position_format = differs_by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
 % position_format = "(" .. position_format .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
 % local forward_row, backward_row = position_format:gsub("#", token_index), position_format:gsub("#", "m")
 % -- positions_text: the text of the array of positions; draw_routine: the function that samples the positions
 % local positions_text, draw_routine = false, false
-% if by_sequence and input_draw.by_token then
+% if differs_by_sequence and input_draw.by_token then
 % positions_text = ("w->block->positions[%d]"):format(stream)
-% elseif by_sequence then
+% elseif differs_by_sequence then
 % positions_text = "w->" .. stream_prefix .. "position"
 % elseif input_draw then
 % positions_text = input_draw.is_separate and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)

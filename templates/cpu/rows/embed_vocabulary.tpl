@@ -1,5 +1,5 @@
-% local form = linear and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
-% local channels = form:format(vectors, linear and vectors or scale)
+% local channels_format = linear and "embed_channels(p->%s, p->%s_bias, token, c)" or "load(p->%s + token * WIDTH + c) * %s"
+% local channels = channels_format:format(vectors, linear and vectors or scale)
 /* x [VOCABULARY][WIDTH] = the vectors of all symbols, as ${routine} computes them. */
 static void ${routine}_vocabulary(const workspace *w, real *x) {
     const parameters *p = w->parameters;

@@ -4,7 +4,7 @@
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* the distance in rows from the values of one step to those of the next; 0: each step overwrites them */
+    const int stored = stores ? sequences : 0; /* number of rows from the values of a step to the values of the next step; 0: each step overwrites them */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *stack = w->stacks, *read = w->reads;
     const int stack_size = count_stack_numbers(w->length, ${capacity});

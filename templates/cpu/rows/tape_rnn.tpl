@@ -6,7 +6,7 @@
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* the number of rows between the values of a step and those of the next step */
+    const int stored = stores ? sequences : 0; /* number of rows from the values of a step to the values of the next step; 0: each step overwrites them */
     const int tape_size = sequences * CELLS * CELL_WIDTH;
     const int jump = ${jump}; /* how many cells a head jumps: the number of input tokens, modulo the size of the tape */
     const uint16_t *token = w->block->tokens[0];

@@ -1,9 +1,9 @@
 % local is_biased = biased and "true" or "false"
 % local keeps_hidden = stores_operand and "true" or "false"
-% local storing = stores_operand and "true, stored_x" or "false, NULL"
-% local rectifies = kernel == "relu"
-% local has_sum_parameter = not rectifies -- the gradient of relu reads `hidden` instead of `sum`
-% local activated = rectifies and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
+% local storing_arguments = stores_operand and "true, stored_x" or "false, NULL"
+% local is_relu = kernel == "relu"
+% local has_sum_parameter = not is_relu -- the gradient of relu reads `hidden` instead of `sum`
+% local activated = is_relu and "fmax(*value, (real)0)" or kernel .. "_real(*value)"
 % local result = kernel .. "(x weight" .. (biased and " + bias" or "") .. ") next_weight" .. (next_biased and " + next_bias" or "")
 % if stores then
 /* out = ${result}, two products in a chain; stores the values
@@ -25,7 +25,7 @@
             if (channel < ${channels}) {
                 real z[PART_TILES][4];
                 begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, z);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing}, ROWS, weight, ${channels}, channel, ${channels}, z);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing_arguments}, ROWS, weight, ${channels}, channel, ${channels}, z);
                 store_hidden(z, row, rows, channel, ${channels}, ${channels}, sum); % if stores and has_sum_parameter
 #pragma unroll
                 for (int i = 0; i < 4 * PART_TILES; i++) {

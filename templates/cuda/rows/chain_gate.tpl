@@ -1,6 +1,6 @@
 % local is_biased = biased and "true" or "false"
 % local keeps_hidden = stores_operand and "true" or "false"
-% local storing = stores_operand and "true, stored_x" or "false, NULL"
+% local storing_arguments = stores_operand and "true, stored_x" or "false, NULL"
 % local up_bias = biased and "bias + " .. channels or "NULL"
 % local result = "(" .. kernel .. "(gate) * up) next_weight" .. (next_biased and " + next_bias" or "")
 % local x_words = "x weight" .. (biased and " + bias" or "")
@@ -24,7 +24,7 @@
             if (channel < ${channels}) {
                 real gate[PART_TILES][4], up[PART_TILES][4];
                 begin_sums(${is_biased}, ${biased and "bias" or "NULL"}, channel, ${channels}, gate);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, ${storing_arguments}, ROWS, weight, 2 * ${channels}, channel, ${channels}, gate);
                 begin_sums(${is_biased}, ${up_bias}, channel, ${channels}, up);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${inner}, x, false, NULL, ROWS, weight + ${channels}, 2 * ${channels}, channel, ${channels}, up);
 % if stores then

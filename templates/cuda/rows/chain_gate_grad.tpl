@@ -1,5 +1,5 @@
 % local keeps_hidden = stores_operand and "true" or "false"
-% local storing = stores_operand and "true, stored_dy" or "false, NULL"
+% local storing_arguments = stores_operand and "true, stored_dy" or "false, NULL"
 /* dhidden = the gradients of gate and up. They are computed from the gradient of ${kernel}(gate) * up, which is dy times
  * next_weight transposed. dx = other + dhidden times weight transposed. The two products form a chain. sum: gate and up,
  * stored by the forward pass.
@@ -19,7 +19,7 @@
             if (channel < ${channels}) {
                 real d[PART_TILES][4], gate[PART_TILES][4], up[PART_TILES][4];
                 begin_sums(false, NULL, channel, ${channels}, d);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing_arguments}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
                 load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
 #pragma unroll

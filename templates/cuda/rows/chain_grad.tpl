@@ -1,9 +1,9 @@
 % local keeps_hidden = stores_operand and "true" or "false"
-% local storing = stores_operand and "true, stored_dy" or "false, NULL"
-% local rectifies = kernel == "relu"
-/* hidden: ${rectifies and "results" or "arguments"} of ${kernel}. dhidden = dy times next_weight transposed, times the slope of ${kernel}; dx = other + dhidden
+% local storing_arguments = stores_operand and "true, stored_dy" or "false, NULL"
+% local is_relu = kernel == "relu"
+/* hidden: ${is_relu and "results" or "arguments"} of ${kernel}. dhidden = dy times next_weight transposed, times the slope of ${kernel}; dx = other + dhidden
  * times weight transposed: two products in a chain. other may be NULL. Stores dy in stored_dy; % if stores_operand
- * stored_dy${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if stores_operand
+ * stored_dy${is_relu and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if stores_operand
  * times weight transposed: two products in a chain. other may be NULL. */ % else
 % define("NOINLINE void " .. name, "int rows", "const real *dy", stores_operand and "real *stored_dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     assume_global(dy);
@@ -21,8 +21,8 @@
             if (channel < ${channels}) {
                 real d[PART_TILES][4], z[PART_TILES][4];
                 begin_sums(false, NULL, channel, ${channels}, d);
-                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
-% if rectifies and stores_operand then
+                add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing_arguments}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
+% if is_relu and stores_operand then
                 load_blocks(hidden, row, rows, channel, ${channels}, ${channels}, z);
 % else
                 load_hidden(hidden, row, rows, channel, ${channels}, ${channels}, z);
@@ -31,7 +31,7 @@
                 for (int i = 0; i < 4 * PART_TILES; i++) {
                     const real value = z[i / 4][i % 4];
                     real *gradient = &d[i / 4][i % 4];
-                    *gradient = value > 0 ? *gradient : 0; % if rectifies
+                    *gradient = value > 0 ? *gradient : 0; % if is_relu
                     *gradient *= ${kernel}_slope(value); % else
                 }
                 store_hidden(d, row, rows, channel, ${channels}, ${channels}, dhidden); % if not stores_operand

@@ -1,8 +1,8 @@
-% local by_sequence, draw = learned and not sums, encoding.draw
+% local adds_to_vectors, draw = learned and not sums, encoding.draw
 % local minus_first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 % local words = dropout and "Applies dropout to dy, the gradient of the sum, in place" or "Computes the gradients of the vectors of positions"
 /* ${words}${dropout and learned and ", and computes the gradients of the vectors of positions" or ""}. */
-% define("NOINLINE void " .. name, dropout and "const unsigned char *keep", (dropout and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
+% define("NOINLINE void " .. name, dropout and "const unsigned char *keep", (dropout and "" or "const ") .. "real *dy", adds_to_vectors and "real *dvectors")
     const int T = block()->view.${T}, sequences = block()->sequences;
     assume_global(dy);
 % if dropout then
@@ -10,7 +10,7 @@
         dy[e] = mask_bits(keep, e) & 1 ? dy[e] * ${dropout}_KEEP_SCALE : 0;
     __syncthreads();
 % end
-% if by_sequence then
+% if adds_to_vectors then
     const int *position = ${sampled_positions};
     assume_global(dvectors);
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) dvectors[e] = 0;

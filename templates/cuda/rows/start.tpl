@@ -1,7 +1,7 @@
 % local format_real = precision == "float64" and f64 or f32
 enum { START_DOMAIN = 10u, EVAL_START_DOMAIN = 11u }; /* LH_DOMAIN_START, LH_DOMAIN_EVAL_START: the high bits of a site */
 
-/* x [rows][WIDTH] = normal random numbers times ${format_real(deviation)}: those of the step in training, those of the draw in evaluation. */
+/* x [rows][WIDTH] = ${format_real(deviation)} times normal random numbers, which belong to the step in training and to the draw in evaluation. */
 NOINLINE void ${name}(int rows, const bool training, real *x) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int site = training ? START_DOMAIN << 24 : EVAL_START_DOMAIN << 24 | in->draw << 8;

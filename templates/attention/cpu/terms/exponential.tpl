@@ -5,9 +5,9 @@ static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqr
 % include("attention/cpu/attend_weights.tpl")
 
 % paragraph("attention/cpu/attend_one.tpl") % if caches_tiles
-% -- the first query of the first group, and the end of the computed queries
-% local first_from = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
-% local first_to = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
+% -- loop_start, loop_end: the C texts of the first query of the first group, and of the end of the computed queries
+% local loop_start = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
+% local loop_end = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
 % local query_rows = computes_ranges and "to - from" or "T"
 % local first_group_offset = has_query_bounds and " + " .. (computes_ranges and "(first_group - head->from)" or "first_group") or ""
 /* Attention of one head of one sequence.
@@ -24,7 +24,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
     real *restrict weights = saved.weights, *restrict inverses = saved.inverse_sum${first_group_offset};
-    for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += saved.step, inverses += LANES) {
+    for (int first = ${loop_start}; first < ${loop_end}; first += LANES, weights += saved.step, inverses += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
         if (end > T) end = T; % if terms.has_spans and has_cached_keys
@@ -108,7 +108,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % section("trace_head")
 % local logit = terms.scans_logits and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"
 % local score = score_function and invoke(score_function, "head", "&queries", "j", logit) or logit
-% score = inline("gained", score, { gain = "columns", key = "j" })
+% score = inline("plus_gain", score, { gain = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested

@@ -47,8 +47,8 @@ INLINE void write_${name}_logits(const ${name}_queries *group, const real *restr
     for (; j < to; j++) store(logits + j * LANES, ${name}_logit(group, key, j) + added);
 }
 
-/* Writes logits [keys][LANES]: those of LANES queries, from `first` on, with all keys; a query's logit with itself is
- * not used. */
+/* Writes the logits [keys][LANES] of LANES queries, from `first` on, with all keys; a query's logit with itself is not
+ * used. */
 INLINE void write_${name}_group(const ${name}_head *head, int first, const real *restrict query,
         const real *restrict key, real *restrict logits) {
     ${name}_queries group;
@@ -66,10 +66,10 @@ INLINE void write_${name}_group(const ${name}_head *head, int first, const real 
 }
 % if terms.normalised then
 
-static const real ${PREFIX}LEAST_TOTAL = ${least_total}; /* the least number by which weights are divided */
+static const real ${PREFIX}LEAST_TOTAL = ${least_total}; /* the least divisor of weights */
 
-/* The inverses of the numbers by which a group's weights are divided: the sum of a query's weights, or LEAST_TOTAL if this
- * is larger. So a query with a tiny sum has small weights; the weights of a query without other keys are 0. */
+/* The inverse divisors of a group's weights. A query's weights are divided by their sum, or by LEAST_TOTAL if this is
+ * larger. So a query with a tiny sum has small weights; the weights of a query without other keys are 0. */
 INLINE vector invert_${name}_total(vector total) { return 1 / maximum(total, broadcast(${PREFIX}LEAST_TOTAL)); }
 % end
 

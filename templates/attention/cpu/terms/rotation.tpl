@@ -1,6 +1,6 @@
-% local by_sequence, rotate = positions.kind == "sequence", "rotate_" .. name
-% local query_positions = by_sequence and "w->" .. queries.stream_prefix .. "position + s * T" or "position"
-% local key_positions = by_sequence and "w->" .. keys.stream_prefix .. "position + s * S" or "key_position"
+% local differs_by_sequence, rotate = positions.kind == "sequence", "rotate_" .. name
+% local query_positions = differs_by_sequence and "w->" .. queries.stream_prefix .. "position + s * T" or "position"
+% local key_positions = differs_by_sequence and "w->" .. keys.stream_prefix .. "position + s * S" or "key_position"
 % local from, row = computes_ranges and "from" or "0", computes_ranges and "(t - from)" or "t"
 % section("heads") % if positions.kind == "randomized"
 const shared *drawn = w->step->shared;

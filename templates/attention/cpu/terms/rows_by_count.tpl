@@ -8,7 +8,7 @@ static const real ${PREFIX}COUNT_FACTOR = ${format_real(rows.factor)}; /* sqrt($
 % section("members")
 const real *count_table; /* [${PREFIX}COUNT_ROWS][${PREFIX}HEAD_WIDTH] */
 real *products, *gates, *counts; /* workspaces of ${name}_scratch */
-real *dcount_table; /* the gradient of count_table, to which the head adds */
+real *dcount_table; /* the gradient of count_table; the head adds to it */
 % section("head")
 head.count_table = ((const parameters *)w->step->parameters)->${stack.member}[l].${prefix}count_table;
 head.products = w->${name}.products;
@@ -49,7 +49,7 @@ real *dproducts = scratch->dproducts;
 % section("scan_back")
 count_${name}_keys(head, &queries, key, ${from}, ${to}, head->gates);
 memset(dproducts, 0, ${PREFIX}PRODUCTS * LANES * sizeof(real));
-vector dgate = {0}; /* the gradient of a gate, which is a term of the counts of its key and of all keys before: the sum of their gradients */
+vector dgate = {0}; /* the gradient of a gate: the sum of the gradients of the counts that contain the gate */
 % section("pair_back")
 vector gate = load(head->gates + j * LANES);
 dgate += look_up_count_grad(head->products, dproducts, load(head->counts + j * LANES), dscore);

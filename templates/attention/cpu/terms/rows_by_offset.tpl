@@ -11,7 +11,7 @@
 % section("members")
 const real *rows; /* the vectors of distances */
 int stride; /* elements from one channel of the rows to the next */
-real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
+real *drows; /* [rows][RELATIVE_WIDTH] gradients */
 % section("head")
 head.stride = ${name}_row_stride(${head_table_lengths});
 head.rows = ${name}_rows(w->step, l)${slice_offset}${head_offset};
@@ -111,19 +111,19 @@ for (int l = 0; l < ${stack.count}; l++) sums->rows[l] = reserve(memory, used,
 % section("tables")
 enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.width_words} */
 
-/* The number of rows, one for every difference (key - query). Row x belongs to the pairs whose difference is
- * ${S} - 1 - x. For one key, adjacent queries have adjacent rows. */
+/* The number of rows: one for every difference (key - query). Row x belongs to the difference ${S} - 1 - x. For one key,
+ * adjacent queries have adjacent rows. */
 INLINE int ${name}_distance_count(${length_parameters}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
-/* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an odd number of
- * vectors, which spreads channels over the sets of a cache. From every row on, a vector with the rows of LANES
- * adjacent queries can be loaded, since zeros follow the last row. */
+/* The number of elements from one channel of the rows to the next; rows are stored channel by channel. The stride is an
+ * odd number of vectors, which spreads channels over the sets of a cache. From every row on, a vector with the rows of
+ * LANES adjacent queries can be loaded, since zeros follow the last row. */
 INLINE int ${name}_row_stride(${length_parameters}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* The number of elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
 INLINE size_t ${name}_row_elements(${length_parameters}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
-/* The signed distance to which row x of a set belongs. */
+/* The signed distance of row x in a set of distances. */
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
     const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[set]${to_zero_distance};
     return ${distance};

@@ -2,7 +2,7 @@
 const real *rows; /* the table of vectors of distances, [rows][RELATIVE_WIDTH] */
 const int32_t *position, *key_position; /* positions of queries, positions of keys */ % if cross
 const int32_t *position; /* positions of tokens */ % else
-real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
+real *drows; /* [rows][RELATIVE_WIDTH] gradients */
 % section("head")
 head.position = ((const shared *)w->step->shared)->${prefix}position[${positions.layer_index}];
 head.key_position = ((const shared *)w->step->shared)->${prefix}key_position[${positions.layer_index}]; % if cross

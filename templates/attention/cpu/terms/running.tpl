@@ -36,7 +36,7 @@ end_${name}_running(w->step, l, &w->${name}.drunning, T, ${request_name}, d${req
 ${request_name} += T * ${PREFIX}${request.constant};
 d${request_name} += T * ${PREFIX}${request.constant};
 % section("sums") % if products[1]
-real *vectors[${stack.count}]; /* [${product_count}][WIDTH] gradients of the vectors whose products with queries and keys are values */
+real *vectors[${stack.count}]; /* [${product_count}][WIDTH] gradients of the vectors that are multiplied with rows of queries and keys */
 % section("lay_out_sums") % if products[1]
 for (int l = 0; l < ${stack.count}; l++) sums->vectors[l] = reserve(memory, used, ${product_count} * WIDTH * sizeof(real));
 % section("end_sums") % if products[1]

@@ -18,4 +18,4 @@ static void open_${name}_lines(const ${name}_head *head, int first, int begin, i
     write_line_gains(${line_arguments}, first, begin, end, gain);
 }
 open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("add_values")
-${inner} + load(${gain} + ${key} * LANES) % section("gained")
+${inner} + load(${gain} + ${key} * LANES) % section("plus_gain")

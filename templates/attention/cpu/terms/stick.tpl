@@ -2,16 +2,16 @@
 % local format_real = precision == "float64" and f64 or f32
 static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */
 % section("forward")
-% -- the first query of the first group, and the end of the computed queries
-% local first_from = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
-% local first_to = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
+% -- loop_start, loop_end: the C texts of the first query of the first group, and of the end of the computed queries
+% local loop_start = has_query_bounds and "first_group" or computes_ranges and "head->from" or "0"
+% local loop_end = has_query_bounds and "head->end_query" or computes_ranges and "head->to" or "T"
 % local first_group_offset = has_query_bounds and " + " .. (computes_ranges and "(first_group - head->from)" or "first_group") or ""
 % local query_rows = computes_ranges and "to - from" or "T"
 % local first_key = own_key and "its own key" or "the key before it"
 /* Every query has a stick of length 1. From ${first_key} to key 0, each key breaks off the share sigmoid(logit) of what
  * is left of the stick; the length of the piece is the key's weight. What is left after key 0 is the rest. */
 
-/* A mask of a group's queries whose sticks reach key j. */
+/* A mask of the queries of a group that attend to key j. */
 INLINE bits ${name}_breaks(const ${name}_head *head, const ${name}_queries *group, int j) {
     j++; /* queries that see the next key */ % if not own_key
     return ${inline("visible", false)};
@@ -56,7 +56,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     const int first_group = ${name}_first_group(head);
     real *restrict weights = saved.weights;
     real *restrict rests = saved.rests${first_group_offset}; % if own_value
-    for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += saved.step) {
+    for (int first = ${loop_start}; first < ${loop_end}; first += LANES, weights += saved.step) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
         if (end > T) end = T; % if has_cached_keys

@@ -1,6 +1,6 @@
 % local left, right = visibility.left, visibility.right
-% -- how far the first key or query beyond the window is
-% local keys_beyond, queries_beyond = right + 1, (left or 0) + 1
+% local keys_beyond = right + 1 -- key - query of the first key to the right of the window
+% local queries_beyond = (left or 0) + 1 -- query - key of the first later query that no longer sees the key
 % local and_in_window = visibility.sees_all and (" && i - %d < S"):format(left) or ""
 % local first_query = right > 0 and ("j > %d ? j - %d : 0"):format(right, right) or "j"
 % section("domain")

@@ -13,7 +13,7 @@ INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
 % section("distance_of_row")
 % local distance, draws_distances = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
 % distance = draws_distances and invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance) or distance
-/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${draws_distances and ", in the draw of a set" or ""}. */
+/* The signed distance of pairs with query - key = x - (${attends.keys} - 1)${draws_distances and ", in the draw of a set" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${distance}; }
 
 ${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) % section("table_row")

@@ -13,7 +13,7 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
 % if not decodes or not cross then
 
 % local times_keys = decodes and "" or " * v->" .. attends.S
-/* Computes the products of the new keys with the content bias; those of earlier keys are cached. */ % if decodes
+/* Computes the products of the new keys with the content bias; the products of earlier keys are cached. */ % if decodes
 /* Computes the products of a shard's keys with the content bias. */ % else
 INLINE void ${prefix}bias_keys${decodes and "_one" or ""}(void) {
     % include("attention/cuda/opening.tpl")

@@ -17,10 +17,10 @@ ${prefix}add_head(attended, rest, own);
 ${prefix}store_head(attended, 1, out);
 % section("visit_back")
 
-% local returned, words = own_value and "real" or "void", own_value and "; returns the rest of the stick" or ""
+% local return_type, words = own_value and "real" or "void", own_value and "; returns the rest of the stick" or ""
 /* Breaks the stick of query i again: stores the weight of each pair, and in `misses` the share of the stick that the key
  * leaves${words}. */
-INLINE ${returned} ${prefix}break_stick(const ${prefix}head *a, const real query[${attends.head_part}], int i, real *weights,
+INLINE ${return_type} ${prefix}break_stick(const ${prefix}head *a, const real query[${attends.head_part}], int i, real *weights,
         real *misses) {
     real rest = 1;
     for (int j = ${nearest}; j >= 0; j--) {
@@ -45,10 +45,10 @@ real drest = 0; /* gradient of what key j leaves of the stick */
 % end
 ${is_key} % section("is_key")
 % section("visit_pair")
-% local declares = own_key and own_value and "" or "const real "
+% local declaration = own_key and own_value and "" or "const real "
 /* With S left of the stick, key j takes A = S P and leaves S' = S (1 - P), so dP = S (dA - dS') and
  * dS = P dA + (1 - P) dS'. */
-${declares}weight = weights[place];
+${declaration}weight = weights[place];
 const real miss = pairs[place];
 const real gain = ${prefix}dot_head(dout, value) - drest;
 const real dlogit = weight * (miss * gain);

@@ -1,6 +1,6 @@
 % local low, high, beyond, stride = visibility.low_text, visibility.high_text, visibility.beyond_text, visibility.stride
 % local stride_times, over_stride = stride > 1 and stride .. " * " or "", stride > 1 and " / " .. stride or ""
-% local before_division = stride > 1 and " + " .. stride - 1 or "" -- so that the quotient is rounded up
+% local to_round_up = stride > 1 and " + " .. stride - 1 or "" -- added to a dividend, so that the quotient is rounded up
 % -- last_in_stripe: the text of the last query that has a key in the stripe
 % local last_in_stripe = stride > 1 and high ~= "S" and "(" .. high .. ")" .. over_stride or high .. over_stride
 % section("domain")
@@ -15,7 +15,7 @@ INLINE int ${prefix}end_key(int i, int S) {
     const int end = ${beyond} - ${stride_times}i;
     return end > 0 && end < S ? end : S;
 }
-INLINE int ${prefix}first_query(int j, int S) { return ${low} > j ? (${low} - j${before_division})${over_stride} : 0; }
+INLINE int ${prefix}first_query(int j, int S) { return ${low} > j ? (${low} - j${to_round_up})${over_stride} : 0; }
 /* The next query after i that sees key j. */
 INLINE int ${prefix}next_query(int i, int j, int S) {
     const int seeing_all = ${last_in_stripe} + 1;
