@@ -32,10 +32,12 @@ local BUDGET_SECONDS = 300
 local MIN_STEPS = 300 -- with fewer steps the models learn too little
 local MIN_GAIN = 0.1 -- accuracy above the majority baseline that shows that the model has learned to sort
 
--- Returns the mean of accuracy (field 2) or loss (field 3) over the evaluated lengths from..to of run.points.
+local LENGTH, ACCURACY, LOSS = 1, 2, 3 -- indices in a point, an item of run.points
+
+-- Returns the mean of a field of the points, ACCURACY or LOSS, over the evaluated lengths from..to.
 local function compute_mean(run, field, from, to)
   return statistics.mean(lists.map(run.points, function(point)
-    return point[1] >= from and point[1] <= to and point[field] or nil
+    return point[LENGTH] >= from and point[LENGTH] <= to and point[field] or nil
   end))
 end
 
@@ -67,11 +69,11 @@ local function make_table(chance, baseline)
   local lines = { format_line("length", "chance", "majority", function(run) return run.title end) }
   local function add(name, from, to)
     lines[#lines + 1] = format_line(name, format_percent(chance), format_percent(baseline), function(run)
-      return format_percent(compute_mean(run, 2, from, to))
+      return format_percent(compute_mean(run, ACCURACY, from, to))
     end)
   end
   for _, point in ipairs(RUNS[1].points) do
-    add(("%d"):format(point[1]), point[1], point[1])
+    add(("%d"):format(point[LENGTH]), point[LENGTH], point[LENGTH])
   end
   add(("mean 1..%d"):format(TRAINED_TO), 1, TRAINED_TO)
   add("mean beyond", TRAINED_TO + 1, math.huge)
@@ -107,7 +109,7 @@ local function train(run, steps, options)
     options.say(trained_run and ("%s/%s"):format(dir, trained_run.notes[1]) or dir .. " is not a folder of a run")
     stop.exit(ENVIRONMENT)
   end
-  run.points = figures.list_points(trained_run, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
+  run.points = figures.list_points(trained_run, nil, 1, "accuracy", "loss")
 end
 
 local function train_all(options, steps)
@@ -159,7 +161,7 @@ end
 --   classes        the number of symbols that a model chooses from
 function M.format_conclusion(trained_runs, task, classes, steps)
   local plain_run, random_run = trained_runs[1], trained_runs[2]
-  local accuracy = compute_mean(plain_run, 2, 1, TRAINED_TO)
+  local accuracy = compute_mean(plain_run, ACCURACY, 1, TRAINED_TO)
   local baseline = task.baseline or task.chance
   if accuracy < baseline + MIN_GAIN then
     return ("After %s the plain model predicts %.1f%% of the tokens correctly at training lengths, the majority "
@@ -167,27 +169,29 @@ function M.format_conclusion(trained_runs, task, classes, steps)
       .. "more."):format(wording.count(steps, "step"), 100 * accuracy, 100 * baseline)
   end
   local first, last = TRAINED_TO + 1, math.huge
-  local loss_beyond, accuracy_beyond = compute_mean(plain_run, 3, first, last), compute_mean(plain_run, 2, first, last)
-  return describe_failure(loss_beyond, accuracy_beyond, task, classes)
+  return describe_failure(compute_mean(plain_run, LOSS, first, last), compute_mean(plain_run, ACCURACY, first, last),
+    task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
       random_run.plan.attentions[1].positions.max_position - 1)
 end
 
 local function make_csv()
   return "run,length,accuracy\n" .. table.concat(lists.collect(RUNS, function(run)
-    return lists.map(run.points, function(point) return ("%s,%d,%.6f\n"):format(run.id, point[1], point[2]) end)
+    return lists.map(run.points, function(point)
+      return ("%s,%d,%.6f\n"):format(run.id, point[LENGTH], point[ACCURACY])
+    end)
   end))
 end
 
 -- Makes a figure, whose fields curves.lua describes.
 local function make_figure(task)
-  local last = RUNS[1].points[#RUNS[1].points][1]
+  local last = RUNS[1].points[#RUNS[1].points][LENGTH]
   local panel = { xlabel = "tokens to sort", ylabel = "token accuracy", x = { 0, last * 1.02 }, y = { 0, 100 },
     percent = true, levels = figures.make_levels(task), marks = { { TRAINED_TO } },
     shade = { 0, TRAINED_TO }, labels = { { TRAINED_TO / 2, 4, "in training", "center" },
       { TRAINED_TO + last * 0.015, 4, "longer than in training", "left" } } }
   panel.curves = lists.map(RUNS, function(run)
-    local points = lists.map(run.points, function(point) return { point[1], 100 * point[2] } end)
+    local points = lists.map(run.points, function(point) return { point[LENGTH], 100 * point[ACCURACY] } end)
     return { points = points, style = colours.choose_style(run.encoding), line = run.title }
   end)
   return { name = "accuracy", panels = { panel } }

@@ -321,7 +321,7 @@ end
 -- Reads the runs of an expanded study below `root`. metric: the metric of scores, or nil for the study's.
 function M.read_study(study, root, metric)
   local cells, left_out = {}, {}
-  local lost_cells, with_other_axes = earlier_results.find_lost_cells(study)
+  local lost_cells, other_axes_count = earlier_results.find_lost_cells(study)
   for _, cell in ipairs(lists.join(study.cells, lost_cells)) do
     local list, is_earlier, changes = earlier_results.choose(root, study, cell, read_runs(cell, root), left_out)
     if #list > 0 then -- a cell that the study no longer has may have no runs
@@ -330,9 +330,9 @@ function M.read_study(study, root, metric)
         runs = list, changes = changes, task_spec = not cell.spec and find_spec(list) or nil }
     end
   end
-  if with_other_axes > 0 then
+  if other_axes_count > 0 then
     left_out[#left_out + 1] = ("%s of an earlier version of the study, which had other axes: %s/%s"):format(
-      wording.count(with_other_axes, "cell"), root, snapshots.get_path(study.name, study.scale))
+      wording.count(other_axes_count, "cell"), root, snapshots.get_path(study.name, study.scale))
   end
   return complete_study({ name = study.name, title = study.title, path = study.path, scale = study.scale,
     axes = earlier_results.extend_axes(study, lost_cells), report = study.report, labels = study.labels,

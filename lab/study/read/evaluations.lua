@@ -26,14 +26,15 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
--- In the order of the columns of report.csv.
+-- The measures in the order of the columns of report.csv.
 M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
-local LISTED = lists.join(M.MEASURES, { "uncertainty" })
+local LISTED = lists.join(M.MEASURES, { "uncertainty" }) -- measures that have a list if lengths are the only axis
 M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validation" }
 -- Measures that have a mean over conditions.
 local AVERAGED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
 local AS_TEXT = { exact_match = true, loss = true }
+-- Fields that an evaluation gets from the table of M.add.
 local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "has_places", "is_weighted" }
 
 -- Whether a condition has no axes except the first axis of the run and settings of the evaluation.
@@ -113,6 +114,7 @@ local function join_lines(lines, axis)
   end)
 end
 
+-- Returns the condition of a line: its row, or for a line by length alone a table with the same fields.
 local function make_condition(line, axis)
   local row = line.row
   return line.by and row or { by = { [axis] = line.number }, examples = row.examples, accuracy = row.accuracy or "",

@@ -127,9 +127,10 @@ end
 -- files that run.json names, and with or without trained examples as the spec requests. notes: a list that gets a text
 -- on a torn last line. Returns a text on damage or nil.
 function M.read_rows(run, notes, take)
-  local novel = lists.get(run.facts, "spec.eval.novel") ~= false
+  local excludes_trained = lists.get(run.facts, "spec.eval.novel") ~= false
   return run_files.read_evaluations(run.dir, notes, function(row)
-    if row.seed == nil and has_own_data(run, row) and (row.trained == nil or (row.novel or false) == novel) then
+    local is_as_requested = row.trained == nil or (row.novel or false) == excludes_trained
+    if row.seed == nil and has_own_data(run, row) and is_as_requested then
       take(row)
     end
   end)

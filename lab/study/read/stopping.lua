@@ -35,25 +35,26 @@ end
 -- for all examples of the length; this choice needs no labels (Fan et al. 2024). nil unless several numbers of passes
 -- were evaluated.
 function M.choose_by_confidence(run, split)
-  local levels = lists.map(list_levels(run, split) or {}, function(level) return level.evaluation end)
-  local lengths = levels[1] and levels[1].lengths or {}
-  local is_complete = levels[1] and not lists.any(levels, function(level)
-    return not level.uncertainty or lists.any(level.uncertainty, function(value) return not tonumber(value) end)
+  local candidates = lists.map(list_levels(run, split) or {}, function(level) return level.evaluation end)
+  local first = candidates[1]
+  local is_complete = first and not lists.any(candidates, function(evaluation)
+    return not evaluation.uncertainty
+      or lists.any(evaluation.uncertainty, function(value) return not tonumber(value) end)
   end)
-  local chosen_levels = is_complete and lists.map(lengths, function(_, i)
-    local best = levels[1]
-    for _, level in ipairs(levels) do
-      best = tonumber(level.uncertainty[i]) < tonumber(best.uncertainty[i]) and level or best
+  if not is_complete then
+    return nil
+  end
+  local best_by_length = lists.map(first.lengths, function(_, i)
+    local best = first
+    for _, evaluation in ipairs(candidates) do
+      best = tonumber(evaluation.uncertainty[i]) < tonumber(best.uncertainty[i]) and evaluation or best
     end
     return best
   end)
-  if not chosen_levels then
-    return nil
-  end
-  local chosen = { split = split, lengths = lengths, totals = levels[1].totals, is_weighted = levels[1].is_weighted,
-    uncounted = levels[1].uncounted }
+  local chosen = { split = split, lengths = first.lengths, totals = first.totals, is_weighted = first.is_weighted,
+    uncounted = first.uncounted }
   for _, name in ipairs({ "counts", "accuracy", "accuracy_teacher_forced", "exact_match", "loss" }) do
-    chosen[name] = levels[1][name] and lists.map(chosen_levels, function(level, i) return level[name][i] end)
+    chosen[name] = first[name] and lists.map(best_by_length, function(evaluation, i) return evaluation[name][i] end)
   end
   return chosen
 end

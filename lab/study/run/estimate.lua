@@ -89,7 +89,7 @@ end
 --   lines          { train, eval }, each from fit_line
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
-  -- The plan's mean is over all steps, also of a curriculum.
+  -- The plan's mean is over all steps, also if the lengths change in a curriculum.
   local mean_operations = plan.flops_per_step / (3 * plan.train.batch)
   local train_length = find_typical_length(item.cell, resolved.train.lengths, mean_operations)
   local eval_length = plan.cpu.passes_by_length and train_length
@@ -104,7 +104,7 @@ local function measure(item, options)
   lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
-    local length = row.mode == "train" and train_length or eval_length or train_length
+    local length = row.mode == "train" and train_length or eval_length or train_length -- the typical one of this mode
     local mode_points = points[row.mode]
     if mode_points then
       table.insert(mode_points, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
@@ -296,35 +296,35 @@ end
 
 -- Returns the seconds of training and of evaluation that remain for runs of a cell. rates: from `measure`.
 local function estimate_seconds(cell, runs, rates)
-  local train, eval, goal = 0, 0, cell.goal
+  local train_work, eval_work, goal = 0, 0, cell.goal -- operations
   if find_file_work(cell) then
     return estimate_on_files(cell, runs, rates.lines)
   end
   for _, run in ipairs(runs) do
     local done_work = ledger.read_progress(run.path, goal).work
-    train = train + goal.train_work - math.min(done_work, goal.train_work)
-    eval = eval + goal.work - goal.train_work - math.max(0, done_work - goal.train_work)
+    train_work = train_work + goal.train_work - math.min(done_work, goal.train_work)
+    eval_work = eval_work + goal.work - goal.train_work - math.max(0, done_work - goal.train_work)
   end
-  return train / rates.train, eval / rates.eval
+  return train_work / rates.train, eval_work / rates.eval
 end
 
 -- Sums the remaining work of cells. seconds_left: { [cell] = { train, eval } }. Returns
---   cells, runs     the numbers of cells and of missing runs
---   train, eval     the seconds of training and of evaluation
---   without_steps   the number of cells whose number of steps is unknown
+--   cells, runs           the numbers of cells and of missing runs
+--   train, eval           the seconds of training and of evaluation
+--   without_steps_count   the number of cells whose number of steps is unknown
 local function sum_seconds(cells, seconds_left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return seconds_left[cell][mode] end)
   end
   return { cells = #cells, runs = lists.sum(cells, function(cell) return #cell.missing end), train = sum("train"),
-    eval = sum("eval"), without_steps = lists.count(cells, function(cell) return not has_steps(cell) end) }
+    eval = sum("eval"), without_steps_count = lists.count(cells, function(cell) return not has_steps(cell) end) }
 end
 
 local function format_duration(sums, seconds)
-  if sums.without_steps == 0 then
+  if sums.without_steps_count == 0 then
     return wording.format_duration(seconds)
   end
-  return sums.without_steps == sums.cells and "not known" or "over " .. wording.format_duration(seconds)
+  return sums.without_steps_count == sums.cells and "not known" or "over " .. wording.format_duration(seconds)
 end
 
 local function format_row(name, sums)
@@ -332,12 +332,12 @@ local function format_row(name, sums)
     format_duration(sums, sums.eval))
 end
 
-local function format_table(study, rates_by_group, mean)
+local function format_table(study, rates_by_group, mean_rates)
   local seconds_left = {}
   for _, cell in ipairs(study.cells) do
     seconds_left[cell] = { train = 0, eval = 0 }
     if has_steps(cell) then
-      local rates = rates_by_group[make_group_key(cell)] or mean
+      local rates = rates_by_group[make_group_key(cell)] or mean_rates
       seconds_left[cell].train, seconds_left[cell].eval = estimate_seconds(cell, cell.missing, rates)
     end
   end
@@ -358,12 +358,12 @@ end
 --   max_concurrent_here   the maximum number of concurrent runs on this machine, where trainers are measured
 function M.make_timer(items, options)
   local rates_by_group, all_rates = measure_groups(items, options)
-  local mean = average_rates(all_rates)
+  local mean_rates = average_rates(all_rates)
   return #all_rates > 0 and function(cell, runs)
     if not has_steps(cell) then
       return nil
     end
-    local rates = rates_by_group[make_group_key(cell)] or mean
+    local rates = rates_by_group[make_group_key(cell)] or mean_rates
     local train, eval = estimate_seconds(cell, runs, rates)
     local speedup = math.min(#runs, options.max_concurrent)
       / math.min(rates.side_by_side, options.max_concurrent_here)
@@ -381,8 +381,8 @@ function M.format(study, items, options)
     return nil
   end
   local lines, total = format_table(study, rates_by_group, average_rates(all_rates))
-  if total.without_steps < total.cells then
-    lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.without_steps == 0 and "about" or "more than",
+  if total.without_steps_count < total.cells then
+    lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.without_steps_count == 0 and "about" or "more than",
       wording.format_duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
   lines[#lines + 1] = #all_rates > 0 and (are_records and "measured earlier:" or "measured:") or nil
@@ -397,9 +397,9 @@ function M.format(study, items, options)
     notes[#notes + 1] = ("%s of other encodings or models: scaled from the measured cells by their operations"):format(
       wording.count(scaled_count, "cell"))
   end
-  if total.without_steps > 0 then
+  if total.without_steps_count > 0 then
     notes[#notes + 1] = ("not counted: %s trained for epochs, whose number of steps only the trainer knows"):format(
-      wording.count(total.without_steps, "cell"))
+      wording.count(total.without_steps_count, "cell"))
   end
   return lines, notes
 end

@@ -22,7 +22,7 @@ local M = {}
 
 local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
 local STATES = ledger.STATES
-local MAX_DECISION_LINES = 12 -- lines on decisions on runs, before a sweep begins
+local MAX_DECISION_LINES = 12 -- at most this number of lines about existing runs, before a sweep begins
 
 function M.print(...)
   io.stderr:write(table.concat({ ... }) .. "\n") -- one write, since other processes may write lines there, too

@@ -109,8 +109,11 @@ local function split_cell(cell, max_runs)
   end)
 end
 
--- Makes a job { cell, runs, log, log_from (byte), line (the command) } for a subset of a cell's runs; or nil and a
--- message.
+-- Makes a job for a subset of a cell's runs; nil and a message after an error:
+--   cell, runs   the cell, and the runs of the subset
+--   log          the path of the log
+--   log_from     the size of the log before the job, in bytes
+--   line         the command, a line of shell
 local function make_job(options, item, subset, threads)
   local cell = item.cell
   local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
@@ -173,30 +176,30 @@ end
 
 local function describe_failure(job, failed_count, status)
   local ending = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
-  local words = failures.format_errors(job.log, job.log_from, LOG_LINES, job.runs)
+  local reason = failures.format_errors(job.log, job.log_from, LOG_LINES, job.runs)
   return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed_count, wording.count(#job.runs, "run"), ending,
-    words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
+    reason and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, reason or "")
 end
 
 function Sweep:finish(i, status, runner)
-  local job, locks, undone = self.jobs[i], ledger.read_locks(), 0
+  local job, locks, undone_count = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
   read_progress(job, locks)
   job.has_ended, self.ended_count = true, self.ended_count + 1
   for _, run in ipairs(job.runs) do
     run.state = ledger.read_state(run.path, cell.goal, locks)
-    undone = undone + (run.state == "done" and 0 or 1)
+    undone_count = undone_count + (run.state == "done" and 0 or 1)
   end
   if status == AGAIN or runner.is_stopped and status > 128 then
     self.code = AGAIN
   elseif status == 0 then
     self.display:say(("[%d/%d] %s: %s done in %s%s"):format(self.ended_count, #self.jobs, cell.id,
-      wording.count(#job.runs - undone, "run"), wording.format_duration(os.time() - job.start_time),
-      undone > 0 and (", %d with another process"):format(undone) or ""))
+      wording.count(#job.runs - undone_count, "run"), wording.format_duration(os.time() - job.start_time),
+      undone_count > 0 and (", %d with another process"):format(undone_count) or ""))
   else
-    self.failed_count = self.failed_count + undone
+    self.failed_count = self.failed_count + undone_count
     self.code = (status == ENVIRONMENT or self.code == ENVIRONMENT) and ENVIRONMENT or INPUT
-    self.display:say(("[%d/%d] %s"):format(self.ended_count, #self.jobs, describe_failure(job, undone, status)))
+    self.display:say(("[%d/%d] %s"):format(self.ended_count, #self.jobs, describe_failure(job, undone_count, status)))
   end
   if status == ENVIRONMENT then
     self.display:say("no further run is started, because other runs may fail too; running trainings continue")
@@ -343,9 +346,9 @@ local function sweep_all(options, study)
   options.deadline = options.hours and start_time + 3600 * options.hours
   while true do
     must(ENVIRONMENT, overview.write_note(options, study))
-    local outcome, code, undone = train_round(options, study, tried_cells)
+    local outcome, code, undone_count = train_round(options, study, tried_cells)
     local has_new_specs = false
-    worst_code, failed_count = waiting_cells.choose_worse(worst_code, code), failed_count + undone
+    worst_code, failed_count = waiting_cells.choose_worse(worst_code, code), failed_count + undone_count
     if outcome == "done" and code ~= ENVIRONMENT and not is_past_deadline(options) then
       ledger.survey(study, options.out)
       outcome, code, has_new_specs = waiting_cells.make_specs(options, study, failed_files)

@@ -104,30 +104,34 @@ end
 
 -- Updates the defaults of compiled trainers that are not fresh. Returns the items that must be compiled.
 local function renew_defaults(project, items)
-  local unfresh = lists.filter(items, function(item) return not item.is_fresh end)
-  local stale = lists.filter(unfresh, function(item)
+  local outdated_items = lists.filter(items, function(item) return not item.is_fresh end)
+  local uncompiled_items = lists.filter(outdated_items, function(item)
     local code, text = build.renew(project, item.job, item.dir, item.linking)
     item.is_fresh, item.code = code == 0, code
     print_text(text)
     return not code
   end)
-  local renewed_count = lists.count(unfresh, function(item) return item.is_fresh end)
+  local renewed_count = lists.count(outdated_items, function(item) return item.is_fresh end)
   if renewed_count > 0 then
     say(("%s given new defaults, nothing compiled"):format(wording.count(renewed_count, "trainer")))
   end
-  return stale
+  return uncompiled_items
 end
 
 -- Builds the trainers of items that are not fresh; returns the result of jobs.run.
 function M.build(project, items)
-  local stale = renew_defaults(project, items)
-  if #stale == 0 then
+  local remaining_items = renew_defaults(project, items)
+  if #remaining_items == 0 then
     return "done"
   end
-  local state = { built = 0, count = #stale }
-  say(("building %s for %s"):format(wording.count(#stale, "trainer"), (stale[1].job.levels:gsub(" ", ", "))))
-  local outcome = build_together(project, { table.remove(stale, 1) }, state, build.count_processors())
-  return outcome == "done" and #stale > 0 and build_together(project, stale, state, 1) or outcome
+  local state = { built = 0, count = #remaining_items }
+  say(("building %s for %s"):format(wording.count(#remaining_items, "trainer"),
+    (remaining_items[1].job.levels:gsub(" ", ", "))))
+  local outcome = build_together(project, { table.remove(remaining_items, 1) }, state, build.count_processors())
+  if outcome == "done" and #remaining_items > 0 then
+    return build_together(project, remaining_items, state, 1)
+  end
+  return outcome
 end
 
 -- Lists the trainers of cells and builds them. If some cannot be built, ends the command with a message that begins
@@ -135,8 +139,8 @@ end
 function M.build_all(project, cells, request, failure)
   local items = M.list(project, cells, request)
   M.build(project, items)
-  local stale_item = lists.find(items, function(item) return not item.is_fresh end)
-  must(stale_item and stale_item.code or ENVIRONMENT, not stale_item,
+  local failed_item = lists.find(items, function(item) return not item.is_fresh end)
+  must(failed_item and failed_item.code or ENVIRONMENT, not failed_item,
     failure .. ", since not all trainers could be built\n")
   return items
 end

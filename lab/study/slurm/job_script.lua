@@ -73,9 +73,9 @@ end
 --   task_count    the number of tasks of the array
 --   group_count, run_count   the numbers of groups and of runs, for the script's comment
 function M.make_script(site, job, body)
+  local processes = ("%d %s"):format(job.group_count, job.group_count == 1 and "process" or "processes")
   local summary = ("# %s: %s in %s of training, %s. State: ./longhand sweep status"):format(
-    escape.plain(job.study), wording.count(job.run_count, "run"),
-    wording.count(job.group_count, "process"):gsub("processs$", "processes"), wording.count(job.task_count, "task"))
+    escape.plain(job.study), wording.count(job.run_count, "run"), processes, wording.count(job.task_count, "task"))
   local lines = lists.collect({ { choose_interpreter(site) }, list_options(site, job), { "#", summary, "" },
     list_prologue_lines(site), list_scratch_lines(site.scratch),
     { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } },

@@ -16,8 +16,11 @@ local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
--- Divides a cell's missing runs into sets { runs, part_seeds (grid.make_flags), per_seed }. per_seed: the number of
--- runs with the same seed and learning rate; these runs have all combinations of the separate seeds in `part_seeds`.
+-- Divides a cell's missing runs into sets:
+--   runs         the runs of the set
+--   part_seeds   { [part of the random numbers] = { first, last } }, ranges of the parts with separate seeds
+--   per_seed     the number of runs with the same seed and learning rate; these runs have all combinations of the
+--                separate seeds in part_seeds
 -- There is a single set if two conditions are met: one process can train `per_seed` runs (at most `replicas`), and each
 -- seed with a missing run misses all of its runs. Otherwise there is a set for each combination of separate seeds.
 local function divide(cell, missing_runs, replicas)
@@ -25,8 +28,10 @@ local function divide(cell, missing_runs, replicas)
   for _, values in pairs(seeds_by_part) do
     per_seed = per_seed * #values
   end
-  local by_seed = lists.group(missing_runs, function(run) return ("%s %d"):format(run.learning_rate, run.seed) end)
-  if per_seed <= replicas and not lists.any(by_seed, function(runs) return #runs < per_seed end) then
+  local by_rate_and_seed = lists.group(missing_runs, function(run)
+    return ("%s %d"):format(run.learning_rate, run.seed)
+  end)
+  if per_seed <= replicas and not lists.any(by_rate_and_seed, function(runs) return #runs < per_seed end) then
     local part_seeds = {}
     for name, values in pairs(seeds_by_part) do
       part_seeds[name] = { values[1], values[#values] }
@@ -57,9 +62,9 @@ local function make_rectangles(set)
     runs.seeds = lists.drop_repeats(lists.map(runs, function(run) return run.seed end))
   end
   local by_seeds = lists.group(by_rate, function(runs) return table.concat(runs.seeds, " ") end)
-  return lists.map(by_seeds, function(rates)
-    local rectangle = { seeds = rates[1].seeds, rates = {}, runs = {} }
-    for i, runs in ipairs(rates) do
+  return lists.map(by_seeds, function(run_lists) -- a list for each learning rate
+    local rectangle = { seeds = run_lists[1].seeds, rates = {}, runs = {} }
+    for i, runs in ipairs(run_lists) do
       rectangle.rates[i], rectangle.runs[runs.key] = runs.key, runs
     end
     return rectangle
@@ -125,10 +130,13 @@ end
 -- groups and the number of lanes.
 function M.choose_groups(cells, max_runs, cpus)
   local best
-  for width = math.min(max_runs, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
-    local groups, lanes = M.make_groups(cells, width), math.max(1, math.min(max_runs, cpus) // width)
+  for max_size = math.min(max_runs, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
+    local groups, lanes = M.make_groups(cells, max_size), math.max(1, math.min(max_runs, cpus) // max_size)
+    -- the time of all groups, in units of the time that a run takes on its own processor
     local rounds = math.ceil(lists.sum(groups, function(group) return math.max(1, #group.runs / cpus) end) / lanes)
-    best = best and 7 * best.rounds <= 8 * rounds and best or { rounds = rounds, groups = groups, lanes = lanes }
+    if not best or 8 * rounds < 7 * best.rounds then
+      best = { rounds = rounds, groups = groups, lanes = lanes }
+    end
   end
   return best.groups, best.lanes
 end

@@ -32,7 +32,7 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MAX_TASKS = 1000 -- tasks of an array, if the cluster sets no limit
-local FILLED_SHARE = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
+local FILLED_SHARE = 0.9 -- runs fill only this share of a task's time, since their times are estimates
 -- For a site without `time`: runs fill a task until the estimate of its time is USUAL_SECONDS. The requested time is
 -- SAFETY_FACTOR times the estimate for the longest task, plus START_SECONDS.
 local USUAL_SECONDS, SAFETY_FACTOR, START_SECONDS = 3600, 2, 300
