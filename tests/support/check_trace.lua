@@ -76,7 +76,7 @@ function commands.meta(path, key)
   print(read(path).meta[key])
 end
 
--- The weights of query i of T from its scores; keys are tried outwards from the query.
+-- The weights of query i of T from its scores, and their sum. Keys are tried outwards from the query.
 local function compute_geometric_row(scores, first, T, i)
   local order, weights, remaining, total = {}, {}, 1, 0
   for distance = 1, T do
@@ -188,34 +188,34 @@ function commands.inputs(path)
   end
 end
 
--- The numbers, from 0, of the examples whose answers equal the decoder's targets, and the number of all examples.
+-- The indices, from 0, of the examples whose answers equal the decoder's targets, and the number of all examples.
 local function list_exact_examples(file, answers)
   local target, length = read_stream(file, "target")
-  local list, number = {}, 0
+  local indices, count = {}, 0
   for line in io.lines(answers) do
-    local argmax, right = json.decode(line).argmax, true
+    local argmax, is_right = json.decode(line).argmax, true
     for i = 2, length do
-      right = right and argmax[i - 1] == target[number * length + i]
+      is_right = is_right and argmax[i - 1] == target[count * length + i]
     end
-    list[#list + 1] = right and number or nil
-    number = number + 1
+    indices[#indices + 1] = is_right and count or nil
+    count = count + 1
   end
-  assert(#list > 0 and #list < number, ("%d of %d are exact"):format(#list, number))
-  return list, number
+  assert(#indices > 0 and #indices < count, ("%d of %d are exact"):format(#indices, count))
+  return indices, count
 end
 
 function commands.exact(path, averaged, answers)
   local examples, mean = read(path), read(averaged)
-  local exact, example_count = list_exact_examples(examples, answers)
-  assert(mean.meta.exact == ("%d/%d"):format(#exact, example_count), "exact " .. mean.meta.exact)
+  local exact_indices, example_count = list_exact_examples(examples, answers)
+  assert(mean.meta.exact == ("%d/%d"):format(#exact_indices, example_count), "exact " .. mean.meta.exact)
   for _, name in ipairs(mean.names) do
     local all_examples, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
     for i = 1, #means do
       local sum = 0
-      for _, p in ipairs(exact) do
-        sum = sum + all_examples[p * #means + i]
+      for _, index in ipairs(exact_indices) do
+        sum = sum + all_examples[index * #means + i]
       end
-      check_near(means[i], sum / #exact, name .. " element " .. i)
+      check_near(means[i], sum / #exact_indices, name .. " element " .. i)
     end
   end
 end

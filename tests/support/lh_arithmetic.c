@@ -119,8 +119,8 @@ int lh_find_chain_by_definition(int base, bool is_product, uint64_t x, uint64_t 
     for (int i = 0; i < digits; i++, low *= b) {
         uint64_t carry = is_product ? x % low * y / low : (x % low + y % low) / low; /* from the lower places */
         uint64_t digit_sum = is_product ? x / low % b * y : x / low % b + y / low % b;
-        bool passes = (digit_sum + carry) / b > digit_sum / b;
-        length = passes ? length + 1 : digit_sum >= b ? 1 : 0;
+        bool is_propagated = (digit_sum + carry) / b > digit_sum / b;
+        length = is_propagated ? length + 1 : digit_sum >= b ? 1 : 0;
         if (length > max_length) max_length = length;
     }
     return max_length;

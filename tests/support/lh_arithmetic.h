@@ -32,9 +32,10 @@ typedef struct lh_full_collection {
     int count, capacity;
 } lh_full_collection;
 
-/* Makes an empty collection that requests 1 to `max_digits` digits; lh_collect_all calls the task; the caller frees
- * `item`. */
+/* Makes an empty collection that requests numbers of 1 to `max_digits` digits; the caller frees `item`. */
 lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool requests_carries);
+
+/* Fills the collection with the examples of a task. */
 void lh_collect_all(lh_full_collection *s, lh_task_collect *task);
 
 /* The symbol of each token. */
@@ -51,16 +52,17 @@ void lh_write_symbols(char *text, const uint16_t *tokens, int count);
 lh_text lh_write_example(const lh_full_collection *s, const uint16_t *word, int inputs, int outputs);
 lh_text lh_write_kept_example(const lh_full_collection *s, const lh_kept_example *k);
 
-/* Return the number whose digits, highest first, are text[from .. to - 1], and the number of a target, whose digits,
- * lowest first, precede the end symbol. */
+/* Returns the number with the digits text[from .. to - 1], highest first. */
 uint64_t lh_read_digits(const char *text, int from, int to, int base);
+
+/* Returns the number with the digits of a target, lowest first, which the end symbol follows. */
 uint64_t lh_read_reversed(const char *target, int base);
 
 int lh_count_digits(int base, uint64_t n);
 
 /* Returns the length of the longest chain of carries in the lowest `digits` places of x + y, or of x * y if is_product,
- * by definition: a chain begins at a place that makes a carry by itself, and goes on at places whose carry the incoming
- * carry makes or enlarges. */
+ * by definition: a chain begins at a place whose digits alone make a carry, and continues as long as the carry of the
+ * next place is greater because of the incoming carry. */
 int lh_find_chain_by_definition(int base, bool is_product, uint64_t x, uint64_t y, int digits);
 
 #endif

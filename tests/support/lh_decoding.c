@@ -20,10 +20,11 @@ typedef struct decoder {
     lh_cpu_step step;
     lh_batch batch;
     void *parameters, *tables, *memory;
-    char *expected; /* logits of the pass, [SEQUENCES][labels][classes] real */
-    int stream, length, labels;
-    size_t row;   /* bytes of a label's logits */
-    lh_sums sums; /* sums of the pass */
+    char *expected;     /* logits of the pass, [SEQUENCES][labels][classes] real */
+    int stream, length; /* the stream of the labels, and its length */
+    int labels;         /* labels per sequence */
+    size_t label_bytes; /* bytes of a label's logits */
+    lh_sums sums;       /* sums of the pass */
 } decoder;
 
 static void *reserve(size_t bytes) {
@@ -33,7 +34,7 @@ static void *reserve(size_t bytes) {
     return memory;
 }
 
-/* Adds noise to initial values, so that constants, such as scales of 1, differ. */
+/* Fills the parameters with initial values plus noise, so that elements of constant tensors, such as scales, differ. */
 static void fill_parameters(const lh_spec *spec, int real_bytes, void *parameters) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     lh_initialise(spec, 3, real_bytes, parameters);
@@ -65,7 +66,7 @@ static void run_passes(decoder *d) {
         lh_cpu_block block =
             lh_batch_make_block(&d->batch, first, remaining < max_sequences ? remaining : max_sequences);
         block.first_example = (uint32_t)(FIRST_EXAMPLE + first);
-        block.logits = d->expected + (size_t)(first * d->labels) * d->row;
+        block.logits = d->expected + (size_t)(first * d->labels) * d->label_bytes;
         d->program->forward_block(&d->step, &block, workspace, &d->sums);
     }
     free(workspace);
@@ -83,7 +84,7 @@ static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *
                             .draw = condition.draw};
     d->length = d->step.shape.length[d->stream];
     d->labels = d->step.shape.labels;
-    d->row = (size_t)spec->classes * (size_t)program->real_bytes;
+    d->label_bytes = (size_t)spec->classes * (size_t)program->real_bytes;
     lh_assert_ok(lh_batch_open(&d->batch, spec, n, SEQUENCES, &error), &error);
     lh_assert_ok(lh_batch_fill(&d->batch, spec, &condition.source, n, 0, SEQUENCES, &error), &error);
     d->step.parameters = d->parameters = reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
@@ -95,7 +96,7 @@ static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *
     d->step.shared = reserve(program->shared_bytes(&d->step.shape));
     program->begin_step(&d->step, 0, 1);
     d->memory = reserve(program->decode_bytes(&d->step.shape));
-    d->expected = reserve((size_t)(SEQUENCES * d->labels) * d->row);
+    d->expected = reserve((size_t)(SEQUENCES * d->labels) * d->label_bytes);
     run_passes(d);
 }
 
@@ -108,12 +109,13 @@ static void close_decoder(decoder *d) {
     free(d->expected);
 }
 
-/* Decodes `count` tokens at a time and compares the logits with the logits of the pass. ends_early: after each call the
- * first sequence ends, and the last sequence takes its place. Tokens of later calls are 0 until their call. */
+/* Decodes `count` tokens at a time and compares the logits with the logits of the pass. ends_early: after each call of
+ * decode_step the first sequence ends, and the last sequence takes its place. A call sees only its own tokens and those
+ * of earlier calls; all later tokens are 0. */
 static void check_decoding(decoder *d, int count, bool ends_early) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *reordered = calloc((size_t)(SEQUENCES * d->length), sizeof *reordered);
-    char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->row);
+    char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->label_bytes);
     int sequence_in_row[SEQUENCES] = {0, 1, 2, 3, 4}, first = d->length - d->labels;
     lh_cpu_block block = make_block(d, logits);
     block.tokens[d->stream] = reordered;
@@ -126,8 +128,9 @@ static void check_decoding(decoder *d, int count, bool ends_early) {
         d->program->decode_step(&d->step, &block, from, to, d->memory);
         for (int s = 0; s < block.sequences; s++)
             for (int t = from < first ? first : from; t < to; t++)
-                if (memcmp(logits + (size_t)(s * d->labels + t - first) * d->row,
-                           d->expected + (size_t)(sequence_in_row[s] * d->labels + t - first) * d->row, d->row) != 0)
+                if (memcmp(logits + (size_t)(s * d->labels + t - first) * d->label_bytes,
+                           d->expected + (size_t)(sequence_in_row[s] * d->labels + t - first) * d->label_bytes,
+                           d->label_bytes) != 0)
                     fail_msg("%s, %s: logits of token %d of sequence %d differ, %d at a time", d->spec->id,
                              d->program->level, t, sequence_in_row[s], count);
         if (!ends_early || block.sequences == 1) continue;

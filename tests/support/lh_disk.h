@@ -16,7 +16,7 @@ int lh_disk_run_limited(const char *directory, long bytes, lh_disk_work *work, v
 /* Runs work while the directory is read-only, also for root. */
 int lh_disk_run_read_only(const char *directory, lh_disk_work *work, void *argument);
 
-/* Kills the child after this number of microseconds, before which work must not end; returns 0 if it was killed. */
+/* Kills the child after this number of microseconds; work must take longer. Returns 0 if the child was killed. */
 int lh_disk_run_killed(const char *directory, unsigned microseconds, lh_disk_work *work, void *argument);
 
 #endif

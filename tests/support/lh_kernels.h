@@ -1,6 +1,6 @@
-/* For tests of kernels/cpu, which are compiled like generated code, for some levels and element types: -march=... and
- * -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel requires, and elements that it must not read are NaN,
- * so that the sanitizers and the comparisons detect every access outside of them.
+/* Shared functions of the tests of kernels/cpu. These tests are compiled like generated code, for some levels and
+ * element types: -march=... and -DREAL_BYTES=4 or 8. Arrays have exactly the size that a kernel requires, and elements
+ * that it must not read are NaN, so that the sanitizers and the comparisons detect every wrong access.
  */
 #ifndef LH_TESTS_KERNELS_H
 #define LH_TESTS_KERNELS_H
@@ -23,7 +23,7 @@ typedef float real;
 #include "kernels/cpu/vector.h"
 #include "longhand/rng.h"
 
-/* Replaces tuned.h: any sizes of tiles are valid; many of the tested arrays are no multiples of a tile. */
+/* Replaces tuned.h. Any sizes of tiles are valid; most of the tested arrays are not whole numbers of tiles. */
 enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFETCH_GRADIENTS = 1 };
 
 /* Errors are relative to the largest element of the expected array. One rounding is half an ulp; a sum of n terms is

@@ -10,11 +10,12 @@
 extern const lh_ref_network *const lh_networks;
 extern const int lh_network_count;
 
-/* The planned memory of a training at a level, in bytes, for a block of sequences of this number of tokens. */
+/* The memory that the plan of a spec states for training at a level. */
 typedef struct lh_memory_plan {
-    const char *id, *level;
-    int length[LH_MAX_STREAMS], sequences;
-    size_t workspace, shared, tables;
+    const char *id, *level;           /* id: the spec */
+    int length[LH_MAX_STREAMS];       /* tokens of a sequence in each stream */
+    int sequences;                    /* sequences of a block */
+    size_t workspace, shared, tables; /* bytes */
 } lh_memory_plan;
 
 extern const lh_memory_plan *const lh_memory_plans;

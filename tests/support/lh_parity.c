@@ -9,10 +9,11 @@
 #include "base/real.h"
 #include "lh_test.h"
 
-static const lh_parity_tolerance FLOAT32 = {4e-6, 2e-6, 1e-5};    /* 2^-24, some hundred roundings through two layers */
-static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53 in place of 2^-24 */
+/* A rounding has a relative error of 2^-24; two layers have some hundred roundings. */
+static const lh_parity_tolerance FLOAT32 = {.logits = 4e-6, .loss = 2e-6, .gradient = 1e-5};
+static const lh_parity_tolerance FLOAT64 = {.logits = 4e-14, .loss = 4e-14, .gradient = 4e-14}; /* 2^-53 for 2^-24 */
 
-const lh_parity_tolerance lh_parity_random_tolerance = {1e-11, 1e-11, 1e-11};
+const lh_parity_tolerance lh_parity_random_tolerance = {.logits = 1e-11, .loss = 1e-11, .gradient = 1e-11};
 
 const uint8_t lh_parity_full_mask[256] = {[0 ... 255] = 1};
 
@@ -58,7 +59,7 @@ static const lh_tensor *require_tensor(const lh_spec *spec, const char *name) {
 
 bool lh_parity_learns_slopes(const lh_spec *spec) { return find_tensor(spec, "score.slope") != NULL; }
 
-/* The index, in the vector of parameters, of a tensor's element number `index`. */
+/* The index, in the vector of parameters, of the tensor's element with index `index`. */
 static size_t compute_offset(const lh_tensor *tensor, int columns, int index) {
     return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
 }
@@ -103,13 +104,17 @@ lh_parity_case lh_parity_make_random_case(const lh_spec *spec) {
     const lh_ref_network *network = lh_network_get(spec->id);
     bool is_scored = false;
     for (int i = 0; i < network->family_count; i++) is_scored = is_scored || network->families[i].has_score;
-    return (lh_parity_case){is_scored ? "alibi" : "none", spec};
+    return (lh_parity_case){.vectors = is_scored ? "alibi" : "none", .spec = spec};
 }
 
-/* At these offsets, in their order: no key matches; the sum of the weights is far below, near or above the least
- * divisor; the first key always matches. */
 void lh_parity_set_limit(lh_ref_model *model, int limit) {
-    static const double offsets[LH_PARITY_LIMITS] = {-1e6, -45, -30, -12, 1e6};
+    static const double offsets[LH_PARITY_LIMITS] = {
+        -1e6, /* no key matches */
+        -45,  /* the sum of the weights is far below the least divisor */
+        -30,  /* the sum of the weights is near the least divisor */
+        -12,  /* the sum of the weights is above the least divisor */
+        1e6,  /* the first key always matches */
+    };
     int found = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         if (!strstr(model->tensors[i].name, "geometric.offset")) continue;
@@ -237,7 +242,8 @@ void lh_parity_check_memory(const lh_spec *spec) {
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_is_supported((*program)->level)) continue;
         const lh_memory_plan *expected = find_memory_plan(spec->id, (*program)->level);
-        lh_shape shape = {expected->sequences, {expected->length[0], expected->length[1]}, 1};
+        lh_shape shape = {
+            .sequences = expected->sequences, .length = {expected->length[0], expected->length[1]}, .labels = 1};
         size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;
         size_t actual[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN), (*program)->shared_bytes(&shape),
                            tables};
@@ -314,7 +320,8 @@ static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_p
     }
 }
 
-/* Makes positions and distances of one stream's tokens by the case's encoding, and the tokens of the labels. */
+/* Makes positions, distances and scores for the tokens of one stream by the case's encoding, and chooses the token of
+ * each label. */
 static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_facts *facts, lh_parity_size size,
                          lh_parity_batch *out) {
     int tokens = size.tokens;
@@ -326,7 +333,7 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
     fill_places(rng, tokens, out->place);
 }
 
-/* Makes positions of two streams' tokens, which are the tokens' indices, and their scores. */
+/* Makes positions and scores for the tokens of two streams; the position of a token is its index. */
 static void place_pair(const lh_spec *spec, lh_parity_size size, lh_parity_batch *out) {
     assert_true(spec->position_range[0] + spec->distance_range[0] == 0);
     for (int t = 0; t < LH_PARITY_LONGEST; t++) out->positions[t] = t;

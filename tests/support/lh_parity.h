@@ -15,9 +15,9 @@ typedef struct lh_parity_case {
     const lh_spec *spec;
 } lh_parity_case;
 
-/* Largest allowed errors of an element, relative to the largest element of its tensor. For gradients that largest
- * element counts as at least a hundredth of the model's largest, since terms may cancel, as the terms of queries of one
- * token do; for a tensor of one number, which sums all pairs of all heads, as at least a thirtieth. */
+/* Largest allowed errors of an element, relative to the largest element of its tensor. In a gradient terms may cancel,
+ * so the tensor's largest element counts as at least 1/100 of the model's largest element, or as at least 1/30 if the
+ * tensor has one element, a sum over all pairs of all heads. */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;
@@ -40,31 +40,33 @@ double lh_parity_find_largest(size_t count, const double *x);                  /
 /* Whether the spec has a tensor of learned slopes, which the stored model lacks. */
 bool lh_parity_learns_slopes(const lh_spec *spec);
 
-/* Make a model of the case's network with the stored weights; the caller frees it. file: the case's vectors, which the
- * second function opens and closes. */
+/* Makes a model of the case's network with the stored weights; the caller frees it. file: the case's vectors. */
 lh_ref_model *lh_parity_make_model(const lh_st_file *file, const lh_parity_case *c);
+
+/* Makes the same model, but opens and closes the file of vectors itself. */
 lh_ref_model *lh_parity_open_model(const lh_parity_case *c);
 
-/* Makes a model of a random spec's network with random weights; the caller frees it. The next function makes its
- * case, whose stored vectors serve only for their facts, such as ALiBi. */
+/* Makes a model of a random spec's network with random weights; the caller frees it. */
 lh_ref_model *lh_parity_make_random_model(const lh_spec *spec);
+
+/* Makes the case of a random spec. Only facts of its stored vectors are used, such as ALiBi, not their weights. */
 lh_parity_case lh_parity_make_random_case(const lh_spec *spec);
 
 /* Writes the model's weights to the spec's vector of parameters. */
 void lh_parity_write_parameters(const lh_spec *spec, int real_bytes, const lh_ref_model *model, void *parameters);
 
-/* Sets geometric attention's offset in all layers to extreme value number `limit`; limits are numbered from 0. */
+/* Sets geometric attention's offset in all layers to the extreme value with index `limit`. */
 enum { LH_PARITY_LIMITS = 5 };
 void lh_parity_set_limit(lh_ref_model *model, int limit);
 
 /* Replaces the reference's own gradients by the stored gradients; NAN if the stored model lacks the tensor. */
 void lh_parity_load_gradients(const lh_st_file *file, lh_ref_model *model);
 
-/* Asserts that a vector of gradients equals the model's, to `tolerance`, and is 0 between the tensors. */
+/* Asserts that a vector of gradients equals the model's gradients within `tolerance`, and is 0 between the tensors. */
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance);
 
-/* Asserts that values, such as logits, equal the expected values, to `tolerance`. */
+/* Asserts that values, such as logits, equal the expected values within `tolerance`. */
 void lh_parity_check_values(int real_bytes, const void *values, const double *expected, size_t count, double tolerance);
 
 /* Counts from the logits and the mask. */
@@ -99,18 +101,18 @@ typedef struct lh_parity_batch {
     uint16_t token[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], target[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint16_t label[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST], place[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
-    int32_t positions[LH_PARITY_LONGEST],
-        sampled_distances[LH_PARITY_LONGEST]; /* sampled_distances[k]: distance of tokens k apart */
-    int32_t distances[LH_PARITY_PAIRS];       /* [query][key] distances of one stream */
+    int32_t positions[LH_PARITY_LONGEST];
+    int32_t sampled_distances[LH_PARITY_LONGEST]; /* sampled_distances[k]: distance of tokens k apart */
+    int32_t distances[LH_PARITY_PAIRS];           /* [query][key] distances of one stream */
     /* Scores by the streams of queries and keys. */
     double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS];
     const double *scores[LH_PARITY_FAMILIES];
     double score_gradient[LH_PARITY_HEADS * LH_PARITY_PAIRS];
 } lh_parity_batch;
 
-/* Makes random tokens and labels: the network does not know the task. Positions and distances ascend, with gaps if the
- * spec samples them; two streams have their indices as positions. The batch has training's dropout and first example
- * first_example; backward is on. */
+/* Makes a batch of random tokens and labels, since the network does not know the task. Positions and distances ascend,
+ * with gaps if the spec samples them; with two streams, positions are the tokens' indices. The batch has the dropout of
+ * training and a backward pass. first_example: index of its first example. */
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 
 /* Changes a batch to a batch of an evaluation of the spec. */

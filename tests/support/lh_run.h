@@ -24,8 +24,8 @@ void lh_assert_same_file(const char *directory, const char *a, const char *b);
 /* Asserts that two files of JSON lines below directory agree in every key except steps_per_second and seconds. */
 void lh_assert_same_lines(const char *directory, const char *a, const char *b);
 
-/* Asserts that a run, a folder below the folders a and b of directory, has equal checkpoints, metrics and evaluations
- * in both. */
+/* Asserts that the runs in the folders directory/a/run and directory/b/run have equal checkpoints, metrics and
+ * evaluations. */
 void lh_assert_same_run(const char *directory, const char *a, const char *b, const char *run);
 
 #endif

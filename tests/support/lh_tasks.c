@@ -7,7 +7,12 @@
 
 #include "lh_test.h"
 
-enum { GUARD = 0x7777, COPIES = 20, EXAMPLES = 40, MOST_SYMBOLS = 11 };
+enum {
+    GUARD = 0x7777,           /* the element after an array */
+    EXAMPLES_PER_LENGTH = 20, /* examples of lh_check_every_length */
+    EXAMPLES = 40,            /* examples per length of a score */
+    MOST_SYMBOLS = 11
+};
 
 int lh_keep_length(int n) { return n; }
 int lh_get_one(int n) { return 1; }
@@ -42,10 +47,10 @@ void lh_check_every_length(const lh_task_case *task) {
     static lh_drawn_example example;
     for (int i = 0; i < 46; i++) {
         int n = i < 40 ? i + 1 : long_lengths[i - 40];
-        for (uint32_t copy = 0; copy < (n == LH_TASKS_LONGEST ? 2 : COPIES); copy++) {
-            lh_draw_example(task, n, (uint32_t)n, copy, &example);
+        for (uint32_t index = 0; index < (n == LH_TASKS_LONGEST ? 2 : EXAMPLES_PER_LENGTH); index++) {
+            lh_draw_example(task, n, (uint32_t)n, index, &example);
             if (!task->rule(&example))
-                fail_msg("n = %d, example %d: the target is not that of the input", n, (int)copy);
+                fail_msg("n = %d, example %d: the target is not the answer to the input", n, (int)index);
         }
     }
 }

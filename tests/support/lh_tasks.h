@@ -60,15 +60,17 @@ int lh_guess_1(const lh_task_case *task, const lh_drawn_example *example);
 int lh_guess_most_frequent(const lh_task_case *task,
                            const lh_drawn_example *example); /* the most frequent of the first `classes` symbols */
 
-/* The mean over lengths of the accuracy over a length's examples, in percent, and its standard error. */
+/* The accuracy of a guess in percent: the mean over lengths, and the standard error of this mean. */
 typedef struct lh_score {
     double mean, error;
 } lh_score;
-/* Computes the score of a guess at every `step`th length from `first` to `last`. */
+
+/* Computes the score of a guess at every `step`th length from `first` to `last`. examples: number per length. */
 lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
 
-/* Checks the score over lengths 41..500, at every `step`th, against a published or derived number: within four
- * standard errors and the number's own error. If LH_TASK_EXAMPLES is set: as many examples (else 40) of all lengths. */
+/* Checks the score over every `step`th length of 41..500 against a published or derived number `expected`. They may
+ * differ by four standard errors plus own_error, the error of `expected`. If the environment variable LH_TASK_EXAMPLES
+ * is set, the score is over that many examples, otherwise 40, of all lengths. */
 void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error);
 
 /* Computes the mean number of counted outputs per input token over lengths 41..500. */

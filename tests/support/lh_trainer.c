@@ -9,7 +9,8 @@
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
                            const lh_ref_batch *batch, const int32_t *distances, lh_mode mode) {
     lh_trainer t = {.spec = spec, .program = program};
-    lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
+    lh_shape shape = {
+        .sequences = batch->sequences, .length = {batch->tokens, batch->target_tokens}, .labels = batch->labels};
     t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
     t.gradient = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
     t.tables = lh_parity_reserve(program->tables_bytes ? program->tables_bytes(shape.length) : 0);
@@ -29,7 +30,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .parameters = t.parameters,
                            .tables = t.tables,
                            .shared = lh_parity_reserve(program->shared_bytes(&shape))};
-    for (int task_part = 0; task_part < 3; task_part++) program->begin_step(&t.step, task_part, 3);
+    for (int part_index = 0; part_index < 3; part_index++) program->begin_step(&t.step, part_index, 3);
     return t;
 }
 
@@ -85,12 +86,12 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
     t.step.draw = lh_trainer_make_draw(mode);
     memcpy(t.step.positions, positions, sizeof t.step.positions);
     memcpy(t.step.distances, distances, sizeof t.step.distances);
-    for (int task_part = 0; task_part < 3; task_part++) t.program->begin_step(&t.step, task_part, 3);
+    for (int part_index = 0; part_index < 3; part_index++) t.program->begin_step(&t.step, part_index, 3);
     return t;
 }
 
-/* Checks the sums of -log of the greatest probability, of all sequences and of single ones, which programs of models
- * with loops compute in evaluation. */
+/* Checks the sum of -log of the greatest probability, which programs of models with loops compute in evaluation, both
+ * over the whole batch and over single sequences. */
 static void check_uncertainty(const lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, const double *logits,
                               double tolerance) {
     double expected = lh_parity_sum_uncertainty(batch, t->spec, logits, mask);

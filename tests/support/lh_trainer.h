@@ -13,7 +13,7 @@ typedef struct lh_trainer {
     void *parameters, *tables, *workspace, *gradient;
     const int32_t *positions; /* [sequences][tokens] positions that depend on tokens; NULL: there are none */
     lh_sums sums;
-    double uncertainty; /* evaluation: the sum of the blocks' sequence_sums; sums.uncertainty: of all labels at once */
+    double uncertainty; /* evaluation: sum of the uncertainty of single sequences; must equal sums.uncertainty */
 } lh_trainer;
 
 /* Opens a trainer, which lh_trainer_close frees. distances: sampled distances, if the encoding samples them. */
@@ -25,8 +25,8 @@ void lh_trainer_close(lh_trainer *t);
  * only. */
 void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences, void *logits);
 
-/* The draw of batches whose positions a program samples itself: in training one draw per step, in evaluation draw
- * number LH_PARITY_DRAW. */
+/* The draw of batches whose positions a program samples itself: in training one draw per step, in evaluation the draw
+ * with index LH_PARITY_DRAW. */
 lh_draw lh_trainer_make_draw(lh_mode mode);
 
 /* Opens a trainer of the spec's first program that samples positions and distances by lh_trainer_make_draw, or takes
@@ -42,10 +42,12 @@ void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *m
                       const lh_parity_tolerance *tolerance);
 
 /* Compares a program of a random model with kernels/ref on a batch of this size: in evaluation, and in training in
- * blocks of several sizes. The next function does so with another number of passes than the spec's, of which training
- * has no more than the spec. */
+ * blocks of several sizes. */
 void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
                            lh_parity_size size);
+
+/* Makes the comparison of lh_trainer_check_size with this number of passes. If the number is greater than the spec's,
+ * only evaluation is compared. */
 void lh_trainer_check_passes(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
                              lh_parity_size size, int passes);
 

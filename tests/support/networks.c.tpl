@@ -61,8 +61,12 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 static const lh_ref_scope scopes_${n}[] = {
 % for s, scope in ipairs(network.scopes) do
 % local values, operations = #scope.values, #scope.operations
-    {${values}, ${operations}, values_${n}_${s}, operations_${n}_${s}, ${scope.entry}, ${scope.last},
-     ${scope.repetitions}, ${scope.loops}, ${scope.times}, ${scope.is_group}, ${scope.has_losses}, ${scope.first_tensor}, ${scope.tensor_count}, ${scope.site}},
+    {.value_count = ${values}, .values = values_${n}_${s},
+     .operation_count = ${operations}, .operations = operations_${n}_${s},
+     .entry = ${scope.entry}, .last = ${scope.last},
+     .repetitions = ${scope.repetitions}, .loops = ${scope.loops}, .times = ${scope.times},
+     .is_group = ${scope.is_group}, .has_losses = ${scope.has_losses},
+     .first_tensor = ${scope.first_tensor}, .tensor_count = ${scope.tensor_count}, .site = ${scope.site}},
 % end
 };
 
@@ -71,13 +75,17 @@ static const lh_ref_network networks[] = {
 % for n, network in ipairs(networks) do
 % local tensors, families, scopes = #network.tensors, #network.families, #network.scopes
 % local list = families > 0 and "families_" .. n or "NULL"
-    {"${network.id}", LH_REF_${network.noise}, ${network.classes}, ${network.dropout_sites}, ${tensors}, ${families}, ${scopes},
-     tensors_${n}, ${list}, scopes_${n}},
+    {.id = "${network.id}", .noise = LH_REF_${network.noise},
+     .classes = ${network.classes}, .dropout_sites = ${network.dropout_sites},
+     .tensor_count = ${tensors}, .tensors = tensors_${n},
+     .family_count = ${families}, .families = ${list},
+     .scope_count = ${scopes}, .scopes = scopes_${n}},
 % end
 };
 static const lh_memory_plan planned[] = {
 % for _, p in ipairs(planned) do
-    {"${p.id}", "${p.level}", {${p.first}, ${p.second}}, ${p.sequences}, ${p.workspace}, ${p.shared}, ${p.tables}},
+    {.id = "${p.id}", .level = "${p.level}", .length = {${p.first}, ${p.second}}, .sequences = ${p.sequences},
+     .workspace = ${p.workspace}, .shared = ${p.shared}, .tables = ${p.tables}},
 % end
 };
 % local count, sizes = #networks, #planned

@@ -17,15 +17,17 @@ end
 
 local M = {}
 
--- Encodings in a spec; not combined with every network, to avoid equal code. places: vectors of positions are
--- added in blocks; both: the encoding attends to both sides, so decoders cannot use it; heads: LH_PARITY_HEADS, the
--- number of slopes in lh_parity.h.
+-- Texts of encodings in a spec. Each random network has only one of them, to avoid equal code. Further fields:
+--
+--   places        true: vectors of positions are added in blocks
+--   is_two_sided  true: the encoding attends to both sides, so decoders cannot use it
+--   heads         the number of heads, if it must be LH_PARITY_HEADS, the number of slopes in lh_parity.h
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
   { [[kind = "sinusoid"]] },
   { [[kind = "learned", additive = { rows = 40, at = "block", dropout = 0.2 }, normaliser = { temperature = 0.5 }]],
     places = true },
-  { [[kind = "geometric"]], both = true }, { [[relative = { kind = "shaw", clip = 4 }]] },
+  { [[kind = "geometric"]], is_two_sided = true }, { [[relative = { kind = "shaw", clip = 4 }]] },
   { [[kind = "learned", additive = { rows = 40 }]] },
   { [[kind = "rope", mask = { kind = "causal" }, projections = { bias = true, output = false }]] },
   { [[kind = "none", mask = { kind = "window", left = 2 }]] },
@@ -34,7 +36,8 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- Encodings of two streams, whose attentions differ; no_dropout: the families of attention without dropout of weights.
+-- Texts of encodings for two streams; their families of attention differ. no_dropout: the set of families without
+-- dropout of weights.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 },
@@ -71,8 +74,8 @@ local READINGS = {
 }
 
 local WIDTHS, WIDE = { 16, 32, 48 }, { 256, 272 }
--- Divisors of the width, as numbers of channels of a head; in a wide model heads with more than 32 channels are spread
--- over threads.
+-- For each width, numbers of channels that a head can have; in a wide model, heads with more than 32 channels are
+-- spread over threads.
 local HEAD_WIDTHS = { [16] = { 4, 8 }, [32] = { 8, 16 }, [48] = { 8, 12, 24 }, [256] = { 32, 64 }, [272] = { 16, 68 } }
 
 local SPEC = [[
@@ -86,7 +89,7 @@ return {
 }
 ]]
 
--- Kinds of models with their layers, which the description ignores.
+-- Texts of kinds of models. The layers are required, but the random description ignores them.
 local KINDS = {
   encoder = [[kind = "encoder", layers = 2]],
   decoder = [[kind = "decoder", layers = 2]],
@@ -102,8 +105,8 @@ M.parse_number = parse_number
 
 local function make_description(number, wide, encoding, reading)
   local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, is_generated = true,
-    tied = not encoding.both, no_dropout = encoding.no_dropout or { self = encoding.both }, model = reading.model,
-    places = encoding.places }
+    tied = not encoding.is_two_sided, no_dropout = encoding.no_dropout or { self = encoding.is_two_sided },
+    model = reading.model, places = encoding.places }
   if reading.pair then
     options.streams, options.families = { "target", "source" }, { "decoder" }
     options.memory_families = { "encoder" }
@@ -119,7 +122,7 @@ function M.make_text(id)
   local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
   local encoding = encodings[number % #encodings + 1]
   local description = make_description(number, wide, encoding, reading)
-  local head_widths, no_dropout = HEAD_WIDTHS[description.width], encoding.both or encoding.no_dropout
+  local head_widths, no_dropout = HEAD_WIDTHS[description.width], encoding.is_two_sided or encoding.no_dropout
   local heads = encoding.heads or description.width // head_widths[number % #head_widths + 1]
   local section = ""
   for _, field in ipairs({ "embedding", "readout" }) do

@@ -1,10 +1,15 @@
 -- Converts a network to data for the tests' interpreter (kernels/ref/network.h), directly from the graph of its
 -- description: operations are not fused, buffers not shared, and nothing else is derived.
 --
--- Input: a network (builder.lua). Output: classes, dropout_sites; tensors { name, rows, columns }; families; scopes,
--- the network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times, is_group,
--- first_tensor, tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of
--- scopes; -1 is none.
+-- Input: a network (builder.lua). Output:
+--
+--   classes, dropout_sites  as in lh_ref_network
+--   tensors                 list of { name, rows, columns }
+--   families                list of records with the fields of lh_ref_family
+--   scopes                  list of records with the fields of lh_ref_scope and a name; first the network itself
+--
+-- Values, tensors, families and blocks are represented by their indices, from 0; the index of a block is that of its
+-- scope. -1 is none.
 
 local builder = require("network.graph.builder")
 local lists = require("base.lists")
@@ -84,7 +89,8 @@ end
 
 -- --- scopes -------------------------------------------------------------------------------------------------------
 
--- The numbers of a scope's values in the order of their creation.
+-- Lists a scope's values in the order of their creation. Returns the list, and a table from each value to its index.
+-- outer: the same table for the enclosing scope.
 local function number_values(scope, width_of, outer)
   local values, numbers = {}, {}
   local function add(value, outside)
@@ -151,7 +157,7 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
   return record
 end
 
--- The number of the first tensor of a block's first repetition in the network's list, and the number of its tensors.
+-- The tensors of a block's first repetition: the index of the first one in the network's list, and their count.
 local function find_tensors(state, prefix)
   local first, count = 0, 0
   for i, t in ipairs(state.tensors) do
@@ -192,9 +198,15 @@ local function describe_rotation(rotation)
     attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
 end
 
--- The sign of the gates that a family's score sums, whether the score is additive GRAPE, whether it sums over keys, and
--- whether the batch's score applies. The interpreter knows the values of tokens of the presets fox, cable, grape_key,
--- grape_query and grape_both alone, and the sums over keys of the spec parity_float64_row_sums alone.
+-- Describes a family's score by four values:
+--
+--   the sign of the gates that the score sums; 0: it sums none
+--   1 if the score is additive GRAPE
+--   1 if the score sums over keys
+--   1 if the score is given in the batch
+--
+-- The interpreter knows only the values of tokens of the presets fox, cable, grape_key, grape_query and grape_both, and
+-- only the sums over keys of the spec parity_float64_row_sums.
 local function describe_score(score)
   local formula = score.formula or ""
   local gate_sign = formula:find("log_sigmoid(x.gate)", 1, true) and 1 or formula:find("log_sigmoid(-x.gate)", 1, true)

@@ -1,5 +1,5 @@
 -- Sets all parameters of a checkpoint to one value: lua5.4 tests/support/set_weights.lua FILE VALUE [NAME]; with NAME
--- only the tensors whose names contain NAME. Checksum and format are removed, since edited files lack them.
+-- only the tensors whose names contain NAME. Removes the checksum, which would be wrong, and the format.
 
 package.path = "generator/?.lua;" .. package.path
 

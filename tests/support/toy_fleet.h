@@ -13,8 +13,10 @@
 extern lh_cuda_device lh_toy_device;
 extern const lh_cuda_program *lh_toy_program;
 
-/* The first function opens the device; the second closes it, and fails unless all of its memory was released. */
+/* Opens lh_toy_device in this emulation. */
 void lh_toy_use_device(lh_emulation emulation);
+
+/* Closes the device; fails unless all memory of the device was released. */
 void lh_toy_end_device(void);
 
 /* The toy with random positions and a CUDA half, with one stream and with two. */
@@ -31,7 +33,8 @@ typedef struct lh_toy_interruption {
 
 extern lh_toy_interruption lh_toy_interrupted;
 
-/* Returns the device's driver with interruption, and starts to count: interrupted_launch = 0. */
+/* Returns a copy of the device's driver that counts launches and can interrupt one. Sets the fields of
+ * lh_toy_interrupted: `fails` to the argument, the others to 0; the test then sets interrupted_launch. */
 const lh_cuda_driver *lh_toy_interrupt(bool fails);
 
 lh_engine_config lh_toy_config(const lh_spec *spec, int seed); /* the learning rate depends on the seed */
@@ -55,9 +58,9 @@ lh_toy_record *lh_toy_new_records(int count); /* the caller frees it */
 void lh_toy_run_fleet(lh_engine **engines, int count, int target_steps, int requested_steps, lh_toy_record *records);
 void lh_toy_run_one(lh_engine *engine, int target_steps, int requested_steps, lh_toy_record *r);
 
-/* Step whose example 9, with seed 4, gets an invalid token from the sampler. */
-extern uint32_t lh_toy_wrong_step;
+/* A sampler that makes an invalid token in one example: with seed 4, example 9 of step lh_toy_wrong_step. */
 void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example);
+extern uint32_t lh_toy_wrong_step;
 
 /* Trains on the device and on the CPU and compares metrics and parameters, of which only the last digits may differ:
  * batches, draws, dropout, order of sums and update are the same. */

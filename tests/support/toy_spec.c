@@ -42,8 +42,8 @@ static const lh_format format = {
     .assemble = assemble,
 };
 
-/* query, key and value share rows of 12. Two rows of output are in the first chunk, two rows and the bias in the
- * second. */
+/* Each row: name, rank, shape, offset, stride, init, value (the parameter of init), learned. Query, key and value share
+ * rows of 12 elements. Two rows of output.weight are in the first chunk, two rows and the bias in the second. */
 static const lh_tensor tensors[TOY_TENSORS] = {
     [TOY_TOKEN] = {"embed.token.weight", 2, {7, 4}, 0, 4, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
     [TOY_POSITION] = {"embed.position.weight", 2, {64, 4}, 32, 4, LH_INIT_NORMAL, 1.0, false},
@@ -143,9 +143,9 @@ const lh_format lh_toy_pair_data_format = {
 };
 
 static const lh_trace_site pair_sites[TOY_PAIR_SITES] = {
-    [TOY_PAIR_SOURCE] = {"source", TOY_WIDTH, 0, 0, 0},
-    [TOY_PAIR_TARGET] = {"target", TOY_WIDTH, 0, 1, 1},
-    [TOY_PAIR_CROSS] = {"cross", 0, TOY_PAIR_HEADS, 1, 0},
+    [TOY_PAIR_SOURCE] = {.name = "source", .channels = TOY_WIDTH},
+    [TOY_PAIR_TARGET] = {.name = "target", .channels = TOY_WIDTH, .query = 1, .key = 1},
+    [TOY_PAIR_CROSS] = {.name = "cross", .heads = TOY_PAIR_HEADS, .query = 1},
 };
 
 lh_spec lh_toy_make_pair(const lh_cpu_program *const *cpu) {

@@ -1,6 +1,6 @@
 -- Writes the generated files of specs for tests, with device code if their networks have it: write_sources.lua FOLDER
--- SPEC..., for files of specs and random specs (random_1). A folder is the name of its spec. One process for many specs
--- reads each template once.
+-- SPEC... SPEC is the file of a spec or the name of a random spec (random_1); its files are in FOLDER/<name of the
+-- spec>. One process writes many specs, because it reads each template only once.
 
 package.path = "generator/?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 

@@ -1,6 +1,6 @@
 /* A replacement for libcuda.so.1, for tests of the search for the driver and of opening a device. It has the functions
  * that runtime/cuda/driver.c looks up, and computes nothing. Environment variables, read at every call, choose its
- * results; its variables fake_..., read with dlsym, record the calls.
+ * results. Its variables fake_... record the calls; tests read them with dlsym.
  *
  *     FAKE_CUDA_INIT, _RETAIN, _LOAD, _FUNCTION, _ATTRIBUTE   result of the call with this word in its name (0)
  *     FAKE_CUDA_VERSION        version that cuDriverGetVersion reports (13000)

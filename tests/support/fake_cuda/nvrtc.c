@@ -2,8 +2,10 @@
  * and the source as text, ended by a 0, after 20 ms. A source with the word `mistake` does not compile; a source with
  * the word `trouble` fails for another reason.
  *
- * FAKE_NVRTC_LOG   a file that gets a line with every compilation, over all processes
- * -DVERSION=12     major version, minor 4; -DNEWEST=90: the last of its architectures; -DOLD: lacks nvrtcGetCUBIN
+ *     FAKE_NVRTC_LOG   environment variable: a file to which every compilation of every process adds a line
+ *     -DVERSION=12     major version; the minor version is 4
+ *     -DNEWEST=90      the newest architecture that it supports
+ *     -DOLD            the library lacks nvrtcGetCUBIN
  */
 #include <fcntl.h>
 #include <stdio.h>
