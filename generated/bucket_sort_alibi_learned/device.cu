@@ -974,9 +974,9 @@ NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, 
 static_assert(LH_CUDA_PIECE % (4 * THREADS) == 0, "a thread has whole quads of a piece");
 enum {
     PIECE = LH_CUDA_PIECE,
-    PIECE_PART = PIECE / THREADS, /* elements of a thread, in quads */
-    PIECES = PARAMETER_STORAGE / PIECE,
-    CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements */
+    PIECE_PART = PIECE / THREADS,       /* elements of a thread, in quads */
+    PIECES = PARAMETER_STORAGE / PIECE, /* pieces of the parameter vector */
+    CHUNK_PIECES = 4096 / PIECE         /* pieces of a chunk of LH_CHUNK elements */
 };
 
 /* The index in a piece of the thread's element i. */

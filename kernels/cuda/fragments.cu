@@ -3,7 +3,7 @@
  * the rows of the other side (keys for queries, queries for keys), in tiles of 8 rows. Lane 4 g + t has rows g and
  * g + 8 of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. A second product sums
  * over the rows of the other side, such as weights times values; the lane's products are already its part of an
- * operand of this second product. A word is 32 bits of an operand and contains DEPTH adjacent elements along k, the
+ * operand of this second product. A word (operand_word) contains DEPTH adjacent elements of an operand along k, the
  * index over which a product sums. A step covers 8 DEPTH elements along k. `width` is the width of a head. */
 
 enum {

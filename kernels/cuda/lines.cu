@@ -1,6 +1,6 @@
-/* A line of pairs that a mask opens: with S keys, query i sees the key with index `keys` * S + `first` + `step` * i. If
- * several lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask:
- * all keys up to its own). Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: with S keys, query i sees the key with index `keys` * S + `first` + `step` * i.
+ * If several lines open a pair, the largest value counts. A query without an open key sees all keys or, with a
+ * causal mask, all keys that are not later than the query. Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first; /* keys: the factor of S, not a key or a count */
     real value;            /* added to the score of the pair */

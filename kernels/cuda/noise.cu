@@ -1,5 +1,5 @@
-/* Standard normal numbers for the noise on embeddings (Box and Muller 1958): element e = t * C + c of example b takes
- * number e % 4 of block e / 4 of the stream at counter (block, site, b, step). */
+/* Standard normal numbers for the noise on embeddings (Box and Muller 1958). Element e = t * C + c of example b
+ * takes number e % 4 of the stream at counter (e / 4, site, b, step). */
 
 INLINE real noise_uniform(unsigned int word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 

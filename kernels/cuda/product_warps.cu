@@ -7,7 +7,7 @@
  *
  * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. So a lane loads
  * and stores quads: the rows that it has in one tensor instruction are adjacent in the matrix, and so are its
- * elements along k. Both operands assign the same k to the same place of the instruction. */
+ * elements along k. Both operands use the same order of k. */
 
 enum {
     TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */

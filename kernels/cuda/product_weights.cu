@@ -9,12 +9,12 @@
  * uses and the number and sizes of shards. */
 
 enum {
-    HALVES = 2,
-    TILE_WIDTH = HALVES * TILE,
-    PARTS = 4 * WARPS, /* parts of the tokens */
-    PAIRS = DEPTH,     /* pairs of tokens that a lane multiplies at a time */
-    LANE_TOKENS = 2 * PAIRS,
-    LANE_QUADS = 2 * PAIRS /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
+    HALVES = 2,                 /* halves of a tile, each with TILE columns */
+    TILE_WIDTH = HALVES * TILE, /* columns of a tile */
+    PARTS = 4 * WARPS,          /* parts of the tokens */
+    PAIRS = DEPTH,              /* pairs of tokens that a lane multiplies at a time */
+    LANE_TOKENS = 2 * PAIRS,    /* tokens that a lane multiplies at a time */
+    LANE_QUADS = 2 * PAIRS      /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
 };
 
 /* The arguments of the gradient of weights, and of a bias if there is one, in shared memory:

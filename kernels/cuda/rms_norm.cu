@@ -1,5 +1,6 @@
-/* RMS norms of rows; kernels/cpu/norm.h explains names and arguments. Source: Zhang and Sennrich 2019,
- * arXiv:1910.07467. Reference: lh_ref_rms_norm. */
+/* RMS norms of rows; kernels/cpu/norm.h explains names and arguments. The functions correspond to those of norm.cu:
+ * rms_norm to layer_norm, rms_add_norm to add_norm, and so on. Source: Zhang and Sennrich 2019, arXiv:1910.07467.
+ * Reference: lh_ref_rms_norm. */
 
 /* Multiplies the rows by rstd = 1 / sqrt(mean of squares + 1e-5), in place. */
 INLINE void rms_rows(real z[NORM_ROWS][ROW_PART], real rstd[NORM_ROWS]) {
