@@ -80,9 +80,9 @@ static lh_status read_properties(lh_cuda_device *device, lh_error *error) {
 static lh_status check_fit(const lh_cuda_device *device, lh_error *error) {
     const lh_cuda_program *program = device->program;
     if (device->architecture < program->least_architecture)
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "cuda:%d (%s) is sm_%d, this program in %s needs sm_%d or later",
-                       device->ordinal, device->name, device->architecture, program->precision,
-                       program->least_architecture);
+        return lh_fail(error, LH_ERR_ENVIRONMENT,
+                       "cuda:%d (%s) is sm_%d, but this program (precision %s) needs sm_%d or later", device->ordinal,
+                       device->name, device->architecture, program->precision, program->least_architecture);
     if (device->block_memory < program->block_memory)
         return lh_fail(error, LH_ERR_ENVIRONMENT,
                        "cuda:%d (%s) gives a block %zu bytes of shared memory, this program needs %zu", device->ordinal,

@@ -33,7 +33,7 @@ typedef struct lh_cuda_device {
 /* Parses "cuda" (0) or "cuda:1" (1). LH_ERR_USAGE: the text has another form. */
 lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error);
 
-/* Finds the driver and the device, loads the image that fits it best (machine code, else the intermediate form, else
+/* Finds the driver and the device, loads the image that fits best (machine code, else the intermediate form, else
  * the source compiled on this machine) and prepares both kernels for program->block_memory. Afterwards the context is
  * current for the calling thread. LH_ERR_ENVIRONMENT: no driver, no such device, a driver or device that cannot run
  * the program, or no suitable image; the message names what was found and what is needed. LH_ERR_INPUT: the source does
@@ -43,7 +43,7 @@ lh_status lh_cuda_device_open(lh_cuda_device *device, const lh_cuda_program *pro
 /* Makes the device's context current for the calling thread; every thread calls it before its first driver call. */
 lh_status lh_cuda_make_current(const lh_cuda_device *device, lh_error *error);
 
-/* Unloads the kernels. Device memory must be freed before. Afterwards the calling thread has no current context. A
+/* Unloads the kernels. All device memory must be freed before. Afterwards the calling thread has no current context. A
  * zeroed device is valid. */
 void lh_cuda_device_close(lh_cuda_device *device);
 

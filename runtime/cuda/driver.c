@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* If the signature of a function has changed, the library has two versions, and the older one has the plain name. */
+/* If the signature of a function has changed, the library has two versions: the older one has the plain name
+ * (AS_NAMED), the newer one the suffix _v2 (VERSION_2). */
 #define AS_NAMED(member) \
     { #member, offsetof(lh_cuda_driver, member) }
 #define VERSION_2(member) \

@@ -35,8 +35,8 @@ const char *lh_cuda_write_version(int version, char text[LH_CUDA_VERSION_TEXT]) 
     return text;
 }
 
-/* NVIDIA, "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions" for Linux: the driver of
- * each toolkit's first release. */
+/* Source: NVIDIA, "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions" for Linux. It
+ * lists the driver of the first release of each toolkit. */
 int lh_cuda_get_driver_release(int version) {
     static const struct {
         int version, release;
@@ -80,7 +80,7 @@ int lh_cuda_find_oldest_driver(const lh_cuda_program *program, bool is_machine_c
     return 0;
 }
 
-/* Writes "sm_80, compute_90"; cut if text is full. */
+/* Writes the names of all images, such as "sm_80, compute_90"; the text is cut if it is too long. */
 static void list_images(const lh_cuda_image *images, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;

@@ -1,9 +1,9 @@
 /* Compiles device code on this machine with NVRTC (cuda/nvrtc.h describes the search for NVRTC).
  *
- * Machine code is cached in LONGHAND_CACHE, else $XDG_CACHE_HOME/longhand, else ~/.cache/longhand, as <source
- * digest>-sm_90-nvrtc-13.0.cubin, with digests of the compiler's inputs and of the code. A damaged or outdated file is
- * compiled again and replaced. Any number of processes may use the cache at once. Without a usable cache every start
- * compiles.
+ * Machine code is cached in LONGHAND_CACHE, else $XDG_CACHE_HOME/longhand, else ~/.cache/longhand. A file is named
+ * <source digest>-sm_90-nvrtc-13.0.cubin and has digests of the compiler's inputs and of the code. A damaged or
+ * outdated file is replaced by newly compiled code. Any number of processes may use the cache at once. Without a usable
+ * cache every start compiles.
  */
 #ifndef LONGHAND_CUDA_JIT_H
 #define LONGHAND_CUDA_JIT_H

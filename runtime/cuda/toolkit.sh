@@ -9,9 +9,9 @@
 # --root DIR    search only this folder of a toolkit; default: the folder in LONGHAND_CUDA_ROOT or, if that variable is
 #               not set, the usual folders
 # --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all that the compiler knows; default:
-#               one architecture for each class of GPUs; here: native if this machine has GPUs, else default. The targets
-#               also include the intermediate forms of the lowest and the highest architecture without suffix (a, f),
-#               for other and for later GPUs.
+#               one architecture for each class of GPUs; here: native if this machine has GPUs, else default. The
+#               targets also include the intermediate forms of the lowest and the highest architecture without suffix
+#               (a, f), for other and for later GPUs.
 # --least NN    least compute capability times 10 that the device code requires: 75 (default), 80
 # --kind KIND   search only for this compiler
 # --build DIR   build folder of the program that calls NVRTC: the Makefile's BUILD; default: build
@@ -172,5 +172,6 @@ case ${list:-default} in
     default) list=$(list_defaults) ;;
 esac
 architectures=$(echo $list)
-[ -n "$architectures" ] || fail "$kind $version ($compiler) knows no architecture from sm_$least on; it knows: $supported"
+[ -n "$architectures" ] ||
+    fail "$kind $version ($compiler) knows no architecture from sm_$least on; it knows: $supported"
 print_targets

@@ -314,7 +314,8 @@ static void test_device_that_is_too_small_is_refused(void **state) {
     program.least_architecture = 80;
     program.precision = "tf32";
     set_variable("FAKE_CUDA_ARCHITECTURE", "75");
-    assert_refused(*state, &program, 0, "cuda:0 (Fake A) is sm_75, this program in tf32 needs sm_80 or later");
+    assert_refused(*state, &program, 0,
+                   "cuda:0 (Fake A) is sm_75, but this program (precision tf32) needs sm_80 or later");
 }
 
 static void test_device_without_an_image_is_refused(void **state) {

@@ -9,7 +9,7 @@ static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* maximum for the sto
  * answers. */
 enum { MAX_UNUSED = 2 };
 
-/* The number of steps that the parameters have made, with the steps whose metrics were not returned yet. */
+/* The number of steps that the parameters have made, including steps whose metrics were not returned yet. */
 static int64_t get_parameter_step(const lh_cuda_engine *engine) {
     return engine->engine.step + engine->engine.unreported_steps;
 }

@@ -205,7 +205,7 @@ lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_erro
  * the calling thread. */
 lh_status lh_cuda_begin_call(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Copies between host and device, which are complete on return. */
+/* lh_cuda_copy_in copies to the device, lh_cuda_copy_out to the host. A copy is complete on return. */
 lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
 lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
 
@@ -239,7 +239,7 @@ static inline CUdeviceptr lh_cuda_get_vector(const lh_cuda_engine *engine, int i
     return engine->vectors + (size_t)i * lh_cuda_get_vector_bytes(engine->fleet);
 }
 
-/* The possible task lengths of a step. A list belongs to the spec. */
+/* The possible task lengths of a step. If they are a list, the spec owns the list. */
 static inline lh_lengths lh_cuda_get_training_lengths(const lh_cuda_fleet *fleet) {
     int fixed = fleet->config.fixed_length;
     return fixed > 0 ? (lh_lengths){.first = fixed, .last = fixed} : fleet->spec->train.lengths;
@@ -296,10 +296,10 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
  * them. */
 
 /* Fills fleet->evaluated_engines with at most max_count replicas to evaluate, and returns their number. The first is
- * `engine`. The further replicas, in their order, are open, have no failed step and have parameters of the same step;
- * at this step they have requested or stored as many conditions as the engine before its present request. A replica is
- * left out permanently once two requests in a row dropped its stored answers; while more than 256 MB are stored, all
- * replicas but `engine` are left out. */
+ * `engine`. The further replicas, in their order, are open, have no failed step and have parameters of the same step.
+ * At this step they have requested or stored as many conditions as the engine had before its present request. A replica
+ * is left out permanently once two requests in a row dropped its stored answers; while more than 256 MB are stored,
+ * all replicas but `engine` are left out. */
 int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
 /* Copies an engine's answers to a condition from `answers`, an array in the device's form, from index `first` on.
@@ -340,7 +340,7 @@ typedef struct lh_cuda_pass {
     const lh_cuda_result *preceding_result; /* lh_cuda_place.before */
 } lh_cuda_pass;
 
-/* Opens the library if the program computes its products with one; fleet_close closes it. */
+/* Opens the library if the program uses a library for its products; fleet_close closes it. */
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
 
 /* Adds the number of multiprocessors and a digest of the library's algorithms to fleet->compiler, since the bits of
@@ -355,9 +355,13 @@ lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_
 
 enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
 
-/* The results of a pass in addition to sums of sequences. LH_CUDA_DECODED: the classes that greedy decoding with cached
- * keys and values gives to the labels in the batch's masks, and no sums. */
-typedef enum lh_cuda_output { LH_CUDA_SUMS, LH_CUDA_LOGITS, LH_CUDA_CLASSES, LH_CUDA_DECODED } lh_cuda_output;
+/* The results of a pass. */
+typedef enum lh_cuda_output {
+    LH_CUDA_SUMS,    /* sums of sequences */
+    LH_CUDA_LOGITS,  /* sums, and logits */
+    LH_CUDA_CLASSES, /* sums, and for each label the class with the greatest logit */
+    LH_CUDA_DECODED  /* no sums; classes of greedy decoding with cached keys and values, for labels with mask 1 */
+} lh_cuda_output;
 
 /* Adds a model to a pass, with the sequences of `shape`, whose batch begins at byte `offset` of host_batch. The models
  * of a pass have equal lengths. */

@@ -7,7 +7,7 @@
 typedef struct lh_cuda_grid {
     int team;    /* blocks that work on one replica */
     int at_once; /* maximum number of replicas of one launch */
-    int rounds;  /* launches in which all replicas take their turn */
+    int rounds;  /* number of successive launches that together run all replicas */
 } lh_cuda_grid;
 
 /* Computes the grid. is_serial: replicas run one at a time, each with min(shards, resident) blocks. If not, teams are

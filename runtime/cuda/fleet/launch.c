@@ -3,7 +3,7 @@
  * product of a step.
  *
  * A training loop that reads parameters and metrics between steps must see the values of its own step. So a launch
- * makes at most the least number of steps that any engine requested, and starts only after every engine has returned
+ * makes no more steps than any engine has requested, and starts only after every engine has returned
  * all steps of the previous launch and was called again.
  */
 #include <math.h>
@@ -249,8 +249,9 @@ static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double second
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* The number of steps of the next launch, limited by time, memory and, for wide models, MAX_LAUNCHES. Since lengths
- * differ, with a watchdog the slowest step so far determines the number, which at most doubles each time. */
+/* The number of steps of the next launch, limited by time, memory and, for wide models, MAX_LAUNCHES. Lengths
+ * differ, so with a watchdog the slowest step so far determines this number; from launch to launch it at most
+ * doubles. */
 static int choose_step_count(const lh_cuda_fleet *fleet) {
     int max_steps = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
