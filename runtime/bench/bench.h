@@ -35,8 +35,8 @@ typedef struct lh_bench_result {
 } lh_bench_result;
 
 /* Measures one mode at one task length. Rates are medians over windows of steps, which alternate with windows of the
- * peak loop. With more replicas than threads, each free thread takes the next waiting replica. Fails as opening an
- * engine, a training step or an evaluation may fail. */
+ * peak loop. With more replicas than threads, each free thread takes the next waiting replica. Fails if opening
+ * an engine, a training step or an evaluation fails. */
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error);
 
 #endif

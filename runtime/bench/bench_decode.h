@@ -19,8 +19,8 @@ typedef struct lh_bench_decoding {
  * the CPU, for models that support it. */
 bool lh_bench_decodes(const lh_target *target);
 
-/* Measures decoding at task length n for about `seconds`, in 3 to 101 rounds. Fails as opening an engine or lh_decode
- * may fail. */
+/* Measures decoding at task length n for about `seconds`, in 3 to 101 rounds. Fails if opening an engine or
+ * lh_decode fails. */
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error);
 

@@ -1,8 +1,9 @@
 /* See gradcheck.h.
  *
- * A check compares the slope of the loss along a direction, from the gradient, with differences of losses. The loss has
- * kinks, where a ReLU's input or a bound of a score crosses zero, and a difference across a kink is the slope of
- * neither side. So if the two-sided difference disagrees with the gradient, the two one-sided differences are computed:
+ * A check takes the slope of the loss along a direction from the gradient, and compares it with differences of losses.
+ * The loss has kinks, where a ReLU's input or a bound of a score crosses zero, and a difference across a kink is the
+ * slope of neither side. So if the two-sided difference disagrees with the gradient, the two one-sided differences are
+ * computed:
  *   - A one-sided difference agrees with the gradient: a kink lies on the other side, and the check passes.
  *   - All three differences agree with each other, but not with the gradient: there is no kink, the check fails.
  *   - Any other result, such as kinks on both sides: the check is repeated at the next point along the direction, with
@@ -29,7 +30,7 @@ static const double SPACING = 1e-3; /* distance of points, far larger than the s
 /* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest product of the elements of gradient and
  * direction with the same index. */
 static const double TOLERANCE = 1e-5, FLOOR = 1e-4;
-static const double NOISE = 0.1; /* width of the noise added to the parameters: values of zero and one hide errors */
+static const double NOISE = 0.1; /* width of the noise on the parameters, since values of 0 and 1 would hide errors */
 
 typedef struct check {
     const lh_spec *spec;
@@ -226,7 +227,8 @@ static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *
 }
 
 /* The number of sequences in the checked step. It is 1 if training divides each sequence's loss by its own number of
- * counted labels: only for one sequence is this objective the mean loss over labels, which the metrics have. */
+ * counted labels, because this objective equals the mean loss over labels, which the metrics have, only for one
+ * sequence. */
 static int count_sequences(const lh_spec *spec) {
     return spec->train.weighs_sequences && spec->task->loss == LH_LOSS_COUNTED ? 1 : SEQUENCES;
 }

@@ -74,8 +74,9 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
 /* Finds the likely cause. */
 lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *facts);
 
-/* Estimates the total number of steps at which the loss reaches a tenth of the loss of guessing, if the loss keeps
- * falling at the current rate, rounded up to two digits, at most 1e9; twice facts->steps if the loss is lower now. */
+/* Estimates the total number of steps after which the loss is a tenth of the loss of guessing, if the loss keeps
+ * falling at the current rate. The result is rounded up to two digits and is at most 1e9. If the loss is already
+ * lower, returns twice facts->steps. */
 double lh_overfit_estimate_steps(const lh_overfit_facts *facts);
 
 /* Writes the message: accuracy, cause, facts, hint. Returns LH_ERR_INPUT, or LH_ERR_ENVIRONMENT if there

@@ -1,4 +1,4 @@
-/* Reads checkpoints, and has functions that reader and writer share; see checkpoint.h. */
+/* Reads checkpoints, and defines functions that reader and writer share; see checkpoint.h. */
 #include "engine/checkpoint.h"
 
 #include <errno.h>
@@ -223,8 +223,8 @@ static lh_status check_entry(const char *path, const lh_st_file *file, const cha
                              lh_error *error) {
     const char *actual = lh_st_find_metadata(file, key);
     if (actual && strcmp(actual, expected) == 0) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: cannot resume from it: its %s is \"%s\", expected \"%s\"", path, key,
-                   actual ? actual : "", expected);
+    return lh_fail(error, LH_ERR_INPUT, "%s: cannot resume from this file: its %s is \"%s\", expected \"%s\"", path,
+                   key, actual ? actual : "", expected);
 }
 
 /* Checks the optimiser, before the plan's digest, because this message is more specific. */
@@ -232,7 +232,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
     const char *actual = lh_st_find_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
     if (actual != NULL && strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: cannot resume from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
+                   "%s: cannot resume from this file: its optimiser is \"%.40s\", this run's is \"%s\"\n"
                    "  hint: --init FILE starts a run from its parameters",
                    path, actual != NULL ? actual : "", expected);
 }

@@ -27,8 +27,8 @@ typedef struct decoded_row {
     bool waits;      /* the row waits for the token after its last known answer */
 } decoded_row;
 
-/* A lane decodes one lh_cpu_block at a time. The first `sequences` rows of the block are being decoded; the rows after
- * them wait or are finished. */
+/* A lane decodes one lh_cpu_block at a time. The first rows, lh_cpu_block.sequences of them, are being decoded; the
+ * rows after them wait or have ended. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;            /* the step; step.shape counts all rows */

@@ -13,7 +13,7 @@
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* Numbers of sequences. */
+/* Sizes of the parts of an evaluation, in sequences. */
 typedef struct call_sizes {
     int per_sum;  /* sequences whose results are added to one sum, a block */
     int per_call; /* sequences of one call of forward_block */

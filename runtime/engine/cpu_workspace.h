@@ -106,6 +106,7 @@ void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
  * LH_ERR_ENVIRONMENT: out of memory; no workspace is taken. */
 lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *memory_needs,
                                 lh_cpu_workspace **workspace, lh_error *error);
+
 /* Returns a workspace to the list. is_clean: all values in it are finite, as a finite loss shows. A workspace that is
  * not clean is freed: the next engine multiplies values after a short sequence by 0, which would give NaN. */
 void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool is_clean);

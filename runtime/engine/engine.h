@@ -48,8 +48,9 @@ typedef struct lh_condition {
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
     int passes;        /* passes of a model with loops (decoding ignores them); 0: as many as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* For this number of examples, from the first, `answers` gets the model's own answers instead (lh_decode with
-     * target and mask); 0 unless lh_decodes_condition is true. Sums are those of a pass over the targets. */
+    /* `answers` gets the model's own answers to the first decoded_count examples in place of these classes
+     * (lh_decode with target and mask); 0 unless lh_decodes_condition is true. The sums still come from a pass over
+     * the targets. */
     int decoded_count;
     int *lengths; /* [decoded_count] evaluate writes the number of answers of each decoded example */
 } lh_condition;
@@ -58,8 +59,8 @@ typedef struct lh_condition {
 typedef struct lh_query {
     int n;                 /* task length */
     const uint16_t *input; /* [sequences][task input length] */
-    /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding: right answers; NULL:
-     * unknown. */
+    /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding, the target has
+     * the right answers; NULL: they are unknown. */
     const uint16_t *target;
     /* [sequences][task output length], for decoding. Where it is 0, the target's token replaces the model's answer.
      * NULL: 1 everywhere. */

@@ -3,7 +3,7 @@
 
 #include "longhand/math.h"
 
-/* The share of the highest rate at step t of a falling schedule. */
+/* The rate of step t of a falling schedule, as a share of the highest rate. */
 static double compute_rate_share(const lh_train_defaults *train, int64_t t) {
     static const double PI = 3.14159265358979323846;
     const lh_schedule *schedule = &train->schedule;
@@ -32,7 +32,7 @@ lh_status lh_schedule_check(const lh_train_defaults *train, int64_t steps, lh_er
                        warmup, last, last - 1);
     if (steps <= train->steps) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "--steps %lld: the learning rate falls until step %lld, the last of the spec's schedule\n"
+                   "--steps %lld: the learning rate falls until step %lld, the last step of the spec's schedule\n"
                    "  expected: at most %lld; with fewer steps, training stops early\n"
                    "  hint: a build with --set train.steps=%lld makes another run, with a slower fall",
                    (long long)steps, last, last, (long long)steps);

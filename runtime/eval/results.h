@@ -19,7 +19,7 @@ typedef struct lh_eval_result {
     bool has_noise;          /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
     int passes;              /* passes of a model with loops; 0: as many as in training, and `by` has no passes */
-    bool is_oracle;          /* the passes are the task length, which the model does not determine */
+    bool is_oracle;          /* the task length sets the number of passes, so the model does not decide when to stop */
     int examples, draws;     /* examples: number of examples; draws: draws of each */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;           /* the chosen examples are the first examples of the file */
@@ -47,8 +47,8 @@ typedef struct lh_eval_result {
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
-/* Unweighted means over results of one split. They include the results that have counted labels, and the noise and the
- * number of passes of the split's first such result. */
+/* Unweighted means over results of one split. Only results with counted labels are included, and only those with the
+ * same noise and number of passes as the first of them. */
 typedef struct lh_eval_means {
     int count;       /* number of averaged results */
     int first, last; /* n of the first and the last averaged result */

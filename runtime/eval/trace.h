@@ -35,8 +35,8 @@ typedef enum lh_trace_kind {
     LH_TRACE_SCORES,
     LH_TRACE_ACTIVATIONS,
     LH_TRACE_ENTROPY,
-    /* The remaining kinds cannot be requested: tokens are added to values of single examples, answers and targets to a
-     * user's own inputs. */
+    /* The remaining kinds cannot be requested. A file with values of single examples also has tokens; a file for a
+     * user's own inputs also has answers and targets. */
     LH_TRACE_TOKENS,
     LH_TRACE_ANSWERS,
     LH_TRACE_TARGETS,
@@ -126,7 +126,7 @@ void lh_traces_close(lh_traces *traces);
 /* The first tensor of a kind in a group; NULL: there is none. */
 const lh_trace_tensor *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
-/* The number of sites at task length n: the first ones of lh_traces.sites. */
+/* The number of sites at task length n; they are the first ones of lh_traces.sites. */
 int lh_count_trace_sites(const lh_spec *spec, int n);
 
 /* The index in request->inputs of the input with index i among the inputs of task length n. */

@@ -2,14 +2,14 @@
  *
  *     procrustes TABLES [ROTATED]
  *
- * TABLES, in this machine's byte order: three int32, count, rows and columns; then count + 1 tables of doubles,
- * row-major, the reference B first. Prints for each other table A a line with |A^T B|_*, the nuclear norm of A^T B. It
+ * TABLES has three int32 (count, rows, columns), then count + 1 row-major tables of doubles, the reference B first, all
+ * in this machine's byte order. Prints for each other table A a line with |A^T B|_*, the nuclear norm of A^T B. It
  * determines the minimum over orthogonal Q of |A Q - B|^2, which is |A|^2 + |B|^2 - 2 |A^T B|_*. For each table A the
  * file ROTATED receives the table A Q of this minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4
  * environment.
  *
- * Method: A^T = P R and B^T = S T by QR, so that A^T B = P (R T^T) S^T has the singular values of R T^T, a matrix with
- * min(rows, columns) rows and columns; with R T^T = U D V^T, Q = P U V^T S^T. Source: Schoenemann, Psychometrika 31
+ * Method: A^T = P R and B^T = S W by QR, so that A^T B = P (R W^T) S^T has the singular values of R W^T, a matrix with
+ * min(rows, columns) rows and columns; with R W^T = U D V^T, Q = P U V^T S^T. Source: Schoenemann, Psychometrika 31
  * (1966) 1. LAPACK does the algebra; its Fortran names need no header.
  */
 #include <math.h>
@@ -37,10 +37,10 @@ enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 typedef struct problem {
     int rows, columns, rank;              /* sizes of the tables; rank: the smaller of rows and columns */
     int work_count;                       /* elements of work */
-    double *reference_q;                  /* [columns][rank] Q of the reference, with orthonormal columns */
-    double *reference_r;                  /* [rank][rows] R of the reference, upper trapezoidal */
-    double *q, *r;                        /* factors of the current table */
-    double *cross;                        /* [rank][rank] R T^T */
+    double *reference_q;                  /* [columns][rank] S, with orthonormal columns */
+    double *reference_r;                  /* [rank][rows] W, upper trapezoidal */
+    double *q, *r;                        /* P and R of the current table A */
+    double *cross;                        /* [rank][rank] R W^T */
     double *u, *vt, *singular, *rotation; /* [rank][rank]; singular: [rank] */
     double *tau, *work;
     double *rotated; /* [rows][columns], row-major */
@@ -81,7 +81,8 @@ static void check_lapack(int info, const char *routine) {
     exit(ENVIRONMENT);
 }
 
-/* Factors the transpose of a table by QR. q: on entry the row-major table, on return Q; r: R. */
+/* Factors the transpose of a table by QR. q: on entry the row-major table, on return the factor with orthonormal
+ * columns; r: the upper trapezoidal factor. */
 static void decompose(problem *p, double *q, double *r) {
     int k = p->rank, info;
     dgeqrf_(&p->columns, &p->rows, q, &p->columns, p->tau, p->work, &p->work_count, &info);

@@ -1,6 +1,6 @@
 /* Parses the defaults of a trainer's flags: a text in the program, from defaults.inc of its sources. The text does not
  * affect the code, so ./longhand build overwrites it in the program if nothing else has changed. Each line has the name
- * of a field of lh_spec and its value; a switch that is off and a missing value have no line:
+ * of a field of lh_spec and its value; a switch that is off and a missing value have no line. An example:
  *
  *     longhand defaults 1 16384 0123456789abcdef
  *     train.steps 2000000

@@ -93,9 +93,10 @@ static void update_view_means(lh_loop *loop) {
  * finite. */
 static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *failed) {
     bool has_update = loop->engine->step > 0 || (isfinite(failed->sums.loss) && isfinite(failed->gradient_norm));
-    return has_update ? "a lower --learning-rate"
-                      : "not the learning rate, but a formula, such as encoding.score, or the initial values; the "
-                        "gradcheck of a\n    float64 build narrows it down (docs/troubleshooting.md)";
+    return has_update
+               ? "a lower --learning-rate"
+               : "the cause is not the learning rate, but a formula, such as encoding.score, or the initial "
+                 "values; the\n    gradcheck of a float64 build narrows the cause down (docs/troubleshooting.md)";
 }
 
 /* Appends facts of the last checkpoint and a hint to the error of a failed step. failed_index: index of the failed step

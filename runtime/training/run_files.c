@@ -137,7 +137,7 @@ lh_status lh_run_begin(lh_run *run, lh_run_start start, lh_error *error) {
 
 void lh_run_release(lh_run *run) { lh_unlock_directory(run->lock); }
 
-/* Appends a text to a note, on a new line after "warning: " unless the note is empty. */
+/* Appends a text to a note. Unless the note is empty, the text begins on a new line, after "warning: ". */
 __attribute__((format(printf, 2, 3))) static void add_note(lh_error *note, const char *format, ...) {
     size_t used = strlen(note->text), space = sizeof note->text - used;
     va_list arguments;

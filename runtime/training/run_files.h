@@ -5,7 +5,8 @@
  *     run.json                          facts of the run, its machine and its end
  *     metrics.jsonl                     one line per window (window.h)
  *     eval.jsonl                        one line per evaluated condition
- *     checkpoint.safetensors            and checkpoint.previous.safetensors
+ *     checkpoint.safetensors            the newest checkpoint
+ *     checkpoint.previous.safetensors   the checkpoint before it
  *     checkpoint-<step>.safetensors     kept checkpoints
  *     checkpoint-best.safetensors       the best checkpoint (best.h)
  *     window.jsonl                      for each checkpoint the state of lh_window (window.h)

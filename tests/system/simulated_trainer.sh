@@ -60,7 +60,7 @@ train() {
     quarter=0
     if [ -e checkpoint.safetensors ]; then
         [ "$(sed -n 's/.*"level":"\([^"]*\)".*/\1/p' checkpoint.safetensors)" = "$level" ] ||
-            { echo "cannot resume from it" && write_record 1 0 && return; }
+            { echo "cannot resume from this file" && write_record 1 0 && return; }
         at=$(sed -n 's/.*"step":"\([0-9]*\)".*/\1/p' checkpoint.safetensors)
         [ "$at" -le "$steps" ] || { echo "the checkpoint is of step $at" && write_record 1 "$at" && return; }
         quarter=$(sed -n 's/.*"quarter":"\([0-9]*\)".*/\1/p' checkpoint.safetensors)

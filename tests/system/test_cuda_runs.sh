@@ -55,8 +55,8 @@ predicts_the_same() {
 }
 
 refuses_the_other_device() {
-    ends_with 1 'cannot resume from it: its source_digest is' train chip --seed 3 --steps 9 --resume &&
-        ends_with 1 'cannot resume from it: its level is "sm_90 replicas", expected "sm_90 chip"' \
+    ends_with 1 'cannot resume from this file: its source_digest is' train chip --seed 3 --steps 9 --resume &&
+        ends_with 1 'cannot resume from this file: its level is "sm_90 replicas", expected "sm_90 chip"' \
             train_on_device fleet '' --seed 3 --steps 9 --resume
 }
 

@@ -173,9 +173,9 @@ static void test_message_of_a_nan_in_the_first_step_names_other_causes(void **st
     toy.cpu = list;
     lh_run_result result = run_toy(state, 1, "train --out . --no-eval");
     assert_non_null(strstr(result.err, "step 1: the gradient's norm is nan; no update was made"));
-    assert_non_null(strstr(result.err,
-                           "there is no checkpoint yet\n  hint: not the learning rate, but a formula, such as "
-                           "encoding.score, or the initial values; "));
+    assert_non_null(strstr(
+        result.err, "there is no checkpoint yet\n  hint: the cause is not the learning rate, but a formula, such as "
+                    "encoding.score, or the initial values; "));
     assert_null(strstr(result.err, "a lower --learning-rate"));
 }
 
