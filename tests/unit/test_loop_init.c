@@ -85,7 +85,7 @@ static void test_planned_init_refuses_other_files(void **state) {
     assert_non_null(strstr(x, "\"init\":\"a/" FOLDER "/checkpoint.safetensors\",\"init_checksum\":\""));
     lh_run_result result = run_toy(
         state, 1, "train --out b --steps 0 --no-eval --overwrite --init other/" FOLDER "/checkpoint.safetensors");
-    assert_non_null(strstr(result.err, "cannot start from it: its checksum is"));
+    assert_non_null(strstr(result.err, "cannot start from this file: its checksum is"));
     assert_non_null(strstr(result.err, checksum));
     y = read_text(state, "b/" FOLDER "/run.json");
     assert_string_equal(x, y);
