@@ -109,13 +109,17 @@ local function render_spec(project, arguments, target, is_local)
     return nil, code
   end
   local refusal = spec.plan.no_device_code
+  local has_cuda = target == "cpu,cuda" or not target and not refusal
   if refusal and not target then
     print_error(("%s: only the CPU half is written, since there is no device code for %s\n"):format(spec.plan.source,
       refusal.what))
   end
   local message
-  spec.files, message = project:render_files(spec.plan, target == "cpu,cuda" or not target and not refusal)
-  return spec.files and spec, not spec.files and fail(INPUT, message)
+  spec.files, message = project:render_files(spec.plan, has_cuda)
+  if not spec.files then
+    return nil, fail(INPUT, message)
+  end
+  return spec
 end
 
 -- Whether path, the spec's folder in generated/, has committed sources of this spec, and this user may write them.
@@ -130,8 +134,8 @@ function verbs.gen(project, arguments)
     return code
   end
   local folder = "generated/" .. spec.id
-  local committed = project:path(folder)
-  local dir = arguments.out or is_showcase(project, spec, arguments, committed) and committed
+  local showcase_path = project:path(folder)
+  local dir = arguments.out or is_showcase(project, spec, arguments, showcase_path) and showcase_path
     or project:get_build_path(folder)
   local changed, message = write.files(dir, spec.files)
   if not changed then
@@ -178,9 +182,10 @@ local function provide_trainer(project, arguments, request)
     return trainer
   end
   local text
-  code, text = build.renew(project, job, dir, request.linking) -- code: nil if the trainer must be compiled
-  trainer.outcome = "new defaults, nothing compiled,"
-  if not code then
+  code, text = build.renew(project, job, dir, request.linking)
+  if code then
+    trainer.outcome = "new defaults, nothing compiled,"
+  else -- the trainer must be compiled
     print_error(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
     if job.cuda then
       print_error(("building its CUDA half: %s\n"):format(build.describe_cuda(job.cuda)))
@@ -201,16 +206,20 @@ function verbs.build(project, arguments)
   local trainer, code = provide_trainer(project, arguments, { levels = arguments.levels:gsub(",", " "),
     dir = arguments.out, linking = arguments.static and "static" or "dynamic", target = arguments.target,
     arch = arguments.arch, jit = arguments.jit, cuda_root = arguments.cuda_root })
-  return not trainer and code or print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.outcome,
+  if not trainer then
+    return code
+  end
+  return print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.outcome,
     build.has_cuda(trainer.dir) and "CPU and CUDA" or "the CPU alone"))
 end
 
--- Reports to the launcher how this process ends ("ended", or "exec COMMAND"); returns false if there is no launcher.
-local function notify_launcher(word)
+-- Reports to the launcher how this process ends; returns false if there is no launcher. ending: "ended", or "exec
+-- COMMAND" if the launcher is to run a command instead.
+local function notify_launcher(ending)
   local descriptor = os.getenv("LONGHAND_LAST_WORD")
   local launcher = descriptor and io.open("/dev/fd/" .. descriptor, "w")
   if launcher then
-    launcher:write(word)
+    launcher:write(ending)
     launcher:close()
   end
   return launcher and true or false
@@ -227,7 +236,7 @@ end
 function verbs.train(project, arguments)
   local trainer, code = provide_trainer(project, arguments, { levels = "best", target = arguments.target,
     jit = arguments.jit, cuda_root = arguments.cuda_root,
-    arch = arguments.arch or not arguments.jit and "here" or nil })
+    arch = arguments.arch or not arguments.jit and "here" or nil }) -- "here": native, or without a GPU the default
   if not trainer then
     return code
   end

@@ -40,8 +40,8 @@ end
 -- Converts a percentage; the message for a number of at most 1 suggests that it was meant as a share.
 local function read_percent(text)
   local number = tonumber(text)
-  return number and number > 1 and number < 100 and number or nil, ("%s: not a number of percent above 1, below 100%s")
-    :format(text, number and number > 0 and number <= 1 and "; percent, not a share" or "")
+  return number and number > 1 and number < 100 and number or nil, ("%s: not a percentage above 1 and below 100%s")
+    :format(text, number and number > 0 and number <= 1 and "; write percent, not a share" or "")
 end
 
 local MAX_GRID_CELLS = 4096

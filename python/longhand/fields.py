@@ -32,8 +32,8 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
         relative to the spec file]
     validation: a third file of examples, for validation; for a task that generates its examples, a file of puzzles
         (docs/latin-square.md) [the path of a file, relative to the spec file]
-    input_symbols: the alphabet of inputs; tokens in files are symbols, or integers from 0 to its size - 1; absent: the
-        symbols of task.data [a number of symbols from 1 to 65000, or a list of their names]
+    input_symbols: the alphabet of inputs; tokens in files are symbols, or integers from 0 to the size of the alphabet -
+        1; absent: the symbols of task.data [a number of symbols from 1 to 65000, or a list of their names]
     output_symbols: the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data [a number of
         symbols from 1 to 65000, or a list of their names]
     symbols: one alphabet for inputs and targets, whose symbols have one vector each; it replaces input_symbols and
@@ -366,7 +366,7 @@ def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
     decoding: the tokens that a generative model reads before each answer [greedy, teacher_forced; default: greedy]
     places: whether the final evaluation also counts, for each place in the target, the right answers and the first
         errors [true or false; default: false]
-    dropout: whether dropout is also active in evaluation; the trainer has no flag for it [true or false; default:
+    dropout: whether dropout is also active in evaluation; no flag of the trainer sets it [true or false; default:
         false]
     validation: the evaluation of a sampled task after training, at training lengths, with examples and random values of
         a separate stream

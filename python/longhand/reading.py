@@ -278,8 +278,8 @@ def _select_study_runs(all_runs, root, study, scale):
             lines = list(csv.reader(file))
     head = lines[0]
     names, axes = head[:head.index("seed")], {}
-    columns = [_convert_numbers([line[i] for line in lines[1:]]) if i > 0 else [line[0] for line in lines[1:]]
-               for i in range(len(names))]
+    columns = [[line[i] for line in lines[1:]] for i in range(len(names))]
+    columns[1:] = map(_convert_numbers, columns[1:])  # the first column, the name of the study, stays text
     for i, line in enumerate(lines[1:]):
         axes[get_key(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
     study_runs = Runs((run for run in all_runs if get_key(run.path) in axes), all_runs.skipped)

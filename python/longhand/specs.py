@@ -79,8 +79,8 @@ class File:
         return f"{type(self).__name__}({str(self.path) if self.path else None!r})"
 
     def write(self, path=None):
-        """Writes the file, and next to it those of its Examples, each completely or not at all, and only if it has
-        other content; returns its path."""
+        """Writes the file, and the files of its Examples next to it; returns the path of the file. Each file is written
+        completely or not at all, and only if its content changes."""
         self.path = pathlib.Path(path) if path else self.path
         if self.path is None:
             raise LonghandError(f"the {self.kind} has no file, and the name of its file names its runs\n  expected: "

@@ -225,7 +225,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["analyze compare a --margin 0"] = "0: not a number of points above 0, at most 100",
     ["analyze compare a --split dev"] = "must be one of 'test', 'in_distribution', 'between', 'beyond', 'train', ",
     ["analyze compare a --metric exact"] = "must be one of 'exact_match', 'accuracy', 'accuracy_teacher_forced', ",
-    ["analyze compare a --above 0.9"] = "0.9: not a number of percent above 1, below 100; percent, not a share",
+    ["analyze compare a --above 0.9"] = "0.9: not a percentage above 1 and below 100; write percent, not a share",
     ["analyze compare a --scale small"] = "--scale names a scale of a study: add --study",
     ["export csv a --scale small"] = "--scale names a scale of a study: add --study",
     ["export jax a"] = "unknown command 'jax'",

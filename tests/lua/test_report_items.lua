@@ -35,8 +35,8 @@ function TestItems.test_mistakes_name_the_field()
     { { kind = "time", lines = "encoding", slow = "rope", fast = "rope", threshold = 1 / 0 },
       "report[1].threshold: inf is not a number" },
     { { kind = "reached", rows = "encoding", threshold = 0.999, pages = "task" }, "report[1].threshold: 0.999 is not a "
-      .. "number of percent that a score reaches\n  expected: a number above 1, at most 100\n"
-      .. "  hint: percent, not a share" },
+      .. "percentage that a score can reach\n  expected: a number above 1, at most 100\n"
+      .. "  hint: write percent, not a share" },
     { { kind = "reached", rows = "encoding", threshold = 9990, pages = "task" }, "report[1].threshold: 9990 is not a" },
     { { kind = "table", value = "max", rows = "task", columns = "encoding", names = { task = 5 } },
       "report[1].names: 5 is not a table" },

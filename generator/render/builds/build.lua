@@ -171,6 +171,7 @@ local function make_staging_folder(dir)
   return nil, ("cannot make a folder next to %s"):format(dir)
 end
 
+-- Returns the generated file of this name; a file without origins of lines if there is none.
 local function find_generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
@@ -262,7 +263,7 @@ local function move_results(work)
   write.remove_tree(staging .. "/obj")
   os.remove(staging .. "/log")
   if not lfs.attributes(dir, "mode") and os.rename(staging, dir) then
-    return os.remove(dir .. work.claim.mark:sub(#staging + 1))
+    return os.remove(dir .. work.claim.mark:sub(#staging + 1)) -- the mark has moved with its folder
   end
   local replacement_claim, message = claim_replacement(dir)
   if not replacement_claim then

@@ -39,6 +39,7 @@ local function find_functions(lines, comments)
   while lines[number] do
     local name, last = lines[number]:match("^N?O?INLINE [^(]-([%w_]+)%("), number
     if name then
+      -- A function on one line ends with }; a longer function ends at a line that begins with }.
       while not lines[last]:find(last == number and "}$" or "^}") do
         last = last + 1
       end

@@ -114,7 +114,8 @@ local function lookup(run, name)
     table.unpack(run.extras)))
 end
 
--- Returns the text of a hole's value, or fails if a hole may not hold this value.
+-- Returns the text of a hole's value; fails if the value is neither one line of text nor an integer. parent: the table
+-- whose field the expression is, for a hint; nil for other expressions.
 local function fill_hole(run, expression, parent, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then

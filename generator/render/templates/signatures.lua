@@ -189,7 +189,7 @@ local function reduce_function(functions, text, number, name)
   local line, last = join(text.lines, number, text.lines[number]:find("(", 1, true))
   local text_after_head = line:match("%b()(.*)$")
   local counts, stop = {}, number
-  if not text_after_head:find("^ {") then
+  if not text_after_head:find("^ {") then -- a declaration without a body
     return last
   end
   replace(text, number, last, line)

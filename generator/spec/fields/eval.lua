@@ -46,7 +46,7 @@ return {
       .. "errors" },
   { path = "eval.dropout", is_rare = true, type = "boolean", default = false,
     omitted_value = false, fingerprints = { "EVAL_DROPOUT" }, used = features.has_dropout,
-    doc = "whether dropout is also active in evaluation; the trainer has no flag for it" },
+    doc = "whether dropout is also active in evaluation; no flag of the trainer sets it" },
   { path = "eval.validation", type = "table", omitted_value = "empty",
     doc = "the evaluation of a sampled task after training, at training lengths, with examples and random values of a "
       .. "separate stream" },

@@ -11,18 +11,19 @@ return {
       { name = "encoder", families = { "self" }, has_layers = true,
         doc = "reads the whole input, then one empty token per output, and answers at the empty tokens" },
       { name = "decoder", families = { "self" }, has_layers = true,
-        doc = "causal: reads input, separator and target, and from the separator on predicts the target's next token" },
+        doc = "reads input, separator and target as one causal sequence, and from the separator on predicts the "
+          .. "target's next token" },
       { name = "encoder_decoder", families = { "encoder", "decoder", "cross" },
         doc = "an encoder reads the input; a decoder reads a separator and the target, and attends to the encoder" },
       { name = "recurrent", families = { "self" },
-        doc = "no attention: reads the input, then one empty token per output, one token after another, and answers at "
-          .. "the empty tokens (Deletang et al. 2023)" },
+        doc = "without attention; reads the input, then one empty token per output, one token after another, and "
+          .. "answers at the empty tokens (Deletang et al. 2023)" },
     } },
   { path = "model.cell", type = "choice", default = "lstm", only = { "recurrent" },
     doc = "the computation of a step from the step's token and the state",
     choices = {
       { "rnn", "h = relu(W x + b + U h + b') (Elman 1990)" },
-      { "lstm", "a state behind gates, with 1 added to the forget gate (Hochreiter and Schmidhuber 1997)" },
+      { "lstm", "c = sigmoid(f + 1) c + sigmoid(i) tanh(g), h = sigmoid(o) tanh(c) (Hochreiter and Schmidhuber 1997)" },
       { "stack_rnn", "rnn that also reads the top of a stack, which every step pushes, pops and keeps with learned "
         .. "probabilities (Joulin and Mikolov 2015)" },
       { "tape_rnn", "rnn that also reads the first cell of a circular tape, which every step writes and then moves "
@@ -58,7 +59,7 @@ return {
     doc = "the passes whose answers training learns from", fingerprints = { "pass_sums" },
     choices = {
       { "last", "the last pass" },
-      { "every", "every pass: the loss is the mean over the losses of all passes" } } },
+      { "every", "every pass; the loss is the mean over the losses of all passes" } } },
   { path = "model.loops.inject", type = "boolean", default = false,
     doc = "whether every pass adds the embedding of the tokens to its input" },
   { path = "model.loops.start", type = "choice", default = "embedding", doc = "the input of the first pass",
@@ -97,8 +98,8 @@ return {
     doc = "the normalisation of the residual stream" },
   { path = "model.norm.kind", type = "kind", default = "layer", omitted_value = "layer", doc = "the kind of norm",
     kinds = {
-      { name = "layer", doc = "layer norm: by mean and variance, with a learned scale and offset (Ba et al. 2016)" },
-      { name = "rms", doc = "RMS norm: by the root mean square, with a learned scale (Zhang and Sennrich 2019)" },
+      { name = "layer", doc = "layer norm, by mean and variance, with a learned scale and offset (Ba et al. 2016)" },
+      { name = "rms", doc = "RMS norm, by the root mean square, with a learned scale (Zhang and Sennrich 2019)" },
     } },
   { path = "model.norm.place", type = "choice", default = "post", omitted_value = "post",
     doc = "the values that are normalised",
@@ -126,8 +127,8 @@ return {
     doc = "the distribution of initial weights and biases",
     choices = {
       { "haiku", "truncated normal of standard deviation 1 / sqrt(fan in), biases 0, as in Ruoss et al.'s code" },
-      { "torch", "PyTorch's defaults: uniform in +-1 / sqrt(fan in); queries, keys and values as xavier; "
-        .. "embeddings normal" },
+      { "torch", "PyTorch's defaults; they are uniform in +-1 / sqrt(fan in), for queries, keys and values as xavier, "
+        .. "for embeddings normal" },
       { "xavier", "matrices uniform in +-sqrt(6 / (fan in + fan out)), with queries, keys and values as one "
         .. "matrix (Glorot and Bengio 2010)" } } },
   { path = "model.embedding", is_rare = true, only = WITH_ATTENTION, type = "choice", default = "table",

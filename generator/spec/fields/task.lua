@@ -19,8 +19,8 @@ return {
     doc = "a third file of examples, for validation; for a task that generates its examples, a file of puzzles "
       .. "(docs/latin-square.md)" },
   { path = "task.input_symbols", type = "symbols", optional = true, requires = "data",
-    doc = "the alphabet of inputs; tokens in files are symbols, or integers from 0 to its size - 1; absent: the "
-      .. "symbols of task.data" },
+    doc = "the alphabet of inputs; tokens in files are symbols, or integers from 0 to the size of the alphabet - 1; "
+      .. "absent: the symbols of task.data" },
   { path = "task.output_symbols", type = "symbols", optional = true, requires = "data",
     doc = "the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data" },
   { path = "task.symbols", type = "symbols", optional = true, requires = "data",

@@ -109,5 +109,5 @@ return lists.join({
   { path = "train.patience", type = "integer", min = 1, max = common.MAX_INTEGER, optional = true, unit = "evaluations",
     doc = "number of evaluations by eval.during without a better score after which training ends early; absent: all "
       .. "steps are made",
-    details = { "needs train.checkpoint.best, whose score counts; equal scores are not better" } },
+    details = { "needs train.checkpoint.best, which defines the score; an equal score is not better" } },
 }))

@@ -33,9 +33,15 @@ end
 -- An encoding's table in which made_for is moved into each facet.
 function M.mark(encoding)
   local made_for = get_value(encoding, "made_for")
-  return (made_for == "encoder" or made_for == "decoder") and tree.map(encoding, function(name, node)
-    return families.is_facet[name] and lists.merge(node, { made_for = made_for }) or name ~= "made_for" and node or nil
-  end) or encoding
+  if made_for ~= "encoder" and made_for ~= "decoder" then
+    return encoding
+  end
+  return tree.map(encoding, function(name, node)
+    if families.is_facet[name] then
+      return lists.merge(node, { made_for = made_for })
+    end
+    return name ~= "made_for" and node or nil
+  end)
 end
 
 -- Whether a family inherits a facet that is stated for all families. node: the facet's node.
@@ -145,7 +151,8 @@ end
 local function spell_facet(encoding, family, module)
   local facet = module.name
   local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]
-  local is_inherited = inherits(facet, { fields = { kind = { value = get_table(shared_facet).kind } } }, family)
+  local kind_node = { value = get_table(shared_facet).kind }
+  local is_inherited = inherits(facet, { fields = { kind = kind_node } }, family)
   if is_inherited or shared_facet == nil then
     return own_facet
   end

@@ -163,6 +163,7 @@ local QUALIFIERS = { "per", "curriculum" }
 -- Merges two tables, at least one of which is a list. The values of `override`, if it has any, replace the values of
 -- `base`; qualifiers are merged one by one.
 local function merge_list(base, override)
+  -- Values are items, or fields such as `list`; an empty table also replaces the values of `base`.
   local has_values = #override.items > 0 or M.iterate_others(override, QUALIFIERS)() or next(override.fields) == nil
   local inherits = lists.any(QUALIFIERS, function(name) return base.fields[name] and not override.fields[name] end)
   if has_values and not inherits then

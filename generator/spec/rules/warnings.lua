@@ -138,9 +138,10 @@ end
 local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.family_names) do
+    local has_one_formula = score.root ~= nil -- with several families, score.families has the formulas
     local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
       spec_report = report, family = name ~= "self" and name or nil,
-      formula = score.families and score.families[name] or score.root and score or nil }, { __index = context })
+      formula = score.families and score.families[name] or has_one_formula and score or nil }, { __index = context })
     facets.call(facets, "warn_unreached", view, reports.make(view, warnings))
   end
 end

@@ -324,8 +324,8 @@ local function read_criterion(context, node, path)
   local percent = tonumber(above_node.value)
   if math.type(above_node.value) == nil or percent <= 1 or percent >= 100 then
     nodes.report(context, above_node, locate.join(path, "above"), nodes.show(above_node)
-      .. " is not a number of percent that a score can pass", "a number above 1 and below 100", percent
-      and percent > 0 and percent <= 1 and "percent, not a share" or nil)
+      .. " is not a percentage that a score can pass", "a number above 1 and below 100", percent
+      and percent > 0 and percent <= 1 and "write percent, not a share" or nil)
   end
   return { metric = nodes.read_word(context, metric, locate.join(path, "metric"), measures.SHARES, "metric of shares"),
     above = percent }

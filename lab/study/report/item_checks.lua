@@ -154,8 +154,8 @@ function checks.percent(study, item, value)
   if problem then
     return problem, expected
   elseif value <= 1 or value > 100 then
-    return ("%s is not a number of percent that a score reaches"):format(diagnostics.show(value)),
-      "a number above 1, at most 100", value > 0 and value <= 1 and "percent, not a share" or nil
+    return ("%s is not a percentage that a score can reach"):format(diagnostics.show(value)),
+      "a number above 1, at most 100", value > 0 and value <= 1 and "write percent, not a share" or nil
   end
 end
 
