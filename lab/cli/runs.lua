@@ -36,6 +36,7 @@ function M.add(parser)
   })
 end
 
+-- Returns a message if the options do not fit the action; nil if they fit.
 local function find_conflict(result)
   local action = result.action
   if action == "list" and result.yes then

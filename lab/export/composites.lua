@@ -28,6 +28,8 @@ local function find_readers(scope)
   return readers
 end
 
+-- Returns the group of an attention: its products of queries, keys and values, its contribution to the scores if there
+-- is one, and its output product if this product has the attention's folder.
 local function group_attention(op, readers)
   local group = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,
     [op.kv.op] = true }, out = op.out, last = op, reads = { op.q.op.x } }

@@ -68,6 +68,7 @@ local function format_run(study, axes, cell, run)
   return table.concat(lines)
 end
 
+-- Writes both files. Damaged runs are left out and reported.
 function M.run(options)
   local study = must(INPUT, open_study.open(options, ""))
   local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))

@@ -170,6 +170,7 @@ local function compute_lines(spec, run, trainer)
   end))
 end
 
+-- Writes the files of the export. spec, path, sets: the run's spec, its file, and words of --set (trained_run.lua).
 local function export(options, run, spec, path, sets)
   run.metadata = must(INPUT, safetensors.open(run.checkpoint)).metadata
   local facts, problem = pytorch.derive_facts(spec, run, options.project:build_network(spec))

@@ -27,6 +27,7 @@ local MAX_LINE = 112 -- characters, without the indentation of a method
 local Pass = {}
 Pass.__index = Pass
 
+-- Returns the expression of an item, with the expressions of inlined values inside it.
 function Pass:format_item(item)
   return item.text(function(i, rank)
     local value = item.reads[i]

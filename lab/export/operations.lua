@@ -52,6 +52,7 @@ local function refuse(op, words)
   stop.exit(INPUT, ("%s of %s"):format(words, op.scope.title))
 end
 
+-- Ends the command if the operation, or one of its fields, is unknown.
 local function check_fields(op)
   local known_fields = KNOWN_FIELDS[op.kind]
   if not known_fields then

@@ -338,6 +338,7 @@ local function add_calls(facts)
     .. (facts.draws_noise and " noise [T][WIDTH]: normal numbers, or sampled." or "")
 end
 
+-- Returns the facts that follow from the plan and the run alone: sizes of the vocabulary, comments, tolerances.
 local function derive_file_facts(spec, run)
   local plan, model = spec.plan, spec.resolved.model
   local comments = {
@@ -396,6 +397,7 @@ local function add_network(facts, spec, net, attentions, facets, first)
   facts.sinusoid = encoding.member == "sinusoid"
 end
 
+-- Returns all facts for the template; ends the command if a part of the network is unknown.
 local function derive(spec, run, net)
   local facts = derive_file_facts(spec, run)
   local attentions = lists.filter(list_operations(net), function(op) return op.kind == "attention" end)

@@ -143,6 +143,7 @@ local function count_channels(buffer, tokens)
   return buffer.max_cells and (math.min(tokens // 2, buffer.max_cells) + 2) * buffer.channels or buffer.channels
 end
 
+-- Returns the bytes of a buffer for a number of tokens in a number of sequences. buffer.form determines its rows.
 local function count_buffer(buffer, sizes, tokens, sequences)
   local rows = round_up(sizes.is_step_major and tokens + sizes.tile_rows - 1 or tokens, sizes.tile_rows)
   local max_rows = math.max(rows, sizes.vocabulary)

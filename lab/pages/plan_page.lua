@@ -63,6 +63,7 @@ local function describe_validation(validation)
     100 * coincide.evaluation)
 end
 
+-- Returns the line of the page on how a generative model is evaluated.
 local function describe_answers(plan)
   local ends = plan.task.has_end_symbol and "ended by the model" or "answer length given"
   if plan.resolved.eval.decoding == "teacher_forced" then
@@ -170,6 +171,7 @@ end
 
 local DONE, USAGE, ENVIRONMENT = 0, 2, 4
 
+-- Draws the network as a picture; without graphviz, prints it as text. Returns an exit code and a message or nil.
 local function draw_network(spec, options)
   local path = options.out or spec.id .. ".svg"
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot "-T$2"'

@@ -61,6 +61,7 @@ local COLUMNS = {
   { "run", function(row) return row.path end },
 }
 
+-- Prints runs as a table with aligned columns.
 local function print_table(options, selected_rows)
   local lines = {}
   for _, column in ipairs(COLUMNS) do
@@ -124,6 +125,7 @@ local function summarise_evaluations(run)
   end)
 end
 
+-- Prints all facts of one run, and summaries of its evaluations.
 local function show_run(options, row)
   local facts, summaries = copy_facts(row), summarise_evaluations(row.run)
   if options.json then
@@ -160,6 +162,7 @@ local function ask_user(question)
   return (io.read("l") or ""):lower():find("^y") ~= nil
 end
 
+-- Removes runs after a question. Returns an exit code and a message or nil.
 local function remove(options, all_runs, selected_rows)
   if not selected_rows[1] then
     return INPUT, "no run meets --where; nothing is removed"
@@ -180,6 +183,7 @@ local function remove(options, all_runs, selected_rows)
   return DONE
 end
 
+-- Renames the runs of a spec. Returns an exit code and a message or nil.
 local function rename(options, all_runs, selected_rows)
   local path = options.paths[1]
   local id = paths.resolve(path):match("([^/]+)$")

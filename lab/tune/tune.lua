@@ -109,6 +109,7 @@ local function measure_floor(job)
   end
 end
 
+-- Searches the fastest values of all choices (measure.search) in SEARCH_SHARE of the time. Returns the best values.
 local function search_choices(job)
   local say, search_end = job.say, os.time() + math.floor(SEARCH_SHARE * (job.end_time - os.time()))
   local values_by_name = tuning.list_values(job.spec.plan, job.level)
@@ -161,6 +162,7 @@ local function confirm(job, best)
   return best
 end
 
+-- Returns settings to propose, as words of --set: other block sizes, and half and twice the number of shards.
 local function list_proposals(plan)
   local train = plan.resolved.train
   local blocks = lists.filter(BLOCKS, function(tokens)
@@ -200,6 +202,7 @@ local function propose(job, best)
   end
 end
 
+-- Measures the noise, searches, confirms the result, and proposes settings of the spec.
 local function run_search(job)
   job.work = measure.open(job.project, job.spec, job.level.name, job.dir .. "/plan0")
   job.model = tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine())

@@ -200,6 +200,7 @@ local function draw_bias(result, bias, font)
   end))
 end
 
+-- Returns a picture with a row for each attention of each result, and rows for biases.
 local function make_picture(results)
   local max_symbols = 0
   for _, attention in lists.iterate_nested(results, "attentions") do

@@ -76,6 +76,7 @@ local function analyze_site(source, file, site, options, token_ranges)
   return result
 end
 
+-- Analyzes one run. Returns { label, sites (from analyze_site), accuracy (by length) }.
 local function analyze(source, options)
   local file = source:trace("activations", { "--lengths", table.concat(options.lengths, ","), "--examples",
     options.sequences })
@@ -173,6 +174,7 @@ local SETTINGS = lists.join(scatter.SETTINGS, {
   "set colorbox user origin graph 1.08, graph 0 size graph 0.06, graph 1", "set cblabel 'token' offset -1,0 font ',9'",
 })
 
+-- Returns rows of panels: for each run and each length after the first, a panel for each site.
 local function draw_rows(results, lengths)
   return lists.collect(results, function(result)
     local function describe(length)

@@ -223,6 +223,7 @@ local function tabulate_levels(groups, step, notes)
     rows = rows, notes = notes })
 end
 
+-- Returns the files similarity.csv and levels.csv.
 local function make_csv_files(groups, steps)
   local lines = {}
   for _, step in ipairs(steps) do
@@ -267,6 +268,7 @@ local function make_picture(groups, steps)
     panel_height = math.max(MIN_PANEL, CELL * #groups), left = space, column_gap = space, row_gap = 60 + space }
 end
 
+-- Returns a text on the correlation between the accuracy of runs and their similarity to a reference group.
 local function describe_reference(groups, step, reference)
   local other_groups = lists.filter(groups, function(group) return group ~= reference end)
   local over_runs, over_means = correlation.correlate_samples(lists.map(other_groups, function(group)

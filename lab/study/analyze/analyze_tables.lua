@@ -238,6 +238,7 @@ local function warn_of_norm(pearson)
   return table_text.wrap(text or "No run has a checkpoint of step 0 for comparison.", sheets.WIDTH) .. "\n"
 end
 
+-- Makes the table of mean cosines between groups at a step. list: from compare_groups.
 local function tabulate_similarity(result, list, step)
   local function format_mean(a, b)
     local pair = lists.find(list, function(item)
@@ -257,6 +258,7 @@ local function draw_points(result, step, measure, pearson)
   end), ("%s, r = %s"):format(MEASURE_TITLES[measure], format_number("%.2f", pearson)))
 end
 
+-- Makes the picture: position tables, and accuracies against measures. correlations: from find_pearson.
 local function make_picture(result, correlations, options)
   -- The trained table of each group's first seed and first block.
   local first_tables = lists.map(result.groups, function(group) return filter_series(result, group,

@@ -42,6 +42,7 @@ local function name_set(study, cell, excluded_axis)
   end), ", ")
 end
 
+-- Makes the group of a cell; the head of this file lists its fields. axis: nil if the set has all cells.
 local function make_group(study, set, cell, axis, split, metric)
   local best, name = cell.summary.best_rate or cell.summary.rates[1], axis and "" or name_set(study, cell)
   axis = axis or study.axes[#study.axes].name

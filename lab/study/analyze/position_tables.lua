@@ -56,6 +56,7 @@ local function list_tables(file)
   return list
 end
 
+-- Reads the first rows of a stored table. item: from list_tables. Ends the command for an invalid table.
 local function read_stored(file, item, rows)
   local row_count, columns = table.unpack(file.entries[item.name].shape)
   if not columns or row_count < rows then

@@ -159,6 +159,7 @@ function M.open_run(path)
   return (must(INPUT, trained_run.open(path)))
 end
 
+-- Opens a source, as the head of this file describes.
 function M.open(run, options)
   local trainer, files
   if options.cell then

@@ -250,6 +250,7 @@ local function find_cells(options)
   return study, cells
 end
 
+-- Packs the trainers into the archive and prints its name. Returns an exit code.
 local function finish(options, study, cells, items, linking)
   local title = study.name .. (study.scale and "-" .. study.scale or "")
   local archive = options.archive or title .. ".tar.gz"

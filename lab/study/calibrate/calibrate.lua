@@ -172,6 +172,7 @@ local function write_specs(job, trace, sections, files)
   write_file(files.out, text, job.options)
 end
 
+-- Returns a script of gnuplot: for each family a row with the mean attention of each head, and a row with its bias.
 local function make_picture(sections, title)
   local rows = {}
   for _, section in ipairs(sections) do
@@ -239,6 +240,7 @@ local function open_job(run, spec, options, folder)
       end }) }
 end
 
+-- Traces the teacher, finds lines, and writes tables and specs. Returns the exit code.
 local function calibrate(run, spec, options, folder)
   local is_user_file = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
   local files = choose_paths(run, options, spec.path, is_user_file)

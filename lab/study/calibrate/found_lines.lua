@@ -209,6 +209,7 @@ local function format_kept(result)
   end), ", ")
 end
 
+-- Returns a line of text on one direction of a head; nil if the direction is not searched and has no lines.
 local function format_direction(result, choices)
   local name = NAMES[result.direction]
   if not result.is_searched then

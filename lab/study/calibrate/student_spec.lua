@@ -74,6 +74,7 @@ function M.replaces_masks(lines, masks)
   return lists.any(canonical.sort_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
 end
 
+-- Adds the table of an attention family to `out`, a list of lines of text, if it has any fields.
 local function write_family(out, name, family_lines, encoding, masks)
   local inner = disable_facets(encoding and encoding[name] or {}, "      ")
   if replaces_mask(name, family_lines, masks) then -- the teacher's own mask is dropped

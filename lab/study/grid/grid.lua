@@ -295,6 +295,7 @@ function make_cell(work, point)
   return cell
 end
 
+-- Makes the selected cells. Adds errors to the diagnostics, also for too many cells and for an empty selection.
 local function make_cells(work)
   local study, cells, count = work.study, {}, 1
   for _, axis in ipairs(study.axes) do

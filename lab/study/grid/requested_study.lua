@@ -147,6 +147,7 @@ local function write_value(work, axis, text)
   end
 end
 
+-- Appends the line of each value in a list such as 64,128 or 1:4 to axis.lines.
 local function read_values(work, axis, text)
   local items = split_values(text)
   if not items then
@@ -167,6 +168,7 @@ local function is_within(field, outer_field)
   return field:sub(1, #outer_field + 1) == outer_field .. "."
 end
 
+-- Parses a flag --axis; returns the axis, or nil after an error.
 local function read_axis(work, text)
   local field, values = text:match("^%s*([%a_][%w_.]*)%s*=(.*)$")
   local flag = "--axis " .. text
@@ -282,6 +284,7 @@ local function choose_prefix(work, loaded)
   return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
 end
 
+-- Returns the text of the study. id: the name of the spec; spec: its path; prefix: from choose_prefix.
 local function write_study(work, id, spec, prefix)
   local fields = lists.map(work.axes, function(axis) return axis.field end)
   local has_axes = #fields > 0
@@ -314,6 +317,7 @@ local function make_file(work, out, loaded, spec)
   return { path = ("%s/%s-%s.lua"):format(out, start, sha256.digest(text):sub(1, 8)), text = text }
 end
 
+-- Makes a study from the flags, and sets the fields of the options that the head of this file describes.
 local function read_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))

@@ -100,6 +100,7 @@ local function read_source(context, node, path, stage, names)
     and read_options(context, fields.options, path .. ".options", M.VERBS[stage.verb]) or {}
 end
 
+-- Reads the list of stages; see the head of this file.
 function M.read(context, axes, node)
   local stages, names, stages_by_name = {}, {}, {}
   for i, item in ipairs(nodes.read_items(context, node, "stages", "a list of " .. STAGE_TEXT)) do

@@ -129,6 +129,7 @@ local function read_rates(context, node, path)
   return rates
 end
 
+-- Reads a value of an axis; nil after an error. names: the set of the names of earlier values, to which it adds.
 local function read_value(context, source, node, path, names)
   local expected = '{ name = "...", spec = { a fragment of a spec } }'
   if not nodes.is_table(context, node, path, expected, { "name", "spec", "learning_rates", "seeds", "with" }) then
@@ -176,6 +177,7 @@ local function read_shared(context, node, path)
   return source and read_values(context, source, source.tree, "") or {}
 end
 
+-- Reads an axis { name, values }, with its own values or the values of a shared file; nil after an error.
 local function read_axis(context, node, path)
   if not nodes.is_table(context, node, path, '{ name = "...", values = { ... } }', AXIS_FIELDS) then
     return nil

@@ -82,6 +82,7 @@ local function count_example(entries_by_key, key, inputs, outputs, group)
   entries_by_key[key].count = entries_by_key[key].count + 1
 end
 
+-- Counts the examples of a file. Returns the tables of M.read; nil if the file cannot be read.
 local function read_file(path, axes, task)
   local file = input.open_lines(path, math.maxinteger)
   if not file then

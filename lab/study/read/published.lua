@@ -53,6 +53,7 @@ function M.parse(text)
   return { columns = columns or {}, rows = rows }
 end
 
+-- Reads the file with this name; see the head of this file.
 function M.read(project, name)
   local path = project:path(FOLDER .. name .. ".csv")
   local text = write.read(path)

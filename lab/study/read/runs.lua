@@ -206,6 +206,7 @@ local function count_lengths(evaluation)
   return evaluation and #evaluation.lengths or 0
 end
 
+-- Returns "evaluated" or one of UNSCORED. A run without a successful end is evaluated if all requested lengths are.
 local function find_state(run)
   local exit = run.facts.exit
   if run_files.has_failed(exit) then

@@ -80,6 +80,7 @@ local function write_score(formula, parameters)
   return "function(x) " .. table.concat(lines, " ") .. " end"
 end
 
+-- Returns the Lua text of a parameter of a score.
 local function write_parameter(parameter)
   local out, init = { ("per = %q"):format(parameter.per) }, parameter.init
   if parameter.from then

@@ -180,6 +180,7 @@ local function find_other_runs(root, study, cell)
   return other_runs
 end
 
+-- Returns the versions of a cell other than its current one, as the head of this file describes.
 function M.find(root, study, cell)
   local groups = lists.group(find_other_runs(root, study, cell), function(run)
     return ("%s %s"):format(run.digest, run.data)

@@ -332,6 +332,7 @@ local function format_row(name, sums)
     format_duration(sums, sums.eval))
 end
 
+-- Returns the lines of a table with a row for each value of each axis, and the sums of all cells.
 local function format_table(study, rates_by_group, mean_rates)
   local seconds_left = {}
   for _, cell in ipairs(study.cells) do

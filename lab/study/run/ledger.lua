@@ -382,6 +382,7 @@ local function find_missing_files(cell)
   end)
 end
 
+-- Sets the fields of a cell and of its runs that M.survey describes.
 local function survey_cell(cell, out, locks)
   cell.goal, cell.missing, cell.missing_files = M.derive_goal(cell), {}, find_missing_files(cell)
   for _, run in ipairs(cell.runs) do

@@ -28,6 +28,7 @@ local M = {}
 local COUNTED = { done = "done", running = "running", failed = "failed", waiting = "waiting",
   ["trained further"] = "done" } -- a sweep skips such a run
 
+-- Adds a run to sums; the head of this file lists their fields.
 local function add_run(sums, cell, run)
   local goal, progress = cell.goal, run.progress
   local state = COUNTED[run.state] or "left"

@@ -30,6 +30,7 @@ local function note_change(files, path, name)
   return files[name] ~= previous, is_file and attributes.modification
 end
 
+-- Returns the state of a run. files: run.files, as M.read describes.
 local function find_state(cell, run, files, dir, locks, now)
   if not files["run.json"] then
     return "absent"

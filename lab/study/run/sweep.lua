@@ -161,6 +161,7 @@ function Sweep:read_earlier_progress()
   end
 end
 
+-- Reads the progress of running jobs and shows it.
 function Sweep:show()
   local locks = ledger.read_locks()
   for _, job in ipairs(self.jobs) do
@@ -181,6 +182,8 @@ local function describe_failure(job, failed_count, status)
     reason and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, reason or "")
 end
 
+-- Reports the end of job i with this exit code. runner: the object of jobs.lua, which stops starting jobs after an
+-- error of the machine.
 function Sweep:finish(i, status, runner)
   local job, locks, undone_count = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
@@ -248,6 +251,7 @@ function Sweep:prepare(items, threads)
   return true
 end
 
+-- Trains the runs of cells with a trainer, at most `max_concurrent` jobs at a time. Returns a result of jobs.run.
 function Sweep:train(items, max_concurrent, threads)
   if not self:prepare(items, threads) then
     return "done"
@@ -361,6 +365,7 @@ local function sweep_all(options, study)
   end
 end
 
+-- Prints an estimate of the time. Returns an exit code.
 local function dry_run(options, study)
   local counts, cells = overview.count_states(study), list_cells_to_do(study, {})
   local concurrent_cells, threads = share_processors(options, cells)

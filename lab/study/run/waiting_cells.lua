@@ -56,6 +56,7 @@ local function open_log(options, source)
   return is_made and log, message
 end
 
+-- Returns the words of the command that makes a spec. source: of a cell (grid.lua).
 local function make_words(options, source)
   local file = options.out .. "/" .. source.file
   local words = { options.project.root .. "/longhand", source.verb, options.out .. "/" .. source.run, "--out", file }

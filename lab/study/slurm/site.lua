@@ -127,6 +127,7 @@ local function read_fields(context)
   return site
 end
 
+-- Returns the path of a site file. argument: a path, or a name in spec/sites; adds an error to d if there is none.
 local function find_file(project, argument, d)
   local path = project:path("spec/sites/" .. argument .. ".lua")
   if lfs.attributes(argument, "mode") == "file" then

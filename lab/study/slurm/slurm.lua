@@ -40,6 +40,7 @@ local function find_records(options)
   return study_records, all_records
 end
 
+-- Describes the tasks of an array in the queue: "job 7 (FOLDER): 2 tasks at work on NODE, 3 in the queue (REASON)".
 local function format_record(record)
   local running_tasks = lists.filter(record.tasks, function(task) return task.is_running end)
   local waiting_tasks = lists.filter(record.tasks, function(task) return not task.is_running end)
@@ -102,6 +103,7 @@ local function report_unqueued(options, counts, study_records)
   end
 end
 
+-- Prints the states of all runs and the tasks in the queue. Returns an exit code.
 local function status(options)
   local study = must(INPUT, overview.expand(options))
   local all_records = records.list(options.out)
@@ -162,6 +164,7 @@ local function drop_foreign(options, study_records)
   return own_records, has_foreign
 end
 
+-- Cancels the tasks of a study, and the jobs that would submit its later stages. Returns an exit code.
 local function cancel(options)
   local study_records, all_records = find_records(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())

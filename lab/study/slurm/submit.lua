@@ -205,6 +205,7 @@ local function announce(options, study, missing_counts)
   return missing_counts.to_submit > 0
 end
 
+-- Prints the script and the first line of runs.txt, without submitting anything.
 local function print_script(options, study, site, plan, max_tasks)
   plan.folder = records.get_folder(paths.resolve(options.out)) .. "/N"
   plan.name = records.make_job_name(options.out, study, 0)
@@ -260,6 +261,7 @@ local function undo_preparations(options, plan, folder)
   lfs.mkdir(folder) -- reserves the number and the name for this array
 end
 
+-- Writes the folder of the array and submits its script; reverses all preparations if that fails. Returns an exit code.
 local function submit(options, study, site, plan, max_tasks)
   local folder, number = must(ENVIRONMENT, records.make_folder(options.out))
   plan.folder, plan.name = paths.resolve(folder), records.make_job_name(options.out, study, number)
@@ -309,6 +311,7 @@ local function ask_queue(options)
   return records.find_queued_runs(records.list(options.out), tasks or {}), max_tasks or DEFAULT_MAX_TASKS
 end
 
+-- Plans the submission of a study; then submits it, or prints the script in a dry run. Returns an exit code.
 local function submit_study(options, site)
   -- waiting_cells.expand makes the specs of later stages, by commands that read the runs of earlier stages; worst_code
   -- is the worst exit code of these commands.
