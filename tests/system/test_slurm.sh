@@ -289,7 +289,7 @@ reports_waiting_tasks() {
 reports_an_edited_study() {
     sed 's/batch = 4/batch = 5/' "$work/grid.lua" >"$work/edited" && cp "$work/grid.lua" "$work/kept" &&
         cp "$work/edited" "$work/grid.lua" &&
-        ends_with 0 "24 runs of job" sweep held status "$work/grid.lua" && grep -q 'it was edited' "$work/.out" &&
+        ends_with 0 "24 runs of job" sweep held status "$work/grid.lua" && grep -q 'the study was edited' "$work/.out" &&
         cp "$work/kept" "$work/grid.lua"
 }
 
