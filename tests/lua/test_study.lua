@@ -189,7 +189,7 @@ function TestGrid.test_scored_sets_of_a_report()
     ['{ generalises = { metric = "loss", above = 90 } }'] =
       'report.generalises.metric: "loss" is not a metric of shares',
     ['{ generalises = { metric = "accuracy", above = 0.9 } }'] = "hint: write percent, not a share",
-    ['{ generalises = { metric = "accuracy", above = 100 } }'] = "report.generalises.above: 100 is not a number of",
+    ['{ generalises = { metric = "accuracy", above = 100 } }'] = "report.generalises.above: 100 is not a percentage",
     ['{ generalises = { metric = "accuracy", above = "90" } }'] = 'report.generalises.above: "90" is not a percentage',
     ['{ generalises = { metric = "accuracy", over = 90, above = 90 } }'] = "report.generalises.over: no such field",
     ['{ split = "tests" }'] = 'report.split: "tests" is not a set',
