@@ -149,7 +149,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             sum->loss += loss;
             if (single) single->loss += loss;
 % if cpu.passes then
-            const double uncertainty = -lh_log((double)logits[find_class(CLASSES, logits)]); /* softmax_loss replaced the logits by probabilities */
+            const double uncertainty = -lh_log((double)logits[find_class(CLASSES, logits)]); /* softmax_loss wrote probabilities in place of the logits */
             sum->uncertainty += uncertainty;
             if (single) single->uncertainty += uncertainty;
 % end

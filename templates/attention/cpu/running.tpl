@@ -10,7 +10,7 @@
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
-    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums; their LANES are added up after the last query */
+    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums; LANES are added up after the last query */
 } ${name}_running;
 
 /* The number of elements of the ${words} of a sequence. */

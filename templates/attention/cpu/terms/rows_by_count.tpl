@@ -2,7 +2,7 @@
 % local format_real = precision == "float64" and f64 or f32
 enum {
     ${PREFIX}COUNT_ROWS = ${rows.rows}, /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
-    ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* number of rows of a group's products: one for each vector and one after the last, rounded up to a multiple of KEYS */
+    ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* rows of a group's products: one for each vector and one after the last, rounded up to a multiple of KEYS */
 };
 static const real ${PREFIX}COUNT_FACTOR = ${format_real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
 % section("members")
