@@ -60,8 +60,8 @@ bool lh_level_is_supported(const char *level) {
 
 #endif
 
-/* Writes the names of all levels, or only of levels that this processor supports: "x86-64, x86-64-v3". The list is
- * truncated to the size of text. */
+/* Writes a list such as "x86-64, x86-64-v3": the levels of all programs or, without lists_all, only those that this
+ * processor supports. The list is truncated to the size of text. */
 static void list_levels(const lh_cpu_program *const *programs, bool lists_all, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;

@@ -17,7 +17,8 @@ static const lh_option options[] = {
 };
 enum { OPTIONS = LH_SETS }; /* number of options, one for each set, in the order of lh_set */
 
-/* The first option that a spec has. A task that makes its examples has only the last one, for a validation file. */
+/* The index of the first option that trainers of a spec have. For a task that makes its examples, only the last option
+ * exists, for a validation file. */
 static int get_first_option(const lh_spec *spec) {
     return spec->task->collect != NULL ? LH_SET_VALIDATION : LH_SET_TRAIN;
 }

@@ -63,8 +63,10 @@ typedef struct lh_verb {
 lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int count, int argc, char **argv,
                            bool *wants_help, lh_error *error);
 
-/* The first function prints the text of --help, the second only the list of flags in it. */
+/* Prints the text of --help. */
 void lh_options_print_help(FILE *out, const char *program, const lh_verb *verb, const lh_option *options, int count);
+
+/* Prints the list of flags in the text of --help. */
 void lh_options_print_rows(FILE *out, const lh_option *options, int count);
 
 /* The name that is nearest to `word` by the number of edits (insert, remove, replace a character), or NULL if none is

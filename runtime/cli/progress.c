@@ -160,7 +160,8 @@ static bool have_equal_levels(const lh_eval_result *a, const lh_eval_result *b) 
     return a->noise == b->noise && a->passes == b->passes;
 }
 
-/* The number of results at the start with equal split, levels and n (length, or value on the first axis). */
+/* Counts how many results, from the first one on, have the split, levels and n (length, or value on the first axis) of
+ * the first one. */
 static int count_equal(const lh_eval_result *results, int count) {
     int equal_count = 1;
     while (equal_count < count && results[equal_count].n == results[0].n &&
@@ -204,7 +205,7 @@ static void print_results(int split_width, const lh_eval_result *results, int co
     print_splits(split_width, results, count);
 }
 
-/* The number of results at the start that belong to the validation stream of a sampled task. */
+/* Counts how many results, from the first one on, belong to the validation stream of a sampled task. */
 static int count_validation(const lh_eval_result *results, int count) {
     int i = 0;
     while (i < count && results[i].groups == NULL && strcmp(results[i].split, "validation") == 0) i++;

@@ -74,9 +74,9 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
 }
 
 /* Draws one operand for each pair as the code of Duan and Shi does. purpose: FIRST or SECOND. Each digit count up to
- * STRATA gets an equal share of the operands, random numbers with this digit count. If there are fewer such numbers,
- * say m, than the share has operands, the operands are 0 .. m - 1 instead. The remaining operands are uniform from 1 to
- * base^STRATA. As in that code, ranges include their upper ends. */
+ * STRATA gets an equal share of the operands, which are random numbers with this digit count. If only m numbers have
+ * this digit count, fewer than the share, the operands are 0 .. m - 1 instead. The remaining operands are uniform from
+ * 1 to base^STRATA. As in that code, ranges include their upper ends. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = lh_make_number_stream(s->c->seed, 0, (uint32_t)purpose);

@@ -1,12 +1,12 @@
-/* Arithmetic on numbers in a frame of fixed width (Duan and Shi 2024), for tasks that differ in the operation.
+/* Arithmetic on numbers in a frame (Duan and Shi 2024), for tasks that differ in the operation. All numbers of a frame
+ * have the same number of places, the width of the frame; they are padded with zeros.
  *
  * Tokens are digits 0 to 9, + and *, then start, end and padding, then digits from A on, so bases up to 10 need 15
- * tokens. Numbers are padded with zeros. Training and validation examples are numbers, or pairs of numbers; fields of
- * lh_frame say how many there are, how they are sampled, and how they are split into the two sets. The test set has
- * numbers of every requested digit count. For evaluations by carries it also has numbers with every requested length of
- * the longest chain of carries (data/chains.h). For evaluations by frames it also has the same numbers in frames of the
- * requested widths; width 0 is the smallest frame that holds the number and its result. Examples are stored as items
- * (lh_item).
+ * tokens. Training and validation examples are numbers, or pairs of numbers; fields of lh_frame say how many there are,
+ * how they are sampled, and how they are split into the two sets. The test set has numbers of every requested digit
+ * count. For evaluations by carries it also has numbers with every requested length of the longest chain of carries
+ * (data/chains.h). For evaluations by frames it also has the same numbers in frames of the requested widths; width 0 is
+ * the smallest frame that holds the number and its result. Examples are stored as items (lh_item).
  */
 #ifndef LONGHAND_ARITHMETIC_H
 #define LONGHAND_ARITHMETIC_H

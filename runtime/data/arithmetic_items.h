@@ -2,8 +2,8 @@
  *
  * Random numbers have these counter words (longhand/rng.h). For training and validation, and for the order of test
  * numbers with few digits, word `step` is 0 and word `example` is the purpose (arithmetic.c). For other test numbers,
- * `step` depends on the digit count and on the requested length of the longest chain; `example` counts the numbers that
- * have the same digit count and the same requested length. Arrays of digits begin with the lowest digit.
+ * `step` depends on the digit count and on the requested length of the longest chain; `example` is the index of the
+ * number among those with the same digit count and requested length. Arrays of digits begin with the lowest digit.
  */
 #ifndef LONGHAND_ARITHMETIC_ITEMS_H
 #define LONGHAND_ARITHMETIC_ITEMS_H

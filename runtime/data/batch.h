@@ -68,14 +68,14 @@ lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target,
                   int32_t *line_positions);
 
-/* The source of examples: a sampled example has the counter words `step` and the example's index. */
+/* The source of examples. The random numbers of a sampled example have the counter words `step` and its index. */
 typedef struct lh_source {
     lh_key key;
     uint32_t step;   /* training: the step; evaluation: the condition */
     uint32_t domain; /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
     /* > 0: the index of an example is taken modulo this number (--overfit); 0: all examples differ */
     uint32_t distinct_examples;
-    const uint32_t *shape_indices; /* dataset: indices of examples in their shape; NULL: all in order */
+    const uint32_t *shape_indices; /* dataset: indices, within their shape, of the examples; NULL: all in order */
     const lh_dataset *set;         /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 

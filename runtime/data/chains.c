@@ -76,7 +76,9 @@ static step make_step(int base, int total, int carry) {
 }
 
 /* The length of the chain after a place. */
-static int extend_chain(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
+static int extend_chain(effect place_effect, int length) {
+    return place_effect == PASSES ? length + 1 : place_effect == MAKES ? 1 : 0;
+}
 
 int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *x, const uint8_t *y) {
     int carry = 0, length = 0, max_length = 0;
@@ -131,7 +133,7 @@ static void make_choices(choices *c, int base, bool is_product, int multiplier, 
         }
 }
 
-/* ---- numbers of continuations ---- */
+/* ---- numbers of ways to choose the higher digits ---- */
 
 struct lh_chains {
     int base;

@@ -92,7 +92,7 @@ static lh_status add_split(collection_state *s) {
     return status;
 }
 
-/* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
+/* Whether evaluations group by an axis and request only some of its values. */
 static bool chooses_values(const lh_collection *c, int axis) {
     if (!c->groups_by(c, axis)) return false;
     for (int v = 1; v <= MAX_DIGITS; v++)
@@ -110,8 +110,8 @@ static lh_status add_digit_counts(collection_state *s, int first, int second) {
     return status;
 }
 
-/* Adds test examples of all requested pairs of digit counts, up to the greatest count that evaluations choose on any
- * axis; up to the longest number of training if they choose none. */
+/* Adds test examples of all requested pairs of digit counts. Digit counts go up to the greatest value that is chosen on
+ * any axis; if no axis has chosen values, up to the maximum of training. */
 static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;

@@ -20,8 +20,8 @@ lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error)
 void lh_trial_close(lh_trial *trial);
 
 /* Calls task->sample twice, each time with a copy of *start, and copies tokens and mask to example. LH_ERR_INPUT: a
- * token is outside its alphabet, a mask is neither 0 nor 1, or 0 although the file's header has no line `mask`, an
- * element was not written, memory outside the buffers was written, or the second example differs from the first. The
+ * token is outside its alphabet; a mask is neither 0 nor 1; a mask is 0 although the file's header has no line `mask`;
+ * an element was not written; memory outside the buffers was written; or the second example differs from the first. The
  * message names the task's source, n, the example, the element, what was found and what was expected. */
 lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *start, int n, lh_example *example,
                           lh_error *error);

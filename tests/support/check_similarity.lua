@@ -1,5 +1,5 @@
--- Compares similarity.csv with two traces: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV A B LENGTH STEP.
--- A and B are the names of the first two runs in the file.
+-- Compares similarity.csv with two traces: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV NAME_A NAME_B
+-- LENGTH STEP. NAME_A and NAME_B are the names in CSV of the runs that the traces A and B are from.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

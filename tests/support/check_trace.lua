@@ -3,7 +3,7 @@
 --   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
 --   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
---   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT      hidden keys have no score or weight, other keys both
+--   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT      keys have scores and weights if they are not hidden
 --   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1: geometric weights of the scores
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
 --   lua5.4 tests/support/check_trace.lua inputs FILE               the source of every example, as predict reads it

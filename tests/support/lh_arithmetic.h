@@ -24,7 +24,7 @@ typedef struct lh_kept_example {
 /* A collection that keeps every example of a task. */
 typedef struct lh_full_collection {
     lh_collection c;
-    bool requests_carries;      /* also requests numbers for each length of chain of carries */
+    bool requests_carries;      /* also requests numbers for each length of the longest chain of carries */
     int min_digits, max_digits; /* digit counts of the requested numbers */
     int frame_axis;             /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];               /* requested frames */
@@ -47,9 +47,11 @@ typedef struct lh_text {
 
 void lh_write_symbols(char *text, const uint16_t *tokens, int count);
 
-/* Return the input and target that the task makes of an item, as text, and check that it writes no token after them.
- * word: words of the item; inputs, outputs: numbers of tokens. */
+/* Returns the input and target that the task makes of an item, as text; checks that the task writes no token after
+ * them. word: words of the item; inputs, outputs: numbers of tokens. */
 lh_text lh_write_example(const lh_full_collection *s, const uint16_t *word, int inputs, int outputs);
+
+/* Does the same for an item of the collection. */
 lh_text lh_write_kept_example(const lh_full_collection *s, const lh_kept_example *k);
 
 /* Returns the number with the digits text[from .. to - 1], highest first. */

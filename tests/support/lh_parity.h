@@ -27,14 +27,15 @@ const lh_parity_tolerance *lh_parity_get_tolerance(int real_bytes);
 /* Tolerance for random networks in float64, whose sums may grow if they have no norms. */
 extern const lh_parity_tolerance lh_parity_random_tolerance;
 
-/* Checks that every program of the spec that this processor runs needs the memory that its plan states. */
+/* Checks, for every program of the spec that this processor supports, that it needs as much memory as the plan states.
+ */
 void lh_parity_check_memory(const lh_spec *spec);
 
 /* Allocates zeroed memory on a cache line, as the engine does; the caller frees it. */
 void *lh_parity_reserve(size_t bytes);
 
 void lh_parity_write(void *array, int real_bytes, size_t i, double value);
-double *lh_parity_to_doubles(const void *array, int real_bytes, size_t count); /* a copy, which is freed */
+double *lh_parity_to_doubles(const void *array, int real_bytes, size_t count); /* the caller frees it */
 double lh_parity_find_largest(size_t count, const double *x);                  /* largest absolute value */
 
 /* Whether the spec has a tensor of learned slopes, which the stored model lacks. */

@@ -43,11 +43,11 @@ void lh_check_every_length(const lh_task_case *task);
  * must refuse it with any one token of the target changed or with one counted output fewer. */
 void lh_check_worked_example(const lh_task_case *task, const char *input, const char *target);
 
-/* Returns the 1 - 1e-5 point of chi-square with this number of degrees of freedom. Tests sample fixed examples. */
+/* Returns the 1 - 1e-5 quantile of chi-square with this number of degrees of freedom. Tests sample fixed examples. */
 double lh_compute_chi_limit(int freedom);
 
-/* Checks that every position of the input has all symbols with equal frequencies, and so does every pair of
- * neighbours. */
+/* Checks that all symbols are equally frequent at every position of the input, and all pairs of symbols at every two
+ * neighbouring positions. */
 void lh_check_uniform(const lh_task_case *task);
 
 /* Fails unless all categories are equally frequent. */
@@ -57,8 +57,9 @@ void lh_check_equal(const long *counts, int categories);
 typedef int lh_task_guess(const lh_task_case *task, const lh_drawn_example *example);
 int lh_guess_0(const lh_task_case *task, const lh_drawn_example *example);
 int lh_guess_1(const lh_task_case *task, const lh_drawn_example *example);
-int lh_guess_most_frequent(const lh_task_case *task,
-                           const lh_drawn_example *example); /* the most frequent of the first `classes` symbols */
+
+/* Predicts the most frequent token of the input among the first `classes` symbols. */
+int lh_guess_most_frequent(const lh_task_case *task, const lh_drawn_example *example);
 
 /* The accuracy of a guess in percent: the mean over lengths, and the standard error of this mean. */
 typedef struct lh_score {

@@ -1,6 +1,6 @@
--- Writes networks as tables of the interpreter (kernels/ref/network.h): networks of specs and of random specs
--- (random_1), and HOW_MANY random networks with features that generated code lacks: render_networks.lua FILE HOW_MANY
--- SPEC...
+-- Writes networks as tables of the interpreter (kernels/ref/network.h): render_networks.lua FILE HOW_MANY SPEC...
+-- A SPEC is the file of a spec or the name of a random spec (random_1). Besides the networks of the specs, FILE gets
+-- HOW_MANY random networks with features that generated code lacks.
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
 

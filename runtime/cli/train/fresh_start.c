@@ -164,8 +164,8 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
 
 /* ---- other runs ---- */
 
-/* Prints the newest run of another plan, and the differences between its spec and that of `run`; returns whether there
- * is one. */
+/* Prints the newest run of the plan `digest`, and the fields in which the spec of that run differs from the spec of
+ * `run`; returns whether there is such a run. */
 static bool print_plan(const lh_run *run, const char *digest) {
     static folder runs[MAX_LISTED];
     char path[LH_PATH_MAX], facts_path[LH_PATH_MAX];

@@ -115,7 +115,8 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_prin
     return status;
 }
 
-/* The arguments after the verb, without data flags (data_files.h), as a JSON list, for free(); NULL: out of memory. */
+/* Returns the arguments after the verb, without data flags (data_files.h), as the text of a JSON list, which the caller
+ * frees; NULL: out of memory. */
 static char *write_flags(const lh_cli *cli) {
     lh_text text;
     if (lh_text_open(&text, NULL) != LH_OK) return NULL;

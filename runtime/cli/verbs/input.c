@@ -45,9 +45,9 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* The number of outputs to predict. It is, whichever is known first: the requested number; the number that the readout
- * requires; the number for which the line has positions; if a symbol ends answers, the maximum that may follow the
- * input; 1. */
+/* The number of outputs to predict. It is the first of these numbers that is known: the requested number; the number
+ * that the readout requires; the number for which the line has positions; if a symbol ends answers, the maximum that
+ * may follow the input; 1. */
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);

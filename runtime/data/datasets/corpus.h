@@ -87,8 +87,8 @@ static inline int64_t lh_dataset_count_examples(const lh_dataset *set, int n) {
     return set->first[n] - set->first[n - 1];
 }
 
-/* Whether shape n has examples for evaluations by any axis; false if all its examples have values on exclusive axes.
- * axes: number of the task's axes. */
+/* Whether some example of shape n has no value on any exclusive axis, so that every evaluation may use it. axes: number
+ * of the task's axes. */
 bool lh_dataset_has_general_examples(const lh_dataset *set, int axes, int n);
 
 /* The shape of the example at `index` in a set. */

@@ -36,15 +36,15 @@ static int find_axis(const lh_task *task, const char *key) {
 }
 
 /* Adds a key to the list of ignored keys, unless the list has it or is full. */
-static void ignore_key(lh_example_list *r, const char *key) {
+static void ignore_key(lh_example_list *list, const char *key) {
     char name[LH_COLUMN_NAME], quoted[LH_COLUMN_NAME + 8];
     snprintf(name, sizeof name, "%s", key);
     for (char *c = name; *c != 0; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* a terminal would execute control characters */
     snprintf(quoted, sizeof quoted, "\"%s\"", name);
-    size_t used = strlen(r->ignored);
-    if (strstr(r->ignored, quoted) != NULL || used + strlen(quoted) + 3 > sizeof r->ignored) return;
-    snprintf(r->ignored + used, sizeof r->ignored - used, "%s%s", used > 0 ? ", " : "", quoted);
+    size_t used = strlen(list->ignored);
+    if (strstr(list->ignored, quoted) != NULL || used + strlen(quoted) + 3 > sizeof list->ignored) return;
+    snprintf(list->ignored + used, sizeof list->ignored - used, "%s%s", used > 0 ? ", " : "", quoted);
 }
 
 /* Whether each line must have the positions of its tokens. */
@@ -53,13 +53,13 @@ static bool needs_positions(const lh_spec *spec) {
 }
 
 /* Adds all keys of a line that have no meaning for the spec to the ignored keys. */
-static void list_ignored_keys(const line *l, lh_example_list *r, json_t *object) {
+static void list_ignored_keys(const line *l, lh_example_list *list, json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
         if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
             (strcmp(key, "positions") != 0 || !needs_positions(l->spec)) && find_axis(l->spec->task, key) < 0)
-            ignore_key(r, key);
+            ignore_key(list, key);
     }
 }
 
@@ -173,53 +173,55 @@ static lh_status take_positions(const line *l, const json_t *object, size_t inpu
 lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
 /* Grows the arrays for one more record and its values if necessary. */
-static lh_status grow_records(lh_example_list *r, int axes, lh_error *error) {
-    if (r->count < r->capacity) return LH_OK;
-    r->capacity = r->capacity * 2 + 1024; /* at least 1,024 records at first */
-    lh_record *records = realloc(r->records, (size_t)r->capacity * sizeof *records);
-    if (records != NULL) r->records = records;
-    int32_t *values = realloc(r->values, ((size_t)r->capacity * (size_t)axes + 1) * sizeof *values);
-    if (values != NULL) r->values = values;
+static lh_status grow_records(lh_example_list *list, int axes, lh_error *error) {
+    if (list->count < list->capacity) return LH_OK;
+    list->capacity = list->capacity * 2 + 1024; /* at least 1,024 records at first */
+    lh_record *records = realloc(list->records, (size_t)list->capacity * sizeof *records);
+    if (records != NULL) list->records = records;
+    int32_t *values = realloc(list->values, ((size_t)list->capacity * (size_t)axes + 1) * sizeof *values);
+    if (values != NULL) list->values = values;
     return records != NULL && values != NULL ? LH_OK : lh_fail_examples(error);
 }
 
 /* Grows the arrays for `count` more tokens if necessary. */
-static lh_status grow_tokens(lh_example_list *r, int64_t count, lh_error *error) {
-    if (r->used + count <= r->token_capacity) return LH_OK;
-    r->token_capacity = (r->used + count) * 2 + 65536; /* at least 65,536 tokens at first */
-    uint16_t *tokens = realloc(r->tokens, (size_t)r->token_capacity * sizeof *tokens);
-    if (tokens != NULL) r->tokens = tokens;
-    uint8_t *mask = realloc(r->mask, (size_t)r->token_capacity);
-    if (mask != NULL) r->mask = mask;
-    int32_t *positions = r->has_positions ? realloc(r->positions, (size_t)r->token_capacity * sizeof *positions) : NULL;
-    if (positions != NULL) r->positions = positions;
-    return tokens != NULL && mask != NULL && (positions != NULL) == r->has_positions ? LH_OK : lh_fail_examples(error);
+static lh_status grow_tokens(lh_example_list *list, int64_t count, lh_error *error) {
+    if (list->used + count <= list->token_capacity) return LH_OK;
+    list->token_capacity = (list->used + count) * 2 + 65536; /* at least 65,536 tokens at first */
+    uint16_t *tokens = realloc(list->tokens, (size_t)list->token_capacity * sizeof *tokens);
+    if (tokens != NULL) list->tokens = tokens;
+    uint8_t *mask = realloc(list->mask, (size_t)list->token_capacity);
+    if (mask != NULL) list->mask = mask;
+    int32_t *positions =
+        list->has_positions ? realloc(list->positions, (size_t)list->token_capacity * sizeof *positions) : NULL;
+    if (positions != NULL) list->positions = positions;
+    return tokens != NULL && mask != NULL && (positions != NULL) == list->has_positions ? LH_OK
+                                                                                        : lh_fail_examples(error);
 }
 
-lh_status lh_example_list_add(lh_example_list *r, int input, int output, int words, int axes,
+lh_status lh_example_list_add(lh_example_list *list, int input, int output, int words, int axes,
                               lh_example_storage *storage, lh_error *error) {
-    if (r->count == MAX_EXAMPLES)
+    if (list->count == MAX_EXAMPLES)
         return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MAX_EXAMPLES);
-    lh_status status = grow_records(r, axes, error);
-    if (status == LH_OK) status = grow_tokens(r, words, error);
+    lh_status status = grow_records(list, axes, error);
+    if (status == LH_OK) status = grow_tokens(list, words, error);
     if (status != LH_OK) return status;
-    *storage = (lh_example_storage){.tokens = r->tokens + r->used,
-                                    .mask = r->mask + r->used,
-                                    .values = r->values + r->count * axes,
-                                    .positions = r->has_positions ? r->positions + r->used : NULL};
-    r->records[r->count] = (lh_record){
-        .input = input, .output = output, .start = r->used, .index = r->count, .line = (uint32_t)r->count + 1};
-    r->count++;
-    r->used += words;
+    *storage = (lh_example_storage){.tokens = list->tokens + list->used,
+                                    .mask = list->mask + list->used,
+                                    .values = list->values + list->count * axes,
+                                    .positions = list->has_positions ? list->positions + list->used : NULL};
+    list->records[list->count] = (lh_record){
+        .input = input, .output = output, .start = list->used, .index = list->count, .line = (uint32_t)list->count + 1};
+    list->count++;
+    list->used += words;
     return LH_OK;
 }
 
 /* Adds the example of a line; a message names the line. */
-static lh_status add_example(const line *l, lh_example_list *r, size_t inputs, size_t outputs,
+static lh_status add_example(const line *l, lh_example_list *list, size_t inputs, size_t outputs,
                              lh_example_storage *storage) {
     lh_error problem;
-    lh_status status = lh_example_list_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes,
-                                           storage, &problem);
+    lh_status status = lh_example_list_add(list, (int)inputs, (int)outputs, (int)(inputs + outputs),
+                                           l->spec->task->axes, storage, &problem);
     return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 
@@ -265,9 +267,9 @@ static lh_status check_lengths(const line *l, size_t inputs, size_t outputs) {
                    l->path, l->number, inputs, outputs, expected);
 }
 
-static lh_status take_example(const line *l, lh_example_list *r, json_t *object) {
+static lh_status take_example(const line *l, lh_example_list *list, json_t *object) {
     json_t *input = NULL, *target = NULL;
-    list_ignored_keys(l, r, object);
+    list_ignored_keys(l, list, object);
     lh_status status = split_texts(l, object);
     if (status == LH_OK) status = find_list(l, object, "input", &input);
     if (status == LH_OK) status = find_list(l, object, "target", &target);
@@ -278,16 +280,16 @@ static lh_status take_example(const line *l, lh_example_list *r, json_t *object)
     size_t inputs = json_array_size(input), outputs = json_array_size(target);
     lh_example_storage storage;
     status = check_lengths(l, inputs, outputs);
-    if (status == LH_OK) status = add_example(l, r, inputs, outputs, &storage);
-    if (status == LH_OK) r->records[r->count - 1].line = (uint32_t)l->number;
+    if (status == LH_OK) status = add_example(l, list, inputs, outputs, &storage);
+    if (status == LH_OK) list->records[list->count - 1].line = (uint32_t)l->number;
     if (status == LH_OK) status = take_tokens(l, input, "input", l->input, storage.tokens);
     if (status == LH_OK) status = take_tokens(l, target, "target", l->output, storage.tokens + inputs);
-    if (status == LH_OK) status = take_mask(l, object, outputs, storage.mask + inputs, &r->masked);
-    if (status == LH_OK && r->has_positions) status = take_positions(l, object, inputs, outputs, storage.positions);
+    if (status == LH_OK) status = take_mask(l, object, outputs, storage.mask + inputs, &list->masked);
+    if (status == LH_OK && list->has_positions) status = take_positions(l, object, inputs, outputs, storage.positions);
     return status == LH_OK ? take_values(l, object, storage.values) : status;
 }
 
-static lh_status read_json(const line *l, lh_example_list *r) {
+static lh_status read_json(const line *l, lh_example_list *list) {
     json_error_t problem;
     json_t *object = json_loadb(l->text, l->bytes, JSON_REJECT_DUPLICATES, &problem);
     if (object == NULL && !l->has_newline)
@@ -297,7 +299,7 @@ static lh_status read_json(const line *l, lh_example_list *r) {
     if (object == NULL)
         return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld:%d: %s", l->path, l->number, problem.column, problem.text);
     lh_status status = LH_OK;
-    if (json_is_object(object)) status = take_example(l, r, object);
+    if (json_is_object(object)) status = take_example(l, list, object);
     else
         status =
             lh_fail(l->error, LH_ERR_INPUT,
@@ -307,18 +309,18 @@ static lh_status read_json(const line *l, lh_example_list *r) {
 }
 
 /* Reads a line of another format. */
-static lh_status read_text_line(const line *l, lh_example_list *r, const lh_line_reader *reader) {
+static lh_status read_text_line(const line *l, lh_example_list *list, const lh_line_reader *reader) {
     char location[LOCATION_TEXT];
     json_t *object;
     lh_status status = lh_line_reader_read(reader, l->text, l->bytes, l->input, l->output, write_location(l, location),
                                            &object, l->error);
     if (status != LH_OK) return status;
-    status = take_example(l, r, object);
+    status = take_example(l, list, object);
     json_decref(object);
     return status;
 }
 
-static lh_status read_line(const line *l, lh_example_list *r, lh_line_reader *reader) {
+static lh_status read_line(const line *l, lh_example_list *list, lh_line_reader *reader) {
     char location[LOCATION_TEXT];
     bool is_header = false;
     lh_status status = LH_OK;
@@ -328,12 +330,12 @@ static lh_status read_line(const line *l, lh_example_list *r, lh_line_reader *re
     if (reader->format == LH_LINES_UNKNOWN)
         status = lh_line_reader_start(reader, l->text, l->bytes, write_location(l, location), &is_header, l->error);
     if (status != LH_OK || is_header) return status;
-    return reader->format == LH_LINES_JSON ? read_json(l, r) : read_text_line(l, r, reader);
+    return reader->format == LH_LINES_JSON ? read_json(l, list) : read_text_line(l, list, reader);
 }
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 
-static lh_status read_lines(lh_example_list *r, line l, const char *text, size_t bytes) {
+static lh_status read_lines(lh_example_list *list, line l, const char *text, size_t bytes) {
     lh_line_reader reader = {LH_LINES_UNKNOWN};
     lh_status status = LH_OK;
     size_t mark = strlen(BYTE_ORDER_MARK);
@@ -347,23 +349,23 @@ static lh_status read_lines(lh_example_list *r, line l, const char *text, size_t
         l.has_newline = newline != NULL;
         l.bytes = (size_t)((l.has_newline ? newline : end) - text);
         l.number++;
-        status = read_line(&l, r, &reader);
+        status = read_line(&l, list, &reader);
     }
-    if (status == LH_OK && r->count == 0)
+    if (status == LH_OK && list->count == 0)
         return lh_fail(l.error, LH_ERR_INPUT,
                        "%s: there are no examples\n  expected: one example per line (docs/own-task.md)", l.path);
     return status;
 }
 
-static lh_status read_text(lh_example_list *r, const lh_spec *spec, const char *path, const char *text, size_t bytes,
+static lh_status read_text(lh_example_list *list, const lh_spec *spec, const char *path, const char *text, size_t bytes,
                            lh_error *error) {
     const lh_task *task = spec->task;
     lh_alphabet input, output = {0};
     lh_status status = lh_alphabet_open(&input, task->input_symbol, task->input_symbols, error);
     if (status == LH_OK) status = lh_alphabet_open(&output, task->output_symbol, task->output_symbols, error);
-    r->has_positions = needs_positions(spec);
-    line l = {.spec = spec, .input = &input, .output = &output, .path = path, .ignored = r->ignored, .error = error};
-    if (status == LH_OK) status = read_lines(r, l, text, bytes);
+    list->has_positions = needs_positions(spec);
+    line l = {.spec = spec, .input = &input, .output = &output, .path = path, .ignored = list->ignored, .error = error};
+    if (status == LH_OK) status = read_lines(list, l, text, bytes);
     lh_alphabet_close(&input);
     lh_alphabet_close(&output);
     return status;

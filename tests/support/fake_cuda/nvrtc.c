@@ -1,6 +1,6 @@
-/* A replacement for libnvrtc, for tests of the search, the compilation and the cache. "Compiling" returns the options
- * and the source as text, ended by a 0, after 20 ms. A source with the word `mistake` does not compile; a source with
- * the word `trouble` fails for another reason.
+/* A replacement for libnvrtc, for tests of the search for the library, of compilation and of the cache. "Compiling"
+ * returns the options and the source as text, ended by a 0, after 20 ms. A source with the word `mistake` does not
+ * compile; a source with the word `trouble` fails for another reason.
  *
  *     FAKE_NVRTC_LOG   environment variable: a file to which every compilation of every process adds a line
  *     -DVERSION=12     major version; the minor version is 4
