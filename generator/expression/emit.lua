@@ -7,7 +7,7 @@
 -- level of lanes. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   lanes           the set of the quantities that vary from lane to lane, each as its letter, such as { q = true, s =
+--   varying         the set of the quantities that vary from lane to lane, each as its letter, such as { q = true, s =
 --                   true } for query and score; lower.lua lists all letters
 --   is_scalar       whether there are no vectors, so that a lane is one entry
 --   has_only_lane_level   whether all statements are at the level "lane", since the nest has no further loops
@@ -59,10 +59,10 @@ end
 
 -- The state of one nest. A scope is { list = its statements, names = [node] -> the node's name }. Fields:
 --   levels   name of a level -> its scope
---   open     the scopes of the loops over sums that are not complete, outermost first
+--   open_loops   the scopes of the loops over sums that are not complete, outermost first
 --   uses     node -> the number of its uses
 --   arrays   node -> the text of an element of its array
---   forced   node -> whether it must get a name
+--   needs_name   node -> whether it must get a name
 --   sizes    node -> the result of count_written
 --   names    name -> the number of nodes that have this name, with or without a suffix such as _2
 local Emitter = setmetatable({}, { __index = syntax })
@@ -90,9 +90,9 @@ end
 -- The scope that a node belongs to: the innermost open loop whose index the node needs; without such a loop, its level.
 function Emitter:find_scope(node)
   local dependencies = self:find_dependencies(node)
-  for i = #self.open, 1, -1 do
-    if dependencies[self.open[i].index] then
-      return self.open[i]
+  for i = #self.open_loops, 1, -1 do
+    if dependencies[self.open_loops[i].index] then
+      return self.open_loops[i]
     end
   end
   return self.levels[self:find_level(node)]
@@ -117,9 +117,9 @@ end
 -- result of fill.
 function Emitter:add_loop(index, scope, fill)
   local loop = { index = index, list = {}, names = {} }
-  self.open[#self.open + 1] = loop
+  self.open_loops[#self.open_loops + 1] = loop
   local result = fill()
-  self.open[#self.open] = nil
+  self.open_loops[#self.open_loops] = nil
   local statement = { kind = "loop", index = syntax.name_index(index), count = index.count, body = loop.list }
   table.insert(scope.list, statement)
   return statement, result
@@ -152,7 +152,8 @@ local MAX_ARRAY_LENGTH = 64
 -- Whether a part of a sum that is computed for each head has equal values for all heads, has at least two operations,
 -- and has few enough values for an array.
 function Emitter:is_shared_by_heads(node, level)
-  if level ~= "head" or self.environment.has_only_lane_level or self:find_level(node) == "head" or #self.open == 0 then
+  if level ~= "head" or self.environment.has_only_lane_level or self:find_level(node) == "head"
+    or #self.open_loops == 0 then
     return false
   end
   local index = lower.find_index(self:find_dependencies(node))
@@ -163,9 +164,9 @@ end
 -- over heads.
 function Emitter:add_array(node)
   local index = lower.find_index(self:find_dependencies(node))
-  local scope, open_loops = self.levels[self:find_level(node)], self.open
+  local scope, open_loops = self.levels[self:find_level(node)], self.open_loops
   local base = self:make_name(NAMES[node.op] or node.op)
-  self.open = {}
+  self.open_loops = {}
   local statement = { kind = "array", type = self:get_type(node), name = base, count = index.count }
   local loop_scope, defines = { list = {} }, true
   local loop, value = self:add_loop(index, loop_scope, function() return self:print_line(node, defines) end)
@@ -173,7 +174,7 @@ function Emitter:add_array(node)
   table.insert(loop.body, { kind = "assign", target = element, value = value })
   table.insert(scope.list, statement)
   table.insert(scope.list, loop)
-  self.open = open_loops
+  self.open_loops = open_loops
   self.arrays[node] = element
   return element
 end
@@ -202,7 +203,7 @@ function Emitter:deserves_name(node, level)
   if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered"
     or op == "value" then
     return false
-  elseif op == "sum" or node.is_separate or self.forced[node] then
+  elseif op == "sum" or node.is_separate or self.needs_name[node] then
     return true
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
@@ -210,7 +211,7 @@ function Emitter:deserves_name(node, level)
     -- The function that computes a pair's score has parameters for symbols of the pair, so these have names already.
     return op ~= "symbol" or not self:find_dependencies(node).s
   end
-  local loop = self.open[#self.open]
+  local loop = self.open_loops[#self.open_loops]
   if loop and self:find_dependencies(node)[loop.index] then
     return false
   end
@@ -223,7 +224,7 @@ end
 -- lower precedence gets parentheses. nil counts as false or 0.
 function Emitter:print_line(node, defines, used_characters, precedence)
   for _, argument in ipairs(node) do -- parts that are too long for any line get names first
-    self.forced[argument] = self.forced[argument] or self:count_written(argument) > MAX_PART_SIZE or nil
+    self.needs_name[argument] = self.needs_name[argument] or self:count_written(argument) > MAX_PART_SIZE or nil
   end
   local level = self:find_level(node)
   local function write()
@@ -232,7 +233,7 @@ function Emitter:print_line(node, defines, used_characters, precedence)
   local text = write()
   local indent = self.environment.has_only_lane_level and 4
     or INDENT[level] + (self.environment.is_under_keys and RANK[level] > RANK.key and 4 or 0)
-  local limit = LONGEST_LINE - indent - 4 * #self.open - (used_characters or 0)
+  local limit = LONGEST_LINE - indent - 4 * #self.open_loops - (used_characters or 0)
   while #text > limit do
     local longest_part, longest_length
     for _, argument in ipairs(node) do
@@ -246,7 +247,7 @@ function Emitter:print_line(node, defines, used_characters, precedence)
     elseif not longest_part then
       break
     end
-    self.forced[longest_part] = true
+    self.needs_name[longest_part] = true
     text = write()
   end
   return text
@@ -291,7 +292,7 @@ function Emitter:emit_effect(effect, level)
   if effect.kind == "result" and not self.environment.is_scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end
-  local scope = self.open[#self.open] or self.levels[level]
+  local scope = self.open_loops[#self.open_loops] or self.levels[level]
   table.insert(scope.list, statement)
 end
 
@@ -305,7 +306,8 @@ function Emitter:emit_group(group)
   local level = self:find_effect_level(group[1])
   local function emit_loops(depth)
     if loops[depth] then
-      self:add_loop(loops[depth], self.open[#self.open] or self.levels[level], function() emit_loops(depth + 1) end)
+      local outer_scope = self.open_loops[#self.open_loops] or self.levels[level]
+      self:add_loop(loops[depth], outer_scope, function() emit_loops(depth + 1) end)
       return
     end
     for _, effect in ipairs(group) do
@@ -343,8 +345,8 @@ function M.make_statements(state, environment, effects)
   for name in next, RANK do
     levels[name] = { list = {}, names = {} }
   end
-  local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
-    arrays = {}, forced = {}, sizes = {}, zero = environment.literal(0) }, Emitter)
+  local emitter = setmetatable({ state = state, environment = environment, levels = levels, open_loops = {}, names = {},
+    arrays = {}, needs_name = {}, sizes = {}, zero = environment.literal(0) }, Emitter)
   emitter.uses = formulas.count_uses(lists.collect(effects, function(effect)
     return { effect.node, effect.index_node }
   end))

@@ -33,10 +33,10 @@ function M.write_entry_index(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end
 
--- The environment (emit.lua) of a loop nest, without texts of symbols and tables. lanes: see emit.lua.
-function M.make_environment(build, lanes)
+-- The environment (emit.lua) of a loop nest, without texts of symbols and tables. varying: see emit.lua.
+function M.make_environment(build, varying)
   return {
-    lanes = lanes,
+    varying = varying,
     edges = build.name_edges,
     literal = function(value) return (assert(build.real(value))) end,
     value = function(p) return "value_" .. p.name end,

@@ -56,26 +56,30 @@ local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 
 
 -- Letters for the dependencies of leaves: s score, h head, l layer, q query, k key, d difference (key - query), t total
 -- (key + query), p learned parameter. A node `gathered`, a sum over heads (nests.lua), also has the letter a (after):
--- its value exists after the loop over heads.
-local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
-  offset = "d", distance = "d", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
+-- its value exists after the loop over heads. The letters of a leaf, by name of a symbol, by the field `per` of a
+-- parameter, and by class of a table:
+local SYMBOL_LETTERS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k",
+  key = "k", offset = "d", distance = "d", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
   inverse = "s", is_seen = "s" }
-local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
+local PARAMETER_LETTERS = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
+local TABLE_LETTERS = { uniform = "", query = "q", key = "k", distance = "d", sum = "t", pair = "qk" }
 local SAMPLED_SYMBOLS = { query = true, key = true, distance = true }
 
-local function get_leaf_needs(state, node)
+-- The letters of a node's own dependencies, without those of its arguments, as one text.
+local function list_own_letters(state, node)
   if node.op == "symbol" then
-    return SYMBOLS[node.name] .. (state.draws_per_layer and SAMPLED_SYMBOLS[node.name] and "l" or "")
+    return SYMBOL_LETTERS[node.name] .. (state.draws_per_layer and SAMPLED_SYMBOLS[node.name] and "l" or "")
   elseif node.parameter then
-    return PER[node.parameter.per] .. (node.parameter.learned and "p" or "") .. (node.parameter.from and "s" or "")
+    local p = node.parameter
+    return PARAMETER_LETTERS[p.per] .. (p.learned and "p" or "") .. (p.from and "s" or "")
   elseif node.op == "gathered" then
     return node.letters
   elseif node.op == "sum_between" or node.op == "sum_to_query" or node.op == "row_sum" then
     return "s"
   elseif node.op == "table" then
     local t = node.table
-    return ({ uniform = "", query = "q", key = "k", distance = "d", sum = "t", pair = "qk" })[t.class]
-      .. (t.per_head and "h" or "") .. (t.per_layer and "l" or "") .. (t.learned and "p" or "")
+    return TABLE_LETTERS[t.class] .. (t.per_head and "h" or "") .. (t.per_layer and "l" or "")
+      .. (t.learned and "p" or "")
   end
   return ""
 end
@@ -86,7 +90,7 @@ function M.find_dependencies(state, node)
   if earlier_result then
     return earlier_result
   end
-  local set = lists.to_set(lists.find_all(get_leaf_needs(state, node), "."))
+  local set = lists.to_set(lists.find_all(list_own_letters(state, node), "."))
   if node.op == "index" then
     set[node] = true
   end
@@ -129,10 +133,10 @@ local function has_index(dependencies)
   return M.find_index(dependencies) ~= nil
 end
 
--- Whether a node differs from lane to lane. lanes: the set of quantities that differ, each as its letter (SYMBOLS).
-function M.varies(state, node, lanes)
+-- Whether a node differs from lane to lane. varying: the set of quantities that differ, each as its letter.
+function M.varies(state, node, varying)
   for letter in next, M.find_dependencies(state, node) do
-    if lanes[letter] then
+    if varying[letter] then
       return true
     end
   end

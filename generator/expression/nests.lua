@@ -37,7 +37,7 @@ local M = {}
 
 -- Whether a node differs from entry to entry of a class.
 local function varies(build, class, node)
-  return lower.varies(build.state, node, build.target.make_environment(build, class).lanes)
+  return lower.varies(build.state, node, build.target.make_environment(build, class).varying)
 end
 
 -- The set of the words in the texts of statements, which include the names of all arguments and variables that the
@@ -132,7 +132,7 @@ end
 local function make_gathering(build, class, inner, list_index)
   local index = lower.find_index(lower.find_dependencies(build.state, inner))
   local letters = "a" -- dependencies: a letter for "after the loop over heads", and the letters of the class
-  for letter in next, build.target.make_environment(build, class).lanes do
+  for letter in next, build.target.make_environment(build, class).varying do
     letters = letters .. letter
   end
   local name = list_index == 1 and "from_heads" or "from_heads_" .. list_index
@@ -269,10 +269,11 @@ function M.make_running(build, sums)
   local sum_count = lists.count(sums, function(sum) return sum.is_sum end)
   out.summed = sum_count > 0 and count_rows(sum_count) or false
   out.values = lists.map(canonical.sort_keys(values), function(name)
-    local p = values[name]
+    local p, product_count = values[name], #out.products
     local value = { name = environment.value(p), parameter = p, column = not p.from and write_row(#out.maps) or nil,
       start = p.from == "key" and " + WIDTH" or "",
-      vector_offset = ({ [0] = "", " + WIDTH" })[#out.products] or (" + %d * WIDTH"):format(#out.products),
+      vector_offset = product_count == 0 and "" or product_count == 1 and " + WIDTH"
+        or (" + %d * WIDTH"):format(product_count),
       vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
     table.insert(p.from and out.products or out.maps, value)
     return value

@@ -8,8 +8,8 @@
 -- module fills:
 --
 --   gathered      the set of tables whose gradients the loop over pairs gathers
---   parts         table -> the part of its gradient that comes from other tables: { array }, and for tables of class
---                 pair the fields of an item of part_sums (below)
+--   parts         table -> the part of its gradient that comes from other tables: an item of uniform_work if the table
+--                 is of class uniform, else an item of part_sums (below)
 --   work          the arrays that the function end_score needs: { type, name, count }
 --   uniform_work  the arrays for parts of tables of class uniform: { array, extent }; extent: the number of elements
 --   names         name of an array -> the number of arrays that have this name, with or without a suffix such as _2
@@ -19,8 +19,8 @@
 --   part_sums  parts that are sums of several terms: { name, per_head, array, index_text }. Each pair computes the sum
 --              `name`, and stores it in `array` at the index index_text
 --   scatters   the uses of parameters at an index that differs from entry to entry. Each entry stores an index and a
---              value; then the owner of each element of the parameter sums the values with the element's index. Fields,
---              all C texts except `size`:
+--              value; then the owner of each element of the parameter adds up the values that have the element's index.
+--              Fields, all C texts except `size`:
 --     member         the gradient of the parameter
 --     heads          the number of heads that have elements of their own
 --     size           the number of elements for each of these heads

@@ -23,7 +23,7 @@ end
 
 -- Whether a node differs from lane to lane, or from entry to entry if there are no vectors.
 function M:varies(node)
-  return lower.varies(self.state, node, self.environment.lanes)
+  return lower.varies(self.state, node, self.environment.varying)
 end
 
 function M:is_vector(node)
@@ -58,7 +58,7 @@ function M:print_integer(node, level)
   end
   if text then
     return text, precedence
-  elseif (node.op == "add" or node.op == "sub") and not self:find_name(node) and not self.forced[node] then
+  elseif (node.op == "add" or node.op == "sub") and not self:find_name(node) and not self.needs_name[node] then
     local operator = BINARY[node.op]
     local left = self:print_integer(node[1], level)
     local right, right_precedence = self:print_integer(node[2], level)

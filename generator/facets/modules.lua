@@ -25,10 +25,11 @@
 --                            with this facet (family_facets.lua); view.family_names: the names of these families;
 --                            report: the functions of spec/rules/reports.lua
 --   warn(view, report)       warns about unlikely settings, through report.warn
---   plan(encoding, family, context)   the plan of the facet for the family, which has the plans of the modules before
---                            it. Fields of context: has_several_streams (each stream then samples positions of added
---                            vectors separately), width and precision of the model, longest_training (the number of
---                            tokens of the longest training sequence), formula (the parsed score, or nil)
+--   plan(encoding, family, context)   returns the plan of the facet for the family. The family already has the plans of
+--                            earlier modules. Fields of context: has_several_streams (each stream then samples
+--                            positions of added vectors separately), width and precision of the model, longest_training
+--                            (the number of tokens of the longest training sequence), formula (the parsed score, or
+--                            nil)
 --   describe(family, plan)   a part of a sentence about an encoding; commas join these parts
 --   describe_details(family)   a further part of the sentence; semicolons join these parts
 --   describe_attention(family)   a sentence at the head of the file of an attention

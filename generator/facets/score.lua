@@ -30,11 +30,15 @@
 --   learned      learned parameters, each with these fields:
 --     name         the name in the spec
 --     member       the name of the struct member in C
---     count        the number of numbers; padded_count: the same, rounded up to whole vectors
---     shape        the list of its dimensions; shape_text: C text of these dimensions, such as "4][16"
+--     count        the number of its elements
+--     padded_count   this number, rounded up to whole vectors
+--     shape        the list of its dimensions
+--     shape_text   C text of these dimensions, such as "4][16"
 --     per_layer    whether each layer has its own numbers
 --     by_token     whether it is a vector whose products with rows are values of tokens
---     init, values   initial values: the spec's distribution, and the spec's list; values_text: C text of the values
+--     init         the distribution of initial values in the spec, or nil
+--     values       the list of initial values in the spec, or nil
+--     values_text  C text of this list, or nil
 --   filling_nests    loop nests (expression/nests.lua) that fill the tables, in order
 --   gradient_nests   loop nests that propagate gradients to parameters, in order
 --   filling_uses     { position, key_position, distance }, booleans: whether filling_nests read sampled positions of

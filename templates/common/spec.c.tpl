@@ -184,12 +184,12 @@ static const lh_trace_site sites[] = {
 % names[i] = streams[2] and stream.name or "T"
 % forward = forward .. ("2 * %s * %s + "):format(f64(stream.weights), names[i])
 % end
-% for i, pair in ipairs(flops.attentions) do -- pair.count: multiply-adds for a pair of tokens; pair.rows: for a row of distances
+% for i, pair in ipairs(flops.attentions) do -- the fields of a pair: M.sum_up of generator/network/graph/outline.lua
 % local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
-% forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.count), queries, keys)
+% forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.pair_flops), queries, keys)
 % local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)
-% if pair.rows > 0 then
-% rows = ("%s%s2 * %s * %s"):format(rows, rows ~= "" and " + " or "", f64(pair.rows), distances)
+% if pair.distance_products > 0 then
+% rows = ("%s%s2 * %s * %s"):format(rows, rows ~= "" and " + " or "", f64(pair.distance_products), distances)
 % end
 % end
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {

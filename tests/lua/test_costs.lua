@@ -102,7 +102,8 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   local function check(sets, weights, pair_factor, relative)
     local plan = make_plan(sets, make_task(2, 3))
     local T = plan.mean_tokens
-    lu.assertEquals({ plan.flops.streams[1].weights, plan.flops.attentions[1].count, plan.flops.attentions[1].rows,
+    local attention = plan.flops.attentions[1]
+    lu.assertEquals({ plan.flops.streams[1].weights, attention.pair_flops, attention.distance_products,
       plan.flops.output }, { weights, pair_factor * 5 * 64, relative, 64 * 3 })
     lu.assertEquals(costs.count_forward(plan, T), 2 * weights * T + pair_factor * 5 * 64 * T * T)
   end

@@ -153,7 +153,7 @@ function TestValues.test_sources_of_values_are_checked()
   assert_refused("does not fit here", "x.score + x.gate", 'gate = { per = "token", from = "key", unit = 1 }')
   assert_refused("there is no vector to divide by its norm", "x.score + sum_between(x.gate)",
     'gate = { per = "token", unit = true }')
-  assert_refused("this parameter is no value of a token", "x.score + x.gate", 'gate = { init = 1, from = "key" }')
+  assert_refused("this parameter is not the value of a token", "x.score + x.gate", 'gate = { init = 1, from = "key" }')
   local rotated, message = plan('rotation = { kind = "rope" }, '
     .. make_score("x.score + x.gate", 'gate = { per = "token", from = "key" }'))
   lu.assertNil(rotated)

@@ -16,7 +16,7 @@ local lists = require("base.lists")
 local M = {}
 
 -- Appends the parameters of relative positions to a list. path: the prefix of tensors' names in files; C: the model's
--- width. Parameters by kind of relative positions:
+-- width. parameters.lua explains the fields of parameters. Parameters by kind of relative positions:
 --   transformer_xl   a linear map of the sinusoid of a distance, and two biases for each head (Dai et al. 2019,
 --                    "Transformer-XL"), with the initial values of Ruoss et al. 2023
 --   shaw             one table for all heads, for keys only (Shaw et al. 2018, "Self-Attention with Relative Position
@@ -75,8 +75,8 @@ local function add_geometric(list, family, path, requested_weight)
     elements = #numbers + normaliser.padding }
 end
 
--- A part of the learned parameters of a family's score. If per_layer is true, it is the parameters of which each layer
--- has its own copy; if false, the parameters that all layers share. Initial values that the spec lists have the kind
+-- A part of the learned parameters of a family's score: if per_layer is true, the parameters of which each layer has
+-- its own copy; if it is false, the parameters that all layers share. Initial values that the spec lists have the kind
 -- "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
@@ -99,8 +99,9 @@ local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
   if not family and options.name and net.families[options.name] then
-    checks.fail(net, ("attention %s has the option name, and no attention before it is named %q"):format(options.name,
-      name), "block:attention(%q, queries, keys) for the first attention; only further ones have { name = ... }", name)
+    checks.fail(net, ("attention %s has the option { name = ... }, but no attention before it is named %q"):format(
+      options.name, name), "block:attention(%q, queries, keys) for the first attention; only further attentions have "
+        .. "{ name = ... }", name)
   elseif not family then
     checks.fail(net, ("no attention is named %q"):format(name), "one of %s",
       table.concat(canonical.sort_keys(net.families), ", "))
@@ -165,7 +166,10 @@ function M.attend(scope, name, queries, keys, options)
       queries.width.count, queries.name, keys.width.count, keys.name), "values of the model's width, %d", C.count)
   end
   local projections = family.projections or {}
-  local bias = (projections.bias == nil and options or projections).bias or false
+  local bias = projections.bias
+  if bias == nil then
+    bias = options.bias or false
+  end
   local parameters = {} -- in the order of declaration
   local joint_columns = 3 * C.count -- columns of queries, keys and values together
   local is_plain = projections.init == "linear" -- products of attention have the initial values of other products

@@ -4,7 +4,7 @@
 -- operation of the kind. Fields of an entry:
 --
 --   roles      the names of the fields of op that hold the operands, in the order in which these are read
---   by_row     whether a row of the result depends only on the same row of each operand
+--   is_by_row  whether a row of the result depends only on the same row of each operand
 --   describe(op)      returns the description that `longhand plan` prints
 --   count_flops(op)   returns the numbers of floating-point operations of a forward pass, two per multiply-add:
 --     token, pair, label   the number for each token, for each pair of tokens, or for each label
@@ -52,7 +52,7 @@ M.place = {
 }
 
 M.product = {
-  roles = { "x" }, by_row = true,
+  roles = { "x" }, is_by_row = true,
   method = { { "name", "name" }, { "value", "value" }, { "width", "count" },
     options = { parts = "names", bias = "flag" } },
   describe = function(op) return op.p.bias and "product and bias" or "product" end,
@@ -64,7 +64,7 @@ M.product = {
 }
 
 local function make_row_operation(operation)
-  operation.roles, operation.by_row, operation.header = { "x" }, true, "activations"
+  operation.roles, operation.is_by_row, operation.header = { "x" }, true, "activations"
   operation.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" },
     required = 3 }
   function operation.describe(op)
@@ -95,20 +95,20 @@ M.gate = make_row_operation { kinds = { silu = "SwiGLU", gelu = "GEGLU" },
   end }
 
 M.norm = {
-  roles = { "x" }, by_row = true,
+  roles = { "x" }, is_by_row = true,
   method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, required = 2 },
   describe = function(op) return op.norm == "rms" and "RMS norm" or "layer norm" end,
   kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" },
 }
 
 M.add = {
-  roles = { "residual", "branch" }, by_row = true,
+  roles = { "residual", "branch" }, is_by_row = true,
   method = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, required = 2 },
   describe = function(op) return op.dropout and "sum, the branch dropped out" or "sum" end,
 }
 
 -- A sum and its norm, fused (fuse.lua).
-M.add_norm = { roles = { "residual", "branch" }, by_row = true, describe = function(op)
+M.add_norm = { roles = { "residual", "branch" }, is_by_row = true, describe = function(op)
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.describe(op)
 end }
 

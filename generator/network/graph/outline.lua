@@ -117,7 +117,7 @@ local COUNT_FIELDS = { "per_token", "per_pair", "per_label", "per_distance" }
 -- The entry of `attentions` (see M.sum_up) for a pair of streams, which is added if it is missing.
 local function find_entry(list, queries, keys)
   local entry = lists.find(list, function(candidate) return candidate.queries == queries and candidate.keys == keys end)
-  list[#list + 1] = not entry and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
+  list[#list + 1] = not entry and { queries = queries, keys = keys, pair_flops = 0, distance_products = 0 } or nil
   return entry or list[#list]
 end
 
@@ -129,7 +129,8 @@ local function add_operation(sums, times, operation)
   stream.weights = stream.weights + times * operation.per_token // 2
   if operation.kind == "attention" then
     local entry = find_entry(sums.attentions, operation.stream, operation.keys)
-    entry.count, entry.rows = entry.count + times * operation.per_pair, entry.rows + times * operation.per_distance // 2
+    entry.pair_flops = entry.pair_flops + times * operation.per_pair
+    entry.distance_products = entry.distance_products + times * operation.per_distance // 2
   end
 end
 
@@ -140,11 +141,11 @@ end
 --     products        the sizes of these weights as text, such as "5 x (64 x 192 + 64 x 64)"
 --   attentions   a list with an entry for each pair of streams; one entry of zeros if there is no attention:
 --     queries, keys   the indices of the two streams
---     count           the number of floating-point operations for a pair of tokens
---     rows            the number of multiply-adds that compute the vector of a distance
---   pairs        the work for a pair of tokens as text, such as "5 x 64 channels twice". Twice: every channel has a
---                multiply-add for the logit and one for the weighted value; with vectors of distances it has a third
---                one
+--     pair_flops      the number of floating-point operations for a pair of tokens
+--     distance_products   the number of multiply-adds that compute the vector of a distance
+--   pairs        the work for a pair of tokens as text, such as "5 x 64 channels twice" (a channel has a multiply-add
+--                for the logit and one for the weighted value) or "5 x 64 channels three times" (it also has one for
+--                the vector of the distance)
 --   families     name of a family -> its number of floating-point operations for a pair of tokens
 function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }

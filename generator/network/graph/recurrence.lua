@@ -15,8 +15,8 @@
 --   heads            for a cell with a memory, the values that determine how a step changes the memory: a list of
 --                    { name, width }. They are linear in the state; the product with the state computes these values
 --                    and the sums of the next step
---   layers           further linear maps, which compute the value that is written into the memory from a rectified
---                    head; a list of maps, each with:
+--   layers           a list of further linear maps, which follow one another. Their input is a rectified head, and
+--                    their result is the value that is written into the memory. Fields of a map:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
 --     unpadded_count   the number of its outputs without those that only fill vectors; nil if none do

@@ -33,7 +33,7 @@ local find_in_scope
 -- Records an operation whose result is used at labelled rows alone. result: the table that M.derive returns.
 local function record_partial(result, lists_by_scope, op)
   local flops = ops.count_flops(op)
-  if ops[op.kind].by_row then
+  if ops[op.kind].is_by_row then
     result.labelled_work[op] = true
     if flops.token then
       table.insert(result.token_texts, 1, flops.text)
@@ -62,7 +62,7 @@ function find_in_scope(result, lists_by_scope, scope)
     if is_partial then
       record_partial(result, lists_by_scope, op)
     end
-    local reads_labelled_rows = op.kind == "classify" or is_partial and ops[op.kind].by_row
+    local reads_labelled_rows = op.kind == "classify" or is_partial and ops[op.kind].is_by_row
     lists.update(is_read_whole, lists.to_set(reads_labelled_rows and {} or ops.list_read(op)))
   end
 end
@@ -92,7 +92,7 @@ end
 -- Walks an entry of the list; returns whether the buffers that it reads have the rows that it needs.
 function Walk:walk_entry(entry)
   local result, op = self.result, entry.op
-  local is_partial = op and result.labelled_work[op] and ops[op.kind].by_row or false
+  local is_partial = op and result.labelled_work[op] and ops[op.kind].is_by_row or false
   if entry.kind == "classify_grad" then
     self:note_write(entry.to, result.values[op.x])
     return true

@@ -192,10 +192,15 @@ function Walk:walk_block(scope, op, scope_input, scope_result)
     self.values_at_end[#self.values_at_end + 1] = op.x
   end
   for repetition = 1, walked_count do
-    local result = repetition == walked_count and (op.out == scope.output_value and scope_result
-      or { key = self:make_key(scope, op.out), value = op.out })
-      or { key = keeps_input and ("%s.input %d"):format(block.name, repetition) or stream_output,
+    local result
+    if repetition < walked_count then
+      result = { key = keeps_input and ("%s.input %d"):format(block.name, repetition) or stream_output,
         value = block.output_value }
+    elseif op.out == scope.output_value then
+      result = scope_result
+    else
+      result = { key = self:make_key(scope, op.out), value = op.out }
+    end
     self:walk_scope(block, input, result)
     self:check_kept(block)
     input = result

@@ -43,7 +43,7 @@ end
 local function select_operations(block, list, labelled, token_operations)
   local values, symbol_operations = { [block.input_value] = true }, {} -- values: the values that have rows by symbol
   for _, op in ipairs(list) do
-    local needs_tokens = not ops[op.kind].by_row or op.dropout or op.out == block.output_value
+    local needs_tokens = not ops[op.kind].is_by_row or op.dropout or op.out == block.output_value
       or labelled and labelled.labelled_work[op]
       or lists.any(ops.list_read(op), function(value) return not values[value] end)
     if not needs_tokens and not token_operations[op] then

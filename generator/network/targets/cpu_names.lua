@@ -1,7 +1,7 @@
 -- Writes names in generated code for the CPU: names of functions, and places of values. The place of a value is the C
 -- text of a pointer to its rows, such as "w->embedding".
 --
--- Input: the state of cpu_network.lua, a scope, a value. Output: text.
+-- Input: the table `cpu` (M.derive of cpu_network.lua), a scope, a value. Output: text.
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")

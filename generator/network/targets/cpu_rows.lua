@@ -2,8 +2,8 @@
 -- the rows of labelled tokens (labelled_rows.lua), in the first repetition a row for each symbol of the vocabulary
 -- (vocabulary_rows.lua).
 --
--- Input: the state of cpu_network.lua (cpu), with `labelled_rows`, the output of labelled_rows.lua or nil, and
--- `vocabulary`, the output of vocabulary_rows.lua or nil; a scope and its names (cpu_names.lua). Output: further
+-- Input: the table `cpu` (M.derive of cpu_network.lua), with `labelled_rows`, the output of labelled_rows.lua or nil,
+-- and `vocabulary`, the output of vocabulary_rows.lua or nil; a scope and its names (cpu_names.lua). Output: further
 -- records and names. In generated code, the variable `part` selects the labelled rows in the last repetition, and the
 -- variable `distinct` selects the rows of symbols in the first repetition. In other repetitions both variables select
 -- all tokens, and the functions that copy, expand and sum rows do nothing.

@@ -1,6 +1,6 @@
 -- Lists the arrays in which layers and thread blocks store values in device code, as members of structs.
 --
--- Input: the state of cuda_network.lua (device). Output: lists of members, each with:
+-- Input: the table `device` (make_state of cuda_network.lua). Output: lists of members, each with:
 --   name        its name in C
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
 --               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more

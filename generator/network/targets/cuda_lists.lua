@@ -1,12 +1,14 @@
 -- Makes the lists of device code. In a narrow model, a list holds the records of a scope's operations. In a wide model,
 -- whose products a library computes, it holds the records of the launches on the GPU and of their phases.
 --
--- Input: the state of cuda_network.lua (device), a scope of the network, its entries (M.list_entries). Output: records
--- (cuda_records.lua), or for a wide model:
+-- Input: the table `device` (make_state of cuda_network.lua), a scope of the network, its entries (M.list_entries).
+-- Output: records (cuda_records.lua), or for a wide model:
 --   list              the records of the host's list of launches (launches.lua): products by the library, and phases
---   phases            the list of the phases, which one kernel computes: { name, records, adds_table_sums }.
---                     adds_table_sums: whether the phase adds gradients of tables to sums over a shard, and several
---                     repetitions of the scope add to the same sums
+--   phases            the list of the phases; one kernel computes all phases. Fields of a phase:
+--     name              its name
+--     records           its records
+--     adds_table_sums   whether it adds gradients of tables to sums over a shard, and several repetitions of the scope
+--                       add to the same sums
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
 --   reads_in_phases   name of an argument -> whether the records of the phases read it
 
@@ -19,7 +21,7 @@ local repetitions = require("network.targets.repetitions")
 
 local M = {}
 
--- C texts of two numbers of passes in the host's list of launches: of all passes, and of those without gradient.
+-- C texts of two counts in the host's list of launches: of all passes, and of the passes without gradient.
 M.HOST_PASSES, M.HOST_FREE_PASSES = "list->passes", "list->free_passes"
 
 -- Texts (cuda_records.lua) for a block in the host's list of launches; the variable x is a layer's input.
@@ -70,7 +72,7 @@ function M.list_entries(list, is_backward)
   end)
 end
 
--- The records of a scope's entries. decodes: the records process one token of each sequence.
+-- The records of a scope's entries. decodes: whether the records process one token of each sequence.
 function M.make_records(device, scope, training, entries, decodes)
   local text, list = records.make_scope_text(device, scope, decodes or false), {}
   for _, entry in ipairs(entries) do

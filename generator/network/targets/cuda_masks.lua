@@ -2,8 +2,8 @@
 -- site are a function of a counter (include/longhand/rng.h), which contains the index of the repetition and the index
 -- of the dropout.
 --
--- Input: the state of cuda_network.lua (device), a scope of the network. Output: entries that M.derive adds to lists of
--- the state:
+-- Input: the table `device` (make_state of cuda_network.lua), a scope of the network. Output: entries that M.derive
+-- adds to lists of the state:
 --   masks   groups of dropout sites of the model's width, one for each scope that has such sites, each with:
 --     first             the index of the group's first site among the sites of all groups
 --     sites             the number of sites of one repetition

@@ -1,6 +1,7 @@
 -- Writes the names of the values of attentions and embeddings in device code.
 --
--- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless a field states another type:
+-- Input: the table `device` (make_state of cuda_network.lua). Output, pure data, texts in C unless a field states
+-- another type:
 --   M.name_attentions   attention family -> the names of its values in device code:
 --     block                          the name of the block
 --     state                          the C type of the block's state

@@ -1,6 +1,6 @@
 -- The network in device code: the data from which templates/cuda print the operations of the network. The lists of
--- operations are those of scope_lists.lua, with the names that functions and values have in device code. A wide model
--- is one whose products a library computes.
+-- operations are those of scope_lists.lua, with the names that functions and values have in device code. In a wide
+-- model a library computes the products; all other models are narrow.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and the choices of cuda_half.lua. Output, pure data:
 --   blocks       the blocks in order, each with:
@@ -19,7 +19,7 @@
 --     on_host              fields for the host's list of launches: cuda_states.lua
 --     overwrites_input     whether evaluation stores the block's output over its input, which no other operation reads
 --     adds_table_sums      whether repetitions of the block add to sums of tables
---     clears_unwritten     whether the elements of the parameters' gradients that no operation writes must be cleared
+--     clears_unwritten     whether gradients of parameters must be cleared because no operation writes some elements
 --     forward, backward    the lists of a repetition
 --     forward_reads        name of an argument -> whether the function for the list `forward` reads it
 --     backward_reads       name of an argument -> whether the function for the list `backward` reads it
@@ -49,8 +49,8 @@
 --   lengths      the C type of the argument T: a number with one stream, a struct with several
 --   row_declarations    declarations of the streams' numbers of rows (cuda_buffers.lua)
 --   max_rows    { text, description }: the number of rows of the longer stream
---   tokens       the names of the arrays of tokens
---   labelled_length    the T of the labelled stream
+--   tokens       the names of the arrays of tokens, as one text
+--   labelled_length    the name of the number of tokens of a sequence in the labelled stream, such as "T"
 --   phases       the names of a wide model's phases (launches.lua); false for a narrow model
 --   max_launches      C text of the number of launches of a step; false for a narrow model
 --   launches_of_pass  C text of the number of launches of a pass; false for a narrow model
@@ -67,8 +67,8 @@
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
 --     per_token     the network's records for one token of each sequence
---     caches        the arrays with cached rows: { block, name, repetitions_text, T, is_self_attention, width }. With
---                   is_self_attention, decoding copies the rows of each new token to the array
+--     caches        the arrays with cached rows: { block, name, repetitions_text, T, is_self_attention, width }. If
+--                   is_self_attention is true, decoding copies the rows of each new token to the array
 --     tokens        the array of tokens of the stream
 --     token_positions   the function that returns positions that are computed from the stream's tokens
 --     index         the index of the stream

@@ -1,10 +1,10 @@
 -- Makes the records of operations in device code. A record describes one call in generated code (calls.lua), or is
 -- printed by a template of templates/cuda/op.
 --
--- Input: the state of cuda_network.lua (device), a scope (builder.lua), an entry of a list. Output: records, or false
--- in place of a record. In the functions of a block of the network, the variable w is the workspace and s is the
--- layer's state; in functions outside of blocks, b is the thread block of the GPU. The kernels of norms, sums and
--- copies work on rows of WIDTH channels.
+-- Input: the table `device` (make_state of cuda_network.lua), a scope (builder.lua), an entry of a list. Output:
+-- records, or false in place of a record. In the functions of a block of the network, the variable w is the workspace
+-- and s is the layer's state; in functions outside of blocks, b is the thread block of the GPU. The kernels of norms,
+-- sums and copies work on rows of WIDTH channels.
 
 local calls = require("network.targets.calls")
 local cuda_buffers = require("network.targets.cuda_buffers")

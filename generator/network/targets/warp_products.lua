@@ -2,9 +2,9 @@
 -- has a function for each size of products. If device.choices.by_team is true, products store their operands, and the
 -- team (all thread blocks of a model) sums the gradients of weights from these operands.
 --
--- Input: the state of cuda_network.lua (device), texts by role (cuda_records.lua), an operation or an entry of a
--- backward list. Output: records (cuda_records.lua). In a block of the network, forward records come in pairs if
--- training and evaluation have different functions: only training stores operands and reads rounded weights.
+-- Input: the table `device` (make_state of cuda_network.lua), texts by role (cuda_records.lua), an operation or an
+-- entry of a backward list. Output: records (cuda_records.lua). In a block of the network, forward records come in
+-- pairs if training and evaluation have different functions: only training stores operands and reads rounded weights.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -96,7 +96,8 @@ function M.find_rounded_values(device)
   end
 end
 
--- C text, "true" or "false": whether the last operation that wrote a buffer of gradients rounded them as products do.
+-- C text, "true" or "false": whether the last operation that wrote a buffer of gradients rounded the gradients as
+-- products round their operands.
 local function write_is_rounded(device, buffer)
   return tostring(device.rounded[buffer] == true)
 end

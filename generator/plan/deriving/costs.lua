@@ -104,7 +104,7 @@ function M.count_forward(plan, size)
   local flops = lists.sum(plan.flops.streams, function(stream)
     return 2 * stream.weights * get_tokens(stream.index)
   end) + lists.sum(plan.flops.attentions, function(entry)
-    return entry.count * get_tokens(entry.queries) * get_tokens(entry.keys)
+    return entry.pair_flops * get_tokens(entry.queries) * get_tokens(entry.keys)
   end)
   return has_passes_by_length(plan) and flops * get_tokens(0) / plan.longest_training or flops
 end

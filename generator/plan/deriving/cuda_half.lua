@@ -1,9 +1,10 @@
 -- The part of a plan for GPUs: the files of device code, and the choices that fix the order of its sums.
 --
--- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files;
--- least_architecture, a compute capability such as 80; and for templates/cuda the tables cuda and device, the network
--- in device code (cuda_network.lua). no_device_code is false if device code exists; otherwise device is false, and
--- no_device_code is { what, line }. A draw is a sample of random positions or distances. Fields of cuda:
+-- Input: the plan with its dimensions and facets; the graph of its network (builder.lua), and the lists of this graph
+-- (scope_lists.lua). Output: cuda_files; least_architecture, a compute capability such as 80; and for templates/cuda
+-- the tables cuda and device, the network in device code (cuda_network.lua). no_device_code is false if device code
+-- exists; otherwise device is false, and no_device_code is { what, line }. A draw is a sample of random positions or
+-- distances. Fields of cuda:
 --   threads            the number of threads of a thread block
 --   by_team            whether the team, all thread blocks of a model, sums gradients of products' weights over all
 --                      tokens of the batch
@@ -25,8 +26,8 @@
 --   has_begin_step     whether tables are made at the start of a step
 --   has_shared_tables  whether the thread blocks of a model share memory for tables or their sums
 --   has_table_sums     whether gradients of tables are added up over shards before they reach the parameters
---   scales_gradient    whether the folded gradient is scaled to the gradient of the mean over the labels in the loss;
---                      otherwise each label's gradient already has the factor of this mean
+--   scales_gradient    whether the sum of the shards' gradients is scaled, since the loss is a mean over the labels
+--                      that are not masked; otherwise the gradient of each label already has the factor of the mean
 --   parts              the largest number of parts of a step, each of which has sequences of one length; nil if all
 --                      sequences of a step have one length
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
@@ -43,7 +44,7 @@
 --   head_lanes         the number of threads that share a head's channels in attention
 --   uneven_heads       whether some of these threads have fewer channels
 --   head_part          C text, the number of a thread's channels
---   channel            C text to append, the offset of a thread's first channel
+--   channel            C text, appended to an address: the offset of a thread's first channel
 --   if_first_lane      C text before a statement that only the first of a head's threads executes: "if (...) ", or ""
 --   first_task, tasks  C texts, the start and the step of a thread's loops
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
@@ -96,11 +97,11 @@ local STAGING = { float32 = 6 * SLAB, tf32 = 6 * SLAB, bf16 = 6 * SLAB, float64 
 local TILE = 64 -- columns of a result that a block makes at a time: kernels/cuda/slab.cu
 local LIBRARY_SHARDS = 256 -- one sequence per shard in most batches
 local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: about a gigabyte of activations
--- Channels of a head that one thread has in registers, if threads share the head: always in wide models, and in other
--- models if the head is wider than WHOLE_HEAD, which one thread can hold.
+-- If several threads share a head, HEAD_PART is the number of the head's channels that one thread holds in registers.
+-- Threads share heads in wide models, and in other models if a head is wider than WHOLE_HEAD.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
-local WHOLE_HEAD = 32
-local NARROW_HEAD = 8 -- largest width of a head of which a warp takes 32 rows; wider heads would spill registers
+local WHOLE_HEAD = 32 -- the largest number of channels of a head that one thread can hold
+local NARROW_HEAD = 8 -- the largest head width for which a warp takes 32 rows; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
 local OTHER_STATE = 512 -- bytes of the largest part of the state without the addresses of the network's arrays
 local STATE_STEP = 256 -- bytes; a state larger than BLOCK_STATE is a multiple of this

@@ -24,12 +24,13 @@
 --                      count }, a constant in C and its value; false if no sequence has its own positions
 --   draws_distances    whether distances are sampled
 --   any_draws          whether positions or distances are sampled
---   has_tables_by_length          whether sequences of each length of a batch have draws and tables of their own
+--   has_tables_by_length   whether sequences of each length of a batch have draws and tables of their own
 --   slices             with has_tables_by_length, whether shorter sequences read parts of the tables of the longest
 --                      sequences
 --   panels_member      the workspace's member with the packed weights
--- M.derive_shared, which reads the families' terms, returns the fields of its comment, and sets for each family:
---   sums                   whether its shards sum further values in addition to the gradient
+-- M.derive_shared, which reads the families' terms, returns the fields that its comment lists, and sets for each
+-- family:
+--   has_sums               whether its shards sum further values in addition to the gradient
 --   has_step_tables        whether begin_step computes tables for it, which lie after the struct `shared`
 --   previous_step_tables   the name of the family whose tables lie before these, or false
 --   paired                 see name_pairs
@@ -180,8 +181,9 @@ local function plan_input_draw(plan)
     sorted_text = positions.sorted_text, layer_index = positions.layer_index }
 end
 
--- The families that use positions of a stream's tokens: { positions, PREFIX of their constants, field }. With several
--- streams, the draw of the additive encoding, if there is one, comes first.
+-- The families that use positions of a stream's tokens, each as { positions, PREFIX, field }: the plan of positions,
+-- the prefix of their constants, and the path of the encoding in the spec. With several streams, the draw of the
+-- additive encoding, if there is one, comes first.
 function M.list_readers(plan, stream, input_draw)
   local list, encoding = {}, plan.resolved.encoding
   if plan.streams[2] and input_draw and not input_draw.by_token then

@@ -79,13 +79,14 @@ local function find_cheapest(values, estimate)
 end
 
 -- The choices. Fields:
---   name
+--   name        the name of the choice
 --   modes       the modes of the runtime that the choice affects
 --   applies(plan)          whether the plan has the choice; absent if all plans have it
 --   constants(value)       the constants for tuned.h
 --   values(plan, level)    the values that tuning tries
 --   default(plan, level, values, machine)   the default value
---   why         the reason of the default, a format for the number that get_number(level, machine) returns
+--   why         the reason for the default, a format for a number or without a number
+--   get_number(level, machine)   returns this number, or nothing
 local choices = {}
 
 -- The tile of a product, rows x vectors: the results that are summed in registers at the same time. With 32 registers,
