@@ -201,7 +201,7 @@ function TestResolved.test_print_shows_formula_and_parameters()
   lu.assertStrContains(text, "per head, learned from { 0.25, 0.0625, 0.015625, 0.00390625 }")
   lu.assertStrContains(text, "per head, index 0 to 31, learned from normal(0.125)")
   lu.assertStrContains(text, "per model, constant { 8 }")
-  lu.assertStrContains(text, "spec/encodings/t5.lua:55:18")
+  lu.assertStrContains(text, "spec/encodings/t5.lua:56:18")
   lu.assertEquals(text, resolved_spec.format(resolved, info.origins))
 end
 
