@@ -1,10 +1,9 @@
 -- Makes the records of operations on the CPU. A record describes one call in generated code (calls.lua), or is printed
 -- by a template of templates/cpu/op.
 --
--- Input: the table `cpu` (M.derive of cpu_network.lua), a scope of the network (builder.lua); for the network's forward
--- list, the mode "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The
--- generated functions that these calls need are added to cpu.products, cpu.gradients (of weights) and cpu.rows (of
--- rows).
+-- Input: the table `cpu` (M.derive of cpu_network.lua); a scope (builder.lua); for the network's forward list, the mode
+-- "train" or "evaluate". Output: records of the forward list, of the backward list, or of decoding. The generated
+-- functions that these calls need are added to cpu.products, cpu.gradients (of weights) and cpu.rows (of rows).
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
