@@ -48,7 +48,8 @@ static void draw_masks(const workspace *w, uint32_t layer, uint32_t place, uint1
 % if reader then
 % local first = reader.positions.first == 1 and reader.PREFIX .. "FIRST_POSITION" or "0"
 % local range = reader.PREFIX .. "MAX_POSITION" .. (reader.positions.first == 1 and " - 1" or "")
-% local name, prefix_of_stream = streams[2] and stream.name .. "_" or "", streams[2] and stream.name .. "." or ""
+% local name = streams[2] and stream.name .. "_" or ""
+% local prefix_of_stream = streams[2] and stream.name .. "." or ""
 
 /* Samples the positions of every sequence of the block, or copies given positions. */
 static void draw_${name}positions(const workspace *w) {

@@ -25,6 +25,7 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
     real shares[LH_CHUNK];
     % call("spread_decay", "u->learning_rate * DECAY", ranges and "spared" or "NULL", ranges and #ranges or 0, "first", "count", "shares")
 % end
+% -- false instead of an argument: the call has no such argument
 % for _, word in ipairs({ optimizer.decay and "shares", clip.kind == "global_norm" and "clip" or "1", "first", "count", "sums" }) do
 % arguments[#arguments + 1] = word
 % end

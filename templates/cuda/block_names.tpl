@@ -14,6 +14,7 @@ INLINE ${type} *${name}_dweights(void) {
 INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + block()->${index}; }
 % end
 % if mask then
+% -- first: the C text before the index of the current repetition: the number of masks before the masks of all repetitions
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.sites > 1 and mask.sites .. " * " or "")
 
 /* The mask of the dropout with index `place` of the current ${name}; dropouts are counted in the order of operations. */

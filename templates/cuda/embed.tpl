@@ -1,8 +1,9 @@
 % local draw = additive.kind ~= "none" and input_draw
 % -- The function of an embedding: an entry of list_embeddings (cuda_names.lua).
-% local differs_by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
+% local differs_by_sequence = draw and draw.kind == "sequence"
+% local token_index = decodes and "block()->current" or "row % v->" .. T
 % local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
-% -- place: the position of the token in `row`
+% -- place: the C text of the position of the token in `row`; table_row: of its row in the table of position vectors
 % local place = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % if counts_digits then
 % place = "block()->cached.place[row]"
@@ -12,7 +13,7 @@
 % local row_count = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
 % local table_row = differs_by_sequence and place or "(" .. place .. ")"
-% table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
+% if draw and draw.first == 1 then table_row = ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) end
 % local position_words = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local token_words = linear and "linear map of one-hot tokens" or "scaled token embedding"

@@ -1,9 +1,15 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = "row % v->" .. T
-% local place = differs_by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
+% -- place: the C text of the position of the token in `row`; table_row: of its row in the table of position vectors
+% local place = token_index
+% if differs_by_sequence then
+% place = "position[row]"
+% elseif draw then
+% place = ("%s[%s]"):format(sampled_positions, token_index)
+% end
 % local table_row = differs_by_sequence and place or "(" .. place .. ")"
-% table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or table_row
+% if draw and draw.first == 1 then table_row = ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) end
 % local learns_positions = additive.kind == "learned" and not additive.frozen
 % local keep = mask_number > 0 and "keep" or "w->keep"
 % local place_operator = adds_places and "+=" or "="

@@ -8,7 +8,8 @@ enum { MOST_LAUNCHES = ${device.max_launches}, LAUNCHES_OF_PASS = ${device.launc
 enum { MOST_LAUNCHES = ${device.max_launches} };
 % end
 
-% local rows_argument, list_rows = streams[2] and "int rows" or false, streams[2] and "rows" or "list->rows"
+% local rows_parameter = streams[2] and "int rows" or false
+% local row_count = streams[2] and "rows" or "list->rows"
 % if streams[2] then
 /* A list of launches under construction. */
 typedef struct launch_list {
@@ -44,10 +45,10 @@ static void list_phase(launch_list *list, int phase, int layer) {
 }
 
 /* y[rows][out] = x[rows][in] weight[in][out] */
-% define("static void forward", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *weight", "real *y")
+% define("static void forward", "launch_list *list", rows_parameter, "int in", "int out", "const real *x", "const real *weight", "real *y")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = ${list_rows}, .columns = out, .inner = in, .a = x, .b = weight, .out = y},
+            .product = {.rows = ${row_count}, .columns = out, .inner = in, .a = x, .b = weight, .out = y},
     };
 }
 
@@ -66,19 +67,19 @@ static void add_bias(launch_list *list, const real *bias, bool rectified, int ph
 % local or_added_words = device.has_loops and ", or += if `adds` is true" or ""
 % local adds_initialiser = device.has_loops and ".adds = adds, " or ""
 /* The gradient of a forward product's weight: dweight[in][out] = x^T dy${or_added_words}. */
-% define("static void weight_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *x", "const real *dy", device.has_loops and "bool adds", "real *dweight")
+% define("static void weight_gradient", "launch_list *list", rows_parameter, "int in", "int out", "const real *x", "const real *dy", device.has_loops and "bool adds", "real *dweight")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = in, .columns = out, .inner = ${list_rows}, .transposed_a = true, ${adds_initialiser}.a = x, .b = dy,
+            .product = {.rows = in, .columns = out, .inner = ${row_count}, .transposed_a = true, ${adds_initialiser}.a = x, .b = dy,
                     .out = dweight},
     };
 }
 
 /* The gradient of a forward product's input x: dx[rows][in] = dy weight^T, or += if `adds` is true. */
-% define("static void input_gradient", "launch_list *list", rows_argument, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
+% define("static void input_gradient", "launch_list *list", rows_parameter, "int in", "int out", "const real *dy", "const real *weight", "bool adds", "real *dx")
     *list->next++ = (lh_cuda_launch){
             .phase = LH_CUDA_PRODUCT,
-            .product = {.rows = ${list_rows}, .columns = in, .inner = out, .transposed_b = true, .adds = adds, .a = dy,
+            .product = {.rows = ${row_count}, .columns = in, .inner = out, .transposed_b = true, .adds = adds, .a = dy,
                     .b = weight, .out = dx},
     };
 }

@@ -3,7 +3,8 @@
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys
-% local function_of_pair = not keys_are_open and score_function or keys_are_open and open_score_function
+% local function_of_pair = score_function
+% if keys_are_open then function_of_pair = open_score_function end
 % local key_index = terms.has_spans and "begin + j" or "j"
 % -- heads_together: the largest power of 2 that is at most 8 and at most the number of heads
 % local heads_together = 1

@@ -1,5 +1,6 @@
 % local maps, products = running.maps, running.products
-% local row_width, used_columns = maps[1] and PREFIX .. request.constant, (#maps > 1 and #maps .. " * " or "") .. PREFIX .. "HEADS"
+% local row_width = maps[1] and PREFIX .. request.constant
+% local used_columns = (#maps > 1 and #maps .. " * " or "") .. PREFIX .. "HEADS"
 % local if_sum = running.summed ~= running.heads and ("if (e %% (%s) < %s) "):format(running.heads, running.summed) or ""
 % local targets = not products[1] and "tokens' values" or (maps[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"
 /* Propagates the gradients of ${running.words} to ${targets}${running.summed and "; gradients of sums become gradients of terms" or ""}. */

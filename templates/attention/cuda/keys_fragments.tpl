@@ -1,7 +1,12 @@
 % -- The body of pass_fragments.tpl for gradients of keys and values.
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
-% local scale_of_gradient = not is_scaled and PREFIX .. "LOGIT_SCALE" or terms.maps_logits and "1" or "1 / LOG2E"
+% local scale_of_gradient = "1 / LOG2E"
+% if not is_scaled then
+% scale_of_gradient = PREFIX .. "LOGIT_SCALE"
+% elseif terms.maps_logits then
+% scale_of_gradient = "1"
+% end
 const real *dout_rows = get_row(w->${attends.dout} + h * ${PREFIX}HEAD_WIDTH, sequence * T, WIDTH);
 const real *douts = compute_once(dout_rows + part_channel()), *dout_channels = compute_once(dout_rows + tile_row());
 const real *starts = compute_once(w->${prefix}starts + 2 * head_offset);

@@ -5,7 +5,12 @@ enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* number of keys whose logits
 
 % slot("row_of_pair")
 % local is_scaled = attends.in_fragments and attends.rounded == "true" -- products have scaled the queries for fragments
-% local factor = not is_scaled and " * " .. PREFIX .. "LOGIT_SCALE" or attends.to_log2 ~= "" and " / LOG2E" or ""
+% local factor = ""
+% if not is_scaled then
+% factor = " * " .. PREFIX .. "LOGIT_SCALE"
+% elseif attends.to_log2 ~= "" then
+% factor = " / LOG2E"
+% end
 /* The scaled logit of a pair${inline("logit_text", "")}. */
 INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${attends.head_part}],
         const real key[${attends.head_part}], int i, int j) {

@@ -5,7 +5,12 @@
 % local token_index = decodes and "token_index" or "m"
 % local size_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
 % -- position_format: the row of the table of position vectors, with # for the index of the token
-% local position_format = differs_by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
+% local position_format = "# % " .. length
+% if differs_by_sequence then
+% position_format = "position[#]"
+% elseif input_draw then
+% position_format = "position[# % " .. length .. "]"
+% end
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
 % position_format = "(" .. position_format .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end

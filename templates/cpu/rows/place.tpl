@@ -2,7 +2,8 @@
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local is_learned, length = encoding.kind == "learned", "w->" .. stream_prefix .. "length"
 % local decodes = cpu.decoding and cpu.decoding.stream_prefix == stream_prefix
-% local token, size_argument = decodes and "token" or "m", streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
+% local token = decodes and "token" or "m"
+% local size_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
 % local position = token .. " % " .. length
 % if differs_by_sequence then
 % position = "position[" .. token .. "]"

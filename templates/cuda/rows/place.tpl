@@ -3,7 +3,12 @@
 % local token_index = decodes and "block()->current" or "row % v->" .. T -- within the sequence
 % local row_index = decodes and "row * v->" .. T .. " + block()->current" or "row" -- within all sequences
 % local times_tokens = decodes and "" or " * v->" .. T
-% local place = differs_by_sequence and "position[" .. row_index .. "]" or draw and ("position[%s]"):format(token_index) or token_index
+% local place = token_index
+% if differs_by_sequence then
+% place = "position[" .. row_index .. "]"
+% elseif draw then
+% place = ("position[%s]"):format(token_index)
+% end
 % local minus_first = is_learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
 /* out = x + vectors of the tokens' positions${dropout and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
 % define("NOINLINE void " .. name, "const real *x", is_learned and "const real *vectors", dropout and "const unsigned char *keep", "real *out")

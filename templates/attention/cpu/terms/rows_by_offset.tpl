@@ -1,4 +1,5 @@
-% local last_vector_factor, row_sums = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
+% local last_vector_factor = rows.biases and "2 * " or "" -- of HEAD_WIDTH: the start of the last vector in a row of `rows`
+% local row_sums = rows.biases and "dposition" or "dq"
 % local head_offset, dhead_offset, biases_text = "", "", ""
 % if rows.biases then
 % biases_text = ", and adds their sums over queries to the gradients of the biases"

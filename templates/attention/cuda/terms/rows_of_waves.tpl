@@ -115,7 +115,8 @@ for (int l = 0; l < ${stack.count}; l++) {
 }
 % section("end_tables")
 % local set_offset = rows.sets > 1 and " + (size_t)l * " .. prefix .. "limit * WIDTH" or ""
-% local columns, first = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and "first" or "0"
+% local columns = attends.slice and PREFIX .. "SLICE" or "WIDTH"
+% local first = attends.slice and "first" or "0"
 const int ${prefix}limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 for (int l = t->rank; l < ${stack.count}; l += t->blocks) { % if not attends.slice
 for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part += t->blocks) { % else

@@ -1,4 +1,5 @@
-% local nearest, is_key = own_key and "i" or "i - 1", own_key and "j <= i" or "j < i"
+% local nearest = own_key and "i" or "i - 1" -- the index of the first key that takes a piece
+% local is_key = own_key and "j <= i" or "j < i"
 % section("visit_leftwards")
 real attended[${attends.head_part}] = {}, rest = 1; /* what is left of the query's stick */
 #pragma unroll ${attends.unroll} % if attends.unroll

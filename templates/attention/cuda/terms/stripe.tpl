@@ -2,7 +2,8 @@
 % local stride_times, over_stride = stride > 1 and stride .. " * " or "", stride > 1 and " / " .. stride or ""
 % local to_round_up = stride > 1 and " + " .. stride - 1 or "" -- added to a dividend, so that the quotient is rounded up
 % -- last_in_stripe: the text of the last query that has a key in the stripe
-% local last_in_stripe = stride > 1 and high ~= "S" and "(" .. high .. ")" .. over_stride or high .. over_stride
+% local last_in_stripe = high .. over_stride
+% if stride > 1 and high ~= "S" then last_in_stripe = "(" .. high .. ")" .. over_stride end
 % section("domain")
 
 /* Query i sees the keys from first_key to end_key - 1 of S, around S - 1 - ${stride_times}i; a query without a key there sees all
