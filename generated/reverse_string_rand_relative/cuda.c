@@ -17,7 +17,7 @@
 
 #define INLINE static inline
 
-enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
+enum { RELATIVE_SETS = 5 }; /* number of sets of distances in one pass, one for each layer */
 
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
 INLINE int distance_count(int T, int S) { return T + S - 1; }

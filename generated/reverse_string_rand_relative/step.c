@@ -122,7 +122,7 @@ INLINE int self_distance(const lh_cpu_step *step, int set, int x) {
     return drawn_distance(drawn, step->shape.length[0] - 1 - x);
 }
 
-enum { RELATIVE_SETS = 5 }; /* sets of distances in one pass, one for each layer */
+enum { RELATIVE_SETS = 5 }; /* number of sets of distances in one pass, one for each layer */
 
 /* The number of elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t self_sinusoid_elements(int T) {

@@ -1,3 +1,4 @@
+% -- Sums the gradients of the shards for one piece of the parameter vector.
 % if cuda.by_team then
 for (int i = 0; i < PIECE_PART; i += 4) {
     const int e = piece * PIECE + piece_element(i);

@@ -1,3 +1,4 @@
+% -- Runs the operations of phase `phase`, if it is one of `phases`.
 % for i, one_phase in ipairs(phases) do
 } else if (phase == ${one_phase.name}) { % if i > 1
 if (phase == ${one_phase.name}) { % else

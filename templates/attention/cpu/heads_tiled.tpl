@@ -1,3 +1,4 @@
+% -- Puts new keys and values into tiles, and computes the attention of a single query from them.
 if (tiles && from == 0) put_in_tiles(WIDTH, 0, S, ${PREFIX}KEY_STRIDE, key_value, tiles); % if cross
 if (tiles) put_in_tiles(WIDTH, from, from + count, ${PREFIX}QUERY_STRIDE, query_key_value + WIDTH - from * ${PREFIX}QUERY_STRIDE, tiles); % else
 if (tiles && count == 1) {

@@ -1,3 +1,4 @@
+% -- Prints the statements of a nest for LANES entries of its tables.
 % for _, g in ipairs(nest.gathered) do
 vector ${g.name}[${g.count}] = {{0}}; % if g.index
 vector ${g.name} = {0}; % else

@@ -1,3 +1,4 @@
+% -- Prints a nest, with the sums that it adds to members.
 % if nest.has_scope then
 {
     vector ${sum.name}[${sum.extent}] = {{0}}; % for _, sum in ipairs(nest.sums)

@@ -1,3 +1,4 @@
+% -- Variables that the statements of nests read.
 % local layer, layer_of_distances = positions.layer_index or "0", positions.distance.layer_index or "0"
 const parameters *p = step->parameters;
 const int32_t *position = ((const shared *)step->shared)->${prefix}position[${layer}];

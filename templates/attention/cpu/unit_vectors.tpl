@@ -1,3 +1,4 @@
+% -- The layer's parameters p, and the learned vectors divided by their norms.
 const ${stack.parameters} *p = &((const parameters *)step->parameters)->${stack.member}[l];
 % for _, value in ipairs(terms.scalar.running.products) do
 % local vector = value.parameter.name

@@ -1,3 +1,4 @@
+% -- Copies the current token's queries, keys and values to the cache, from which attention then reads all tokens.
 real *cache = ${attends.block}_${attends.q}_cache(block()->${attends.index});
 for (int e = 4 * threadIdx.x; e < sequences * ${PREFIX}QUERY_STRIDE; e += 4 * THREADS) {
     const int sequence = e / ${PREFIX}QUERY_STRIDE;

@@ -1,3 +1,4 @@
+% -- Constants of the layout of heads.
 ${PREFIX}QUERY_STRIDE = WIDTH, % if cross
 ${PREFIX}QUERY_STRIDE = 3 * WIDTH, % else
 ${PREFIX}KEY_STRIDE = 2 * WIDTH, % if cross

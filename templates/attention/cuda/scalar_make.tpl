@@ -1,3 +1,4 @@
+% -- Calls make_score for all sets of tables.
 % local first, stride = "t->rank * THREADS + (int)threadIdx.x", "t->blocks * THREADS"
 % if scalar.sets > 1 then
 for (int l = 0; l < ${PREFIX}SCORE_SETS; l++) {

@@ -1,3 +1,4 @@
+% -- Runs the backward pass of the repetitions past - 1 .. first of a block; number: see block.tpl.
 % if number == first then
 % call(routine, arguments)
 % else

@@ -1,3 +1,4 @@
+% -- Runs the repetitions first .. past - 1 of a group of blocks.
 % if is_backward then
 for (int cycle = ${past} - 1; cycle >= ${first}; cycle--) {
 % else

@@ -1,3 +1,4 @@
+% -- Runs the backward pass of a group of blocks, from the last repetition to first_back, the first one with a gradient.
 #pragma unroll 1
 for (int ${index} = ${past} - 1; ${index} >= ${first_back}; ${index}--) {
     enter_${name}(${index}, true);

@@ -1,3 +1,4 @@
+% -- Runs the repetitions first .. past - 1 of a group of blocks.
 #pragma unroll 1
 for (int ${index} = ${first}; ${index} < ${past}; ${index}++) {
     enter_${name}(${index}, ${training and "true" or "false"});

@@ -1,3 +1,4 @@
+% -- Lists the launches of all repetitions of a block.
 % local layer_index = ("[%s]"):format(layer)
 % local layer_input = follows_condition and ("%s ? %s.output : %s"):format(follows_condition, previous, input) or input
 for (int ${index} = ${first}; ${index} < ${past}; ${index}++) % if direction == "forward"

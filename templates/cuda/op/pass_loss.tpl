@@ -1,3 +1,4 @@
+% -- Computes the loss after one pass, adds its gradients, and stores the gradient of the pass's output.
 classify(${output}, true);
 add_up(b->replica.shard_sums + shard, ${index} > 0);
 classify_backward(${output}, b->gradient, ${index} > 0);

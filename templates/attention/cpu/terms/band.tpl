@@ -1,3 +1,4 @@
+% -- A band of visible keys around each query, from `left` keys before to `right` keys after it.
 % local left = visibility.left or 0 -- how many keys to the left of a query its window has
 % local first_beyond = visibility.right + 1 -- key - query of the first key to the right of the window
 % local unless_some_see_all, or_all, sees_all_text = "", "", ""

@@ -1,3 +1,4 @@
+% -- Two learned biases of queries: for products with keys (content), and with vectors of distances (position).
 % section("members")
 const real *content_bias, *position_bias; /* [HEAD_WIDTH] */
 real *dbiases; /* [content, position][HEAD_WIDTH][LANES] */

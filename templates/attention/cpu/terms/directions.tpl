@@ -1,3 +1,4 @@
+% -- Terms of a query's logits for all keys to its right and to its left, computed from the layer's input.
 % section("members")
 const real *direction; /* [T] rows with stride ${PREFIX}DIRECTION_WIDTH: two numbers, the terms of keys to the right and to the left */
 real *ddirection; /* gradients, in the same layout, written */

@@ -1,3 +1,4 @@
+% -- Random positions and distances of a step.
 % paragraph("parts/drawn_distance.tpl") % section("distances") % if positions.distance.draws
 % section("step_functions")
 % if positions.kind == "randomized" then

@@ -1,3 +1,4 @@
+% -- Dropout of the attention weights.
 % section("last_members")
 keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key */
 int8_t *keep; /* buffer for the masks of a group of queries; NULL: no dropout */

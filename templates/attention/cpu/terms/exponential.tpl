@@ -1,3 +1,4 @@
+% -- Attention by a softmax over the keys.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH)${tempered} */
@@ -109,7 +110,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
 % local logit = terms.scans_logits and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"
 % local score = score_function and invoke(score_function, "head", "&queries", "j", logit) or logit
 % score = inline("plus_gain", score, { gain = "columns", key = "j" })
-/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
+/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and `saved` is a workspace.
  *
  *   scores, attention   [queries][keys] written; NULL: not requested
  */

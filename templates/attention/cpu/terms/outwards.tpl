@@ -1,3 +1,4 @@
+% -- Geometric attention: a query visits the keys outwards; the weight of a key is the chance to be the first match.
 % section("members")
 real *along, *across; /* row 0 of the arrays with these names in ${name}_scratch */
 const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
@@ -130,7 +131,7 @@ for (int l = 0; l < ${stack.count}; l++) end_${name}_numbers(sums->numbers[l], &
 % section("trace_head")
 % local total = terms.normalised and "vector total = " or ""
 % local factor = terms.normalised and "invert_" .. name .. "_total(total)" or "broadcast(1)"
-/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
+/* Traces one head of one sequence; rows of query and key are as in attend_${name}, and `saved` is a workspace.
  *
  *   scores, attention   [T][T] query by key, written; NULL: not requested. A token's score with itself is -infinity
  */

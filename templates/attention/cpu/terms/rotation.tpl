@@ -1,3 +1,4 @@
+% -- Rotation of queries and keys by their positions.
 % local differs_by_sequence, rotate = positions.kind == "sequence", "rotate_" .. name
 % local query_positions = differs_by_sequence and "w->" .. queries.stream_prefix .. "position + s * T" or "position"
 % local key_positions = differs_by_sequence and "w->" .. keys.stream_prefix .. "position + s * S" or "key_position"

@@ -1,3 +1,4 @@
+% -- Sums over the keys of a query, which formulas of scores read.
 % local count = row_sums.count > 1 and " * " .. row_sums.count or ""
 % local layout = row_sums.count > 1 and ("[keys][%d][LANES]"):format(row_sums.count) or "[keys][LANES]"
 % section("members")

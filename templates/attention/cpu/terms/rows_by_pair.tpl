@@ -1,3 +1,4 @@
+% -- Vectors of distances if the distance of a pair depends on the positions of both tokens: each pair looks up its row.
 % section("members")
 const real *rows; /* the table of vectors of distances, [rows][RELATIVE_WIDTH] */
 const int32_t *position, *key_position; /* positions of queries, positions of keys */ % if cross

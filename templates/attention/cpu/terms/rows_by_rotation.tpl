@@ -1,3 +1,5 @@
+% -- Vectors of distances that are linear maps of sinusoids, for random positions: queries are rotated
+% -- instead (kernels/cpu/rotated.h).
 % local H = PREFIX .. "HEAD_WIDTH"
 % section("members")
 const real *weight; /* [WIDTH][HEAD_WIDTH] maps a sinusoid to the head's channels */
@@ -19,9 +21,9 @@ head.rotated = w->${name}.rotated;
 head.distance_terms = w->${name}.distance_terms;
 head->dweight = w->sums.${name}.weights[l] + h * ${PREFIX}HEAD_WIDTH * WIDTH; % section("head_grad")
 % section("queries")
-vector content[${PREFIX}HEAD_WIDTH]; /* query with its bias, times ${PREFIX}LOGIT_SCALE */
+vector content[${PREFIX}HEAD_WIDTH]; /* query with the content bias, times ${PREFIX}LOGIT_SCALE */
 const real *distance_terms; /* [keys][LANES] terms of distances in the logits */
-vector position[${PREFIX}HEAD_WIDTH]; % section("load_begin")
+vector position[${PREFIX}HEAD_WIDTH]; /* query with the position bias, times ${PREFIX}LOGIT_SCALE */ % section("load_begin")
 % section("load")
 UNROLL
 for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
@@ -71,7 +73,7 @@ real *distance_terms; /* [keys][LANES] products of rotated queries with the sinu
 scratch->rotated = reserve(memory, used, WIDTH * LANES * sizeof(real));
 scratch->distance_terms = reserve(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
 % section("tables")
-enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of positions in one pass${rows.sets_words} */
+enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* number of sets of positions in one pass${rows.sets_words} */
 
 /* The number of elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
 INLINE size_t ${name}_sinusoid_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
@@ -102,7 +104,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     const position_row *table = step->tables;
-    const int l = set;
+    const int l = set; /* a layer that reads the set */
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];

@@ -1,3 +1,4 @@
+% -- Rows of distances that are copied from a learned table.
 % section("logits")
 clear_columns(N, sum);
 UNROLL

@@ -1,3 +1,4 @@
+% -- Rows of distances that are linear maps of sinusoids.
 % local slice_offset = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
@@ -21,7 +22,7 @@ for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) {
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += distance_terms[u];
 % section("tables")
-enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
+enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* number of sets of distances in one pass${rows.sets_words} */
 
 /* The number of elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t ${name}_sinusoid_elements(${length_parameters}) {

@@ -1,3 +1,4 @@
+% -- Values of tokens that formulas of scores read, and running sums of such values.
 % section("members")
 const ${name}_running *running; /* running sums of the sequence's tokens */
 const ${name}_running *drunning; /* their gradients */ % section("last_members")

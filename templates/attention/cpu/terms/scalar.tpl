@@ -1,3 +1,4 @@
+% -- Scores that a formula computes from logits, and the tables that the formula reads.
 % local has_one_set, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
 % local every_layer = "for (int l = 0; l < " .. count .. "; l++) "
 % local layers_of_part = "for (int l = part; l < " .. count .. "; l += parts) "

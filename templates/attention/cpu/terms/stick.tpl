@@ -1,3 +1,4 @@
+% -- Attention by breaking a stick.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqrt(${PREFIX}HEAD_WIDTH) */

@@ -1,3 +1,4 @@
+% -- The rest of a query's stick as the weight of the query's own value.
 % section("queries_grad")
 
 /* Adds the gradients of the queries' own values: the rest of a query's stick is the weight of its own value. */

@@ -1,3 +1,4 @@
+% -- A stripe of visible keys along an anti-diagonal.
 % local stride_times = visibility.stride > 1 and visibility.stride .. " * " or ""
 % local times_stride = visibility.stride > 1 and " * " .. visibility.stride or ""
 % section("domain")

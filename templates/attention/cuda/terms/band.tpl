@@ -1,3 +1,4 @@
+% -- A band of visible keys around each query, from `left` keys before to `right` keys after it.
 % local left, right = visibility.left, visibility.right
 % local keys_beyond = right + 1 -- key - query of the first key to the right of the window
 % local queries_beyond = (left or 0) + 1 -- query - key of the first later query that no longer sees the key

@@ -1,3 +1,4 @@
+% -- Terms of a query's logits for all keys to its right and to its left, computed from the layer's input.
 % section("work")
 enum { ${PREFIX}QUERY_SUMS = 3 }; /* sums that each query stores: the gradients of scale, offset and direction_scale */
 

@@ -1,3 +1,4 @@
+% -- Dropout of the attention weights.
 const unsigned char *keep; /* masks of the sequence's weights; NULL: no dropout */ % section("members_of_weights")
 % section("set_members_of_weights")
 const size_t bytes = ${attends.mask}_bytes(v->T);

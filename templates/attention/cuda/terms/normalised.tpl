@@ -1,3 +1,4 @@
+% -- Division of the weights of geometric attention by their sum.
 % section("constants")
 #define ${PREFIX}LEAST_TOTAL ((real)1e-12) /* least divisor of the weights */
 

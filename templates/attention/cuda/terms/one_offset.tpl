@@ -1,3 +1,4 @@
+% -- One term for the logits of all keys, on both sides of the query.
 % section("work")
 enum { ${PREFIX}QUERY_SUMS = 2 }; /* sums that each query stores: the gradients of scale and offset */
 

@@ -1,3 +1,4 @@
+% -- The parameters of geometric attention.
 % section("members")
 const real *content_bias; /* [${PREFIX}HEAD_WIDTH] */
 geometric_numbers numbers;

@@ -1,3 +1,4 @@
+% -- Rotation of queries and keys by their positions.
 % section("rotation_functions")
 % local T, stride, width = "T", "stride", "WIDTH"
 % if not cross then

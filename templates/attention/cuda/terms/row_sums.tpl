@@ -1,3 +1,4 @@
+% -- Sums over the keys of a query, which formulas of scores read.
 % local sums, has_head_lanes = scalar.cuda.row_sums, attends.head_lanes > 1
 % local count = sums.count
 % section("before_forward") % if not decodes

@@ -1,3 +1,4 @@
+% -- Terms of counts: a query counts keys by gates; its product with the vector of a key's count is added to the score.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 #define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor

@@ -1,3 +1,5 @@
+% -- Vectors of distances if the distance of a pair depends on the positions of both tokens: pairs with equal distances
+% -- share a row.
 % section("members")
 const real *rows; /* [distances][${PREFIX}HEAD_WIDTH] vectors */
 const int *row; /* [keys][queries] index of each pair's row */

@@ -1,3 +1,4 @@
+% -- Rows of distances that are copied from a learned table.
 % section("set_rows")
 a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("to_row_of_distance_0", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("most_distances")

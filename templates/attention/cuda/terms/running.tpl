@@ -1,3 +1,4 @@
+% -- Values of tokens that formulas of scores read, and running sums of such values.
 % local running, gathers = scalar.cuda.running, scalar.cuda.gathers
 % local offset = "(size_t)sequence * " .. running.heads
 % section("members")

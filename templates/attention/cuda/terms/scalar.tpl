@@ -1,3 +1,4 @@
+% -- Scores that a formula computes from logits, and the tables that the formula reads.
 const ${prefix}score_tables *score; % section("members")
 a.score = score; % section("set_members")
 const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section("tables")

@@ -1,3 +1,4 @@
+% -- Gradients of the learned parameters in the formula of a score.
 % section("after_keys")
 % local bytes = invoke(prefix .. scalar.cuda.gradient_set.bytes, "block()->view." .. attends.T, "block()->view." .. attends.S)
 % local layer_offset = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""

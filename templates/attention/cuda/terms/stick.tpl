@@ -1,3 +1,4 @@
+% -- Attention by breaking a stick.
 % local nearest = own_key and "i" or "i - 1" -- the index of the first key that takes a piece
 % local is_key = own_key and "j <= i" or "j < i"
 % section("visit_leftwards")

@@ -1,3 +1,4 @@
+% -- Sums of gradients of vectors of distances with a position bias, and of gradients of logits at each distance.
 , row_sum = 0 % section("bias_sum")
 % section("bias_resumed")
 , row_sum = ${inline("resumes", "first > 0")} ? sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] : 0

@@ -1,3 +1,4 @@
+% -- Sums of gradients of vectors of distances.
 const table_sums *sums = &block()->sums; % section("begin_sums")
 % section("clear")
 real drow[${attends.head_part}] = {}${inline("bias_sum", "")};

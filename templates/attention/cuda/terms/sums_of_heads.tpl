@@ -1,3 +1,5 @@
+% -- Sums of gradients of tables with one number per head, over all queries. If layers share the tables (not per_layer), the
+% -- last layer, whose backward pass is the first, stores its sums, and the other layers add to them.
 real gathered[${scalar.cuda.uniform_count}] = {0}; % section("start_query")
 % section("gather_by_query")
 ${prefix}score_grad_uniform(a.score, a.running, a.T, a.S, a.h, i, j, sums, dsums, logit, ${attends.dscore}, gathered);
