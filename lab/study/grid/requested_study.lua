@@ -32,19 +32,20 @@ local write = require("base.write")
 local M = {}
 
 -- The functions that write a study share `work`:
---   axes          a list of { field, flag, names, lines, name }: names, the set of the names of its values, as texts;
---                 lines, a line of the study for each value
+--   axes          a list of axes: { field, flag (as text), name,
+--                 names (the set of the names of its values, as texts), lines (a line of the study for each value) }
 --   folder        the folder of runs
 --   spec_folder   the folder of the spec
 --   root          the folder of the repository
---   seeds, rates  the flags as texts, or nil
+--   seeds         flags of seeds as texts: `run`, or nil without --seeds; and one for each part of the random numbers
+--   rates         the flag --learning-rate as text, or nil
 --   refuse(flag, problem, expected, hint)   records an error of a flag, for the message that ends the command
 --   last_lines    lines at the end of the study
 
 local INPUT = 1
 local MAX_VALUES = 4096 -- values of a range
 local MAX_NAME = 120 -- bytes of the name of a study's file, without its digest
-local FILES = { source = true, network = true, file = true, checkpoint = true }
+local FILES = { source = true, network = true, file = true, checkpoint = true } -- types of fields that name files
 local LABELS = "  report = { labels = [^\n]*\n" -- the line that write_labels writes
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 
@@ -120,7 +121,7 @@ local function write_fragment(work, field, value, text)
   elseif type(value) == "number" then
     text = diagnostics.show(value)
   end
-  for name in field:reverse():gmatch("[^.]+") do
+  for name in field:reverse():gmatch("[^.]+") do -- from the innermost name of the field to the outermost
     text = ("{ %s = %s }"):format(name:reverse(), text)
   end
   return text
@@ -130,7 +131,10 @@ end
 local function write_value(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.read_constant(text)
-  local mistake = problem or type(value) == "table" and select(2, overrides.read_constant("{ " .. text .. " }"))
+  local mistake = problem
+  if type(value) == "table" then -- the study will contain its text, which must be a single value, also within braces
+    mistake = select(2, overrides.read_constant("{ " .. text .. " }"))
+  end
   local name = not mistake and make_name(value, text)
   if mistake then
     work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), mistake), VALUES)
@@ -154,11 +158,14 @@ local function read_values(work, axis, text)
     work.refuse(axis.flag, "a bracket or a quote that is not closed", VALUES)
   end
   for _, item in ipairs(items or {}) do
-    local list, problem = parse_range(item)
-    if not list then
+    local integers, problem = parse_range(item)
+    if not integers then
       work.refuse(axis.flag, ("%s %s"):format(item, problem), "A:B or A:B:STEP, both included")
+      integers = {}
+    elseif not integers[1] then -- the item is no range
+      integers = { item }
     end
-    for _, value_text in ipairs(list and (list[1] and list or { item }) or {}) do
+    for _, value_text in ipairs(integers) do
       axis.lines[#axis.lines + 1] = write_value(work, axis, value_text)
     end
   end
@@ -280,8 +287,9 @@ end
 -- Returns the first part of the cells' names: the spec's name, or only its task if an axis replaces the encoding.
 local function choose_prefix(work, loaded)
   local task = lists.get(loaded, "tree.fields.task.fields.kind.value")
-  local has_encoding = lists.find(work.axes, function(axis) return axis.field == "encoding" end)
-  return has_encoding and type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1 and task or loaded.id
+  local has_axis_of_encoding = lists.find(work.axes, function(axis) return axis.field == "encoding" end)
+  local begins_with_task = type(task) == "string" and loaded.id:find(task .. "_", 1, true) == 1
+  return has_axis_of_encoding and begins_with_task and task or loaded.id
 end
 
 -- Returns the text of the study. id: the name of the spec; spec: its path; prefix: from choose_prefix.
@@ -303,13 +311,19 @@ end
 -- Makes a function for messages: it returns the flag that gave the value at a path in the study's text.
 local function make_origin(work, spec)
   return function(path)
-    local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]
-    local flag = axis and axis.flag or path:find("^seeds") and work.seeds[path:match("^seeds%.(%a+)") or "run"]
-      or path:find("^learning_rates") and work.rates
+    local axis, flag = work.axes[tonumber(path:match("^axes%[(%d+)%]"))], nil
+    if axis then
+      flag = axis.flag
+    elseif path:find("^seeds") then
+      flag = work.seeds[path:match("^seeds%.(%a+)") or "run"]
+    elseif path:find("^learning_rates") then
+      flag = work.rates
+    end
     return { set = flag or spec }
   end
 end
 
+-- Returns the study's file, { path, text (without labels) }. loaded, spec: the spec, opened, and its path.
 local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
   local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, MAX_NAME)
@@ -352,11 +366,14 @@ local function read_flags(options)
   options.study, options.set = study.path, set
 end
 
+-- Sets study, scale and choice.cells of the options from the words that name a study or its cells.
 local function read_words(options)
-  local words = must(INPUT, choice.parse_words(options.studies, function(path) return lfs.attributes(path, "mode") end))
-  must(INPUT, not words.scale or not options.scale or words.scale == options.scale,
-    ("%s: found two scales, %s and --scale %s\n  expected: one"):format(options.study, words.scale, options.scale))
-  options.study, options.scale, options.choice.cells = words.study, words.scale or options.scale, words.cells
+  local selection = must(INPUT, choice.parse_words(options.studies,
+    function(path) return lfs.attributes(path, "mode") end))
+  local scale = selection.scale
+  must(INPUT, not scale or not options.scale or scale == options.scale,
+    ("%s: found two scales, %s and --scale %s\n  expected: one"):format(options.study, scale, options.scale))
+  options.study, options.scale, options.choice.cells = selection.study, scale or options.scale, selection.cells
 end
 
 function M.settle(options)

@@ -92,7 +92,7 @@ end
 -- Appends a text for each file of the plan whose bytes differ. If the list is still empty, appends a text on a file
 -- whose earlier bytes are unknown, or on another version of Longhand.
 local function compare_files(texts, study, cell, version)
-  local entry, unknown = find_entry(study, cell.id, version.digest), nil
+  local entry, unknown_text = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
   for _, field in ipairs(canonical.sort_keys(files)) do
     local old_file = entry and entry.files[field]
@@ -105,11 +105,11 @@ local function compare_files(texts, study, cell, version)
         and snapshots.get_copy(field, old_file.digest) or "digest " .. M.shorten(old_file.digest),
         M.shorten(files[field].digest))
     end
-    unknown = unknown or not old_file and ("%s: %s had other bytes, or Longhand was another version"):format(field,
-      name)
+    unknown_text = unknown_text or not old_file
+      and ("%s: %s had other bytes, or Longhand was another version"):format(field, name)
   end
   if #texts == 0 then
-    texts[1] = unknown or "no field differs: another version of Longhand made its plan"
+    texts[1] = unknown_text or "no field differs: another version of Longhand made its plan"
   end
 end
 
