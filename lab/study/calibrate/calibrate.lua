@@ -230,6 +230,7 @@ local function report_samples(job, trace)
 end
 
 local function open_job(run, spec, options, folder)
+  -- run.json has a plain list, a spec { first, last, step } or { list }
   local choices, lengths = options.choices, run.info.train_lengths or spec.resolved.train.lengths
   return { run = run, resolved = spec.resolved, options = options, choices = choices,
     kind = choices.scores == "weights" and "attention" or "scores",

@@ -58,8 +58,9 @@ local function write_lines(out, name, family_lines)
   out[#out + 1] = #family_lines.list == 0 and "        list = {}," or nil
   lists.append(out, lists.map(list_settings(name, family_lines), function(text) return "        " .. text end))
   lists.append(out, lists.map(family_lines.list, function(line)
+    local value = line.value == 0 and 0 or line.value -- never "-0"
     return ("        { head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction,
-      line.line, line.value == 0 and 0 or line.value)
+      line.line, value)
   end))
   out[#out + 1] = "      },"
 end
@@ -92,8 +93,9 @@ end
 function M.write_spec(student)
   local out = lists.map(student.comment, function(line) return "-- " .. line end)
   out[#out + 1] = ("return {\n  use = %q,"):format(student.base)
-  out[#out + 1] = student.init ~= nil and ("  init = %s,"):format(student.init and ("%q"):format(student.init) or false)
-    or nil
+  if student.init ~= nil then
+    out[#out + 1] = ("  init = %s,"):format(student.init and ("%q"):format(student.init) or "false")
+  end
   out[#out + 1] = "  encoding = {"
   lists.append(out, disable_facets(student.encoding or {}, "    "))
   for _, name in ipairs({ "encoder", "decoder", "cross" }) do

@@ -56,16 +56,16 @@ M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 -- Removes the setting of the model (the noise on embeddings, or the number of passes) from the axes of a line. Returns
 -- a new line, the name of the setting and its value; if the line has none, only the given line.
 local function split_level(row)
-  local level = row.by and lists.find(axes.SETTINGS, function(name) return row.by[name] ~= nil end)
-  if not level then
+  local setting = row.by and lists.find(axes.SETTINGS, function(name) return row.by[name] ~= nil end)
+  if not setting then
     return row
   end
   local plain_row, axis_values = setmetatable({}, { __index = row }), {}
   for name, value in pairs(row.by) do
-    axis_values[name] = name ~= level and value or nil
+    axis_values[name] = name ~= setting and value or nil
   end
   plain_row.by = axis_values
-  return plain_row, level, row.by[level]
+  return plain_row, setting, row.by[setting]
 end
 
 -- Returns the levels of a run's own score, by name: the least noise, and the passes of training.
@@ -78,16 +78,16 @@ end
 -- level. A line without a level, or with the run's own level, is added to the evaluations of the run itself. If such a
 -- line has the step of the best checkpoint, it is added to the evaluations of that checkpoint, too.
 local function add_row(run, target, row, own_levels)
-  local plain_row, level, value = split_level(row)
+  local plain_row, setting, value = split_level(row)
   if row.split == "during" then
     return table.insert(target.during, plain_row)
-  elseif level then
+  elseif setting then
     target.levels = target.levels or {}
-    target.levels[level] = target.levels[level] or {}
-    target.levels[level][value] = target.levels[level][value] or { axis = run.axis }
-    evaluations.add(target.levels[level][value], plain_row)
+    target.levels[setting] = target.levels[setting] or {}
+    target.levels[setting][value] = target.levels[setting][value] or { axis = run.axis }
+    evaluations.add(target.levels[setting][value], plain_row)
   end
-  if not level or value == own_levels[level] then
+  if not setting or value == own_levels[setting] then
     evaluations.add(target, plain_row)
     if run.facts.best and run.facts.best.step == row.step then
       target.best = target.best or { axis = run.axis }
@@ -96,6 +96,7 @@ local function add_row(run, target, row, own_levels)
   end
 end
 
+-- By set, and for lines of no set: the keys of digests of the set's file in the field `data` of run.json.
 local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
@@ -180,8 +181,8 @@ end
 -- tasks, test and train are set, too.
 local function complete_evaluations(run, holder, collected)
   evaluations.complete(collected, M.has_sets(run), has_own_file(run))
-  collected.test, collected.train = collected.test or collected.beyond or collected.between, collected.train
-    or collected.in_distribution
+  collected.test = collected.test or collected.beyond or collected.between
+  collected.train = collected.train or collected.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
     holder[split] = collected[split]
   end
@@ -192,8 +193,8 @@ end
 local function choose_test(run)
   local has_sets = M.has_sets(run)
   run.test = run.test or has_sets and run.validation or nil
-  local has_only_trained = has_sets or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
-  if not run.test and run.train and has_only_trained then
+  local has_only_training_lengths = #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
+  if not run.test and run.train and (has_sets or has_only_training_lengths) then
     run.test, run.train, run.is_within, run.is_trained = run.train, nil, true, has_sets
   elseif run.test and run.test.parts and not run.test.parts.beyond then
     run.is_within = has_own_file(run) or nil
@@ -240,8 +241,8 @@ function M.read(dir, names)
   end
   run.during, run.levels = evaluations.summarise_training(collected.during, facts.spec), collected.levels or {}
   complete_evaluations(run, run, collected)
-  for _, levels in pairs(run.levels) do
-    for _, level in pairs(levels) do
+  for _, levels_by_value in pairs(run.levels) do
+    for _, level in pairs(levels_by_value) do
       complete_evaluations(run, level, level)
     end
   end
@@ -298,10 +299,10 @@ end
 -- Returns the evaluation of a run by its name: a field of the run, or, for dataset files, a part of its test, which is
 -- "in_distribution", "beyond", or "beyond" with the names of axes. nil if the run has no such evaluation.
 function M.get_evaluation(run, name)
-  local evaluation, parts = run[name], run.parts
-  return evaluation or parts and (parts[name] or lists.any(parts.axes or {}, function(entry)
+  local evaluation, parts = run[name], run.parts or {}
+  return evaluation or parts[name] or lists.any(parts.axes or {}, function(entry)
     return entry.name == name and entry.evaluation
-  end)) or nil
+  end) or nil
 end
 
 -- Returns numbers on an axis in words: "9 lengths 60..500", "length 60", "3 values of digits 6..50".
