@@ -21,7 +21,7 @@
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
-local groups = require("lab.export.composites")
+local composites = require("lab.export.composites")
 local lists = require("base.lists")
 local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
@@ -183,15 +183,14 @@ local function count_rates(class, ops, composite_by_op)
   end))
 end
 
-local function make_composite_class(state, group, scope_name)
+local function make_composite_class(state, composite, scope_name)
   local class = new_class(state)
-  class.folder = group.path
-  class.arguments = "h"
-  count_rates(class, group.list, {})
-  local items = lists.map(operations.list_own(group.list), function(op) return operations.make(op, class) end)
-  class.lines = forward.write({ items = items, result = group.out, width = group.entry.width.count,
-    stream = group.entry, names = { [group.entry] = "h" }, arguments = {} })
-  return add_class(state, class, group.path, scope_name .. "_" .. group.path)
+  class.folder, class.arguments = composite.path, "h"
+  count_rates(class, composite.list, {})
+  local items = lists.map(operations.list_own(composite.list), function(op) return operations.make(op, class) end)
+  class.lines = forward.write({ items = items, result = composite.out, width = composite.entry.width.count,
+    stream = composite.entry, names = { [composite.entry] = "h" }, arguments = {} })
+  return add_class(state, class, composite.path, scope_name .. "_" .. composite.path)
 end
 
 -- Extra inputs: arguments that the forward pass of a block may have in addition to values of the network.
@@ -248,20 +247,20 @@ local function name_parts(state, class)
   add_terms(attention.terms, attention.dropout and { "dropped" } or {})
 end
 
-local function make_attention_class(state, group)
-  local op, class = group.attention, new_class(state)
+local function make_attention_class(state, composite)
+  local op, class = composite.attention, new_class(state)
   local facts = state.facets[op]
   class.extra_inputs, class.takes_layer = facts.extra_inputs, facts.takes_layer
   class.template = "attention/python/attention.tpl"
-  local arguments = { "h", group.reads[2] and "memory" or nil }
+  local arguments = { "h", composite.reads[2] and "memory" or nil }
   class.arguments = table.concat(lists.append(arguments, list_extra_inputs(class)), ", ")
-  class.attention = lists.merge(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
+  class.attention = lists.merge(facts.text, { arguments = class.arguments,
+    memory = composite.reads[2] and "memory" or "h", query_bias = format_bias(op.q.op.p),
     memory_positions = class.extra_inputs.memory_positions and "memory_positions" or "positions",
     distance = class.extra_inputs.memory_distance and "memory_distance" or "distance",
-    layer_argument = class.takes_layer and ", layer" or "", query_bias = format_bias(op.q.op.p),
-    memory_bias = format_bias(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
-      and format_bias(group.last.p) })
-  local unique_class = add_class(state, class, group.path, op.family.name .. "_" .. group.path)
+    layer_argument = class.takes_layer and ", layer" or "", memory_bias = format_bias(op.kv.op.p),
+    output = composite.last ~= op, output_bias = composite.last ~= op and format_bias(composite.last.p) })
+  local unique_class = add_class(state, class, composite.path, op.family.name .. "_" .. composite.path)
   if unique_class == class then
     class.attention.name = class.name
     name_parts(state, class)
@@ -269,20 +268,20 @@ local function make_attention_class(state, group)
   return unique_class
 end
 
-local function make_group_item(state, class, group, scope)
-  local inner_class = group.attention and make_attention_class(state, group)
-    or make_composite_class(state, group, scope.name)
+local function make_composite_item(state, class, composite, scope)
+  local inner_class = composite.attention and make_attention_class(state, composite)
+    or make_composite_class(state, composite, scope.name)
   local is_outside_blocks = scope == state.net
   add_extra_inputs(class, inner_class)
   if is_outside_blocks and inner_class.takes_layer then
-    stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
+    stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(composite.attention.family.name))
   end
-  local module = class:add_attribute(group.path, { text = ("%s(%s)"):format(inner_class.name,
+  local module = class:add_attribute(composite.path, { text = ("%s(%s)"):format(inner_class.name,
     inner_class.takes_layer and "layer" or "") })
-  local variables = is_outside_blocks and list_passed_variables(state, inner_class, group.out.stream)
+  local variables = is_outside_blocks and list_passed_variables(state, inner_class, composite.out.stream)
     or list_extra_inputs(inner_class)
-  return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(operand)
-    local arguments = { operand(1, 0), group.reads[2] and operand(2, 0) or nil }
+  return { out = composite.out, reads = composite.reads, rank = operations.PRIMARY, text = function(operand)
+    local arguments = { operand(1, 0), composite.reads[2] and operand(2, 0) or nil }
     return ("%s(%s)"):format(module, table.concat(lists.append(arguments, variables), ", "))
   end }
 end
@@ -310,11 +309,11 @@ local function make_loop_item(state, class, op)
   add_extra_inputs(class, inner_class)
   class.takes_layer = false
   local text = inner_class.takes_layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
-  local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
+  local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")), -- without ".%d.", the layer's index
     ("nn.ModuleList(%s)"):format(text:format(inner_class.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name,
-    times = block.parent.is_group and 1 or get_times(block),
-    modules = modules, arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
+    times = block.parent.is_group and 1 or get_times(block), modules = modules,
+    arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
 end
 
 -- The blocks of layers with different encodings that an operation runs: all blocks of a cycle, or a block.
@@ -331,13 +330,14 @@ end
 -- Makes the item of layers with different encodings from their operations: one loop over modules of several classes.
 -- Each class takes every argument that any of the classes needs, since the loop has one call.
 local function make_layers_item(state, class, layer_ops)
-  local blocks, extra_inputs, words, classes = lists.collect(layer_ops, list_layer_blocks), {}, {}, {}
+  local blocks, extra_inputs, layer_names = lists.collect(layer_ops, list_layer_blocks), {}, {}
+  local classes = {} -- a list, and by the name of an entry of the list of encodings
   for _, block in ipairs(blocks) do
     local entry = find_entry(block)
     classes[#classes + 1] = not classes[entry] and make_block_class(state, block) or nil
     classes[entry] = classes[entry] or classes[#classes]
     for i = 0, block.count - 1 do
-      words[block.get_number(i) + 1] = classes[entry].name
+      layer_names[block.get_number(i) + 1] = classes[entry].name
     end
   end
   for _, inner_class in ipairs(classes) do
@@ -356,32 +356,32 @@ local function make_layers_item(state, class, layer_ops)
   if blocks[1].loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, "samples for each layer in layers that run several times")
   end
-  local period = lists.find_period(words)
-  local names = table.concat(words, ", ", 1, period)
+  local period = lists.find_period(layer_names)
+  local names = table.concat(layer_names, ", ", 1, period)
   local modules = class:add_module(blocks[1], (blocks[1].path:gsub("%.%%d%.$", "")),
-    ("nn.ModuleList((%s)[layer %% %d]() for layer in range(%d))"):format(names, period, #words))
+    ("nn.ModuleList((%s)[layer %% %d]() for layer in range(%d))"):format(names, period, #layer_names))
   return { out = layer_ops[#layer_ops].out, reads = { layer_ops[1].x }, loop = { name = "layer", times = 1,
     modules = modules, arguments = list_passed_variables(state, classes[1], layer_ops[1].x.stream), lines = lines } }
 end
 
 function list_items(state, class, scope)
-  local items, group_by_op = {}, groups.find_groups(scope)
+  local items, composite_by_op = {}, composites.find_composites(scope)
   local layer_ops = lists.filter(scope.ops, function(op) return list_layer_blocks(op)[1] end)
   if not scope.is_group then -- a group is a part of an outer class, whose rates are counted already
-    count_rates(class, scope.ops, group_by_op)
+    count_rates(class, scope.ops, composite_by_op)
   end
   for _, op in ipairs(operations.list_own(scope.ops)) do
-    local group = group_by_op[op]
+    local composite = composite_by_op[op]
     class.uses_positions = class.uses_positions or op.kind == "attention" or op.kind == "place"
     if lists.has(layer_ops, op) then
       items[#items + 1] = op == layer_ops[1] and make_layers_item(state, class, layer_ops) or nil
-    elseif group and group.last == op then
-      items[#items + 1] = make_group_item(state, class, group, scope)
+    elseif composite and composite.last == op then
+      items[#items + 1] = make_composite_item(state, class, composite, scope)
     elseif op.kind == "block" and op.block.is_group then
       items[#items + 1] = make_loop_of_items(state, class, op)
-    elseif not group and op.kind == "block" then
+    elseif not composite and op.kind == "block" then
       items[#items + 1] = make_loop_item(state, class, op)
-    elseif not group then
+    elseif not composite then
       items[#items + 1] = operations.make(op, class)
     end
   end
