@@ -28,7 +28,7 @@ local function find_readers(scope)
   return readers
 end
 
--- Returns the composite of an attention: the attention, its products of queries, keys and values, a further product that
+-- Returns the composite of an attention: the attention, its products of queries, keys and values, a product that
 -- a facet requests (op.contribution), and the output product if its tensors are in the attention's folder.
 local function make_attention(op, readers)
   local composite = { path = op.path:gsub("%.$", ""), attention = op, ops = { [op] = true, [op.q.op] = true,

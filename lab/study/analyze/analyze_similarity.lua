@@ -71,17 +71,19 @@ local function find_maps(traced, file, length)
   return maps
 end
 
+-- Returns a text such as "2 layers of 100 x 4 x 16 x 16": examples, heads, queries and keys.
 local function describe_shape(maps)
   return ("%s of %d x %d x %d x %d"):format(wording.count(#maps.offsets, "layer"), maps.examples, maps.heads,
     maps.queries, maps.keys)
 end
 
--- Traces the runs of a group at a step. opened: the group's source. Appends the maps of each run to models, with the
--- fields run and group.
-local function trace_runs(group, opened, step, options, models)
+-- Traces the runs of a group. opened: the group's source; step_name: "trained" or "start". Appends the maps of each run
+-- to models, with the fields run and group.
+local function trace_runs(group, opened, step_name, options, models)
   for _, run in ipairs(group.runs) do
     local words = opened:choose_run(run, options, "--split")
-    local file = opened:trace("attention", words, { checkpoint = step == "start" and opened:find_untrained() or nil,
+    local file = opened:trace("attention", words, {
+      checkpoint = step_name == "start" and opened:find_untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = find_maps(opened, file, options.length)
     if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
@@ -139,7 +141,7 @@ end
 
 -- Returns the similarities { cosine, divergence } of the runs of two groups in a layer: lists over all pairs of two
 -- different runs. Without b, returns the similarities of the runs of `a` to uniform attention under their mask. step:
--- an item of the result of compare_steps.
+-- an item of the result of compare_steps. The lists are empty until add_similarity fills them.
 local function find_similarities(step, a, b, layer)
   local first, second = a.index, b and b.index or 0 -- 0: uniform attention
   local key = ("%d %d %d"):format(math.min(first, second), math.max(first, second), layer)
@@ -181,15 +183,15 @@ end
 -- cosine }. Sets `mask`, a text, and `without_dropout` of the groups.
 local function compare_steps(groups, options)
   local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
-  for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
+  for _, step_name in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
     local models = {}
     for i, group in ipairs(groups) do
-      trace_runs(group, sources[i], step, options, models)
-      options.say(("%s, %s: %s traced"):format(group.name, step == "start" and "step 0" or step,
+      trace_runs(group, sources[i], step_name, options, models)
+      options.say(("%s, %s: %s traced"):format(group.name, step_name == "start" and "step 0" or step_name,
         wording.count(#group.runs, "run")))
     end
     local result = compare(groups, models, options)
-    result.step, result.layers, result.shape = step, #models[1].offsets, describe_shape(models[1])
+    result.step, result.layers, result.shape = step_name, #models[1].offsets, describe_shape(models[1])
     steps[#steps + 1] = result
   end
   return steps
