@@ -26,8 +26,8 @@
 --   forward_from, forward_to   the values of used_from and used_to in a forward call
 --   query_pointer   the pointer to rows of queries in calls with all heads
 --   key_pointer   the pointer to rows of keys in calls with all heads
---   score_function   the function from the logit of any key to its score, or false
---   open_score_function   the function from the logit of a key that all queries of the group see to its score, or false
+--   score_function   the function that computes a score from its logit, for any key; or false
+--   open_score_function   such a function for keys that all queries of the group see; or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
 --   to_dlogits    the text that is added to the address of the array of gradients of logits if this array begins with
 --                 zeros: " + " and the number of these zeros; else the empty text
@@ -35,7 +35,7 @@
 --                 function that counts the array's elements contains it
 --   to_zero_distance   the text that is added to the address of a sample of distances if the sample has distances to
 --                 both sides: " + " and the index of the distance 0; else the empty text
---   head_lengths  the declaration of T, and of S if there are two lengths, from a head
+--   head_lengths  the declarators that read T from a head, and S if there are two lengths
 --   step_lengths  the length, or the two lengths, of a step
 --   shape_lengths   the length, or the two lengths, of a shape
 --   table_lengths   the lengths of sequences for which the tables in step->shared are computed

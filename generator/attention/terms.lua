@@ -6,7 +6,7 @@
 --   kind         one of KINDS
 --   template     the name of a file templates/attention/<target>/terms/<template>.tpl, with a section for every slot
 --                that the term fills
---   device_templates   the names of several such files, for device code; nil: `template` alone
+--   device_templates   the names of such files for device code; nil: device code has the file `template` alone
 --   properties   name of a property -> whether the term has it
 --   other fields   variables of the term's text; they take precedence over the family's fields of the same name
 --
@@ -30,9 +30,9 @@
 --     trains_tables    learned tables have gradients
 --     sums_terms       the score reads sums over the keys of a query
 --     changes_gradient   the gradient of a logit differs from the gradient of its score
---     scores_rows      a function scores a query with a vector of consecutive keys
---     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, whose vector would begin
---                      before the first entry of a table by distance
+--     scores_rows      a function computes the scores of a query with a vector of consecutive keys
+--     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, because their vector would
+--                      begin before the first entry of a table by distance
 --   domain:
 --     has_spans        a group of queries sees a span, a run of consecutive keys, not all keys
 --     hides_keys       some keys of the span may be hidden from a query
@@ -51,12 +51,13 @@
 --                      of keys on its left
 --   row function:
 --     visits_outwards   keys are visited outwards from the query; probabilities are stored next to weights
---     breaks_stick     each query has a stick of length 1; from the nearest key on, each key takes a part of the rest
---                      of the stick as its weight; no function computes scores
+--     breaks_stick     each query has a stick of length 1; the nearest key first, each key takes a part of the rest of
+--                      the stick as its weight; no function computes scores
 --     saves_rests      the rest of each query's stick, which no key has taken, is stored next to weights
---     normalised       weights are divided by their sum: the backward pass needs the attended values
+--     normalised       weights are divided by their sum, so the backward pass needs the attended values
 --   weight map:
---     drops_weights    dropout applies to weights; the sign of a weight marks this until the backward pass
+--     drops_weights    dropout applies to weights; until the backward pass, the sign of a weight marks whether it is
+--                      dropped
 --   row maps:
 --     rotates_rows     rows are rotated by their positions
 --   terms of any kind:

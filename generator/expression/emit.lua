@@ -73,6 +73,7 @@ function Emitter:get_type(node)
   return node.type == "truth" and (vector and "bits" or "bool") or vector and "vector" or "real"
 end
 
+-- The level of the nest at which a node is computed: the outermost level with all quantities on which the node depends.
 function Emitter:find_level(node)
   if self.environment.has_only_lane_level then
     return "lane"
@@ -98,10 +99,13 @@ function Emitter:find_scope(node)
   return self.levels[self:find_level(node)]
 end
 
+-- The name that a node already has; nil if it has none.
 function Emitter:find_name(node)
   return self.arrays[node] or self:find_scope(node).names[node]
 end
 
+-- Appends the statement that defines a variable with a node's value. Returns the variable's name, which the node has
+-- from now on.
 function Emitter:add_set(node)
   local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
     or NAMES[node.op] or node.name or node.op
@@ -125,6 +129,7 @@ function Emitter:add_loop(index, scope, fill)
   return statement, result
 end
 
+-- Appends the statements of a sum: a variable, and a loop that adds the terms to it. Returns the variable's name.
 function Emitter:add_sum(node)
   local scope, name = self:find_scope(node), self:make_name(NAMES.sum)
   local type = self:get_type(node)
@@ -326,6 +331,8 @@ function Emitter:group_effects(effects)
   end)
 end
 
+-- Appends the statements of a list to `out`, with their indents. The body of a loop follows the loop's statement, and
+-- ends with a statement "close".
 local function flatten(list, indent, out)
   for _, statement in ipairs(list) do
     statement.indent = indent

@@ -22,7 +22,8 @@
 --   count       the number of values of an index node
 --   table       the table of a load (lower.lua)
 --   letters     the dependencies of a node `gathered`, a sum over heads (nests.lua, make_gathering), each as its letter
---   is_separate   whether generated code computes the node in a statement of its own, before it adds anything to it
+--   is_separate   whether generated code computes the node in a statement of its own, before it adds other numbers to
+--               the node's value
 --
 -- A builder with the field `is_trusted` no longer checks whether arguments can leave a function's domain, since its
 -- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.

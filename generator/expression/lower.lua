@@ -300,6 +300,7 @@ local function lower_operands(state, node, kind)
   return total
 end
 
+-- The node with lowered arguments. Arguments that need the index of a sum stay as they are.
 local function lower_arguments(state, node)
   return rebuild(state, node, lists.map(node, function(argument)
     return has_index(M.find_dependencies(state, argument)) and argument or lower(state, argument)

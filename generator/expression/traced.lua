@@ -51,6 +51,7 @@ local function wrap_result(word, node, problem)
   return wrap(node)
 end
 
+-- The tracing object for an operation of the builder. word: the text of the spec that messages name.
 local function build(word, op, ...)
   return wrap_result(word, session.builder:apply(op, ...))
 end

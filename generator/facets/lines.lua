@@ -6,12 +6,13 @@
 -- and `causal`, whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
---     lines     the lines of the head, { step, keys, first, value }. On a line, query i sees the key with the index
---               first + step * i if `keys` is 0, and S + first + step * i if `keys` is 1, with S keys; value is the
---               number in the spec divided by the softmax's temperature
+--     lines     the lines of the head, { step, keys, first, value }. With S keys, query i sees on a line the key with
+--               the index keys * S + first + step * i, where `keys` is 0 or 1; value is the number in the spec divided
+--               by the softmax's temperature
 --     corner    whether the head has the corner, with value 0
 --   flat        the lines of all heads, head after head
---   starts      the index in `flat`, from 0, of the first line of each head, and then the number of lines
+--   starts      a list with the index in `flat`, from 0, of each head's first line; its last item is the number of
+--               lines
 --   starts_text    C text of `starts`, such as "0, 2, 3"
 --   corners_text   C text of the fields `corner` of all heads, such as "true, false"
 --   any_corner  whether a head has a corner

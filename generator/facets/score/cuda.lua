@@ -109,6 +109,7 @@ local TABLES_SET = { shared = true, type = "score_tables", lay_out = "lay_out_sc
 local SEPARATE_SET = { shared = false, type = "score_gradients", lay_out = "lay_out_score_gradients",
   bytes = "score_gradient_bytes" }
 
+-- The field gradient_set of the output. members, tables: the members of score_gradients and of score_tables.
 local function describe_gradients(members, tables)
   local function list_counts(list)
     return table.concat(lists.map(list, function(m) return m.name .. " " .. m.count end), "; ")
@@ -118,6 +119,7 @@ end
 
 local CLASSES_OF_KEYS = { key = true, distance = true, sum = true } -- their loops in cross-attention depend on S
 
+-- The set of the names that a nest reads: words of its statements, and names that only its loops read.
 local function find_uses(build, nest)
   local set = lists.merge(nest.words, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
@@ -131,6 +133,7 @@ local function depends_on(arrays, word)
   return lists.any(arrays, function(array) return array.count:find("%f[%w]" .. word .. "%f[%W]") ~= nil end)
 end
 
+-- The set of the names that a function with these nests reads.
 local function merge_uses(build, list)
   local set = { drawn = false, key_position = false, position = false, p = false, staging = false,
     s = false, w = false }
@@ -222,6 +225,7 @@ local function describe_row_sums(build, score, row_sums)
   return list
 end
 
+-- Sets the fields pair, logit_grad, gathers, lists and uniform_count of the output.
 local function describe_pair(out, build, score)
   out.pair = nests.make_pair(build, score)
   local gathered_tables, logit_grad, differs = cuda.derive_pair(build, score)

@@ -29,6 +29,7 @@ local function wrap_values(values)
   end), 101)
 end
 
+-- Adds each parameter to one of the lists own, shared, constants, maps and products of `facts` (see describe_score).
 local function add_parameters(facts, parameters)
   for _, p in ipairs(parameters) do
     if p.from then
@@ -53,11 +54,13 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 
 -- The formula as a Python function. memory: the prefix of the names of the keys' stream. Fields of the result:
 --   lines       the lines of the function
---   arguments   the text of its arguments after the first; passed_arguments: the text of the values that calls pass
+--   arguments   the text of its arguments after the first
+--   passed_arguments   the text of the values that calls pass for these arguments
 --   constants   values of parameters that are not learned
 --   own, shared   learned parameters: each layer has its own, or all layers share them
---   maps        the names of the parameters that are values of tokens; value_width: the number of these values for a
---               token, as text; value_names: the names as text
+--   maps        the names of the parameters that are values of tokens
+--   value_width   the number of these values for a token, as text
+--   value_names   the names in `maps` as text
 --   products    parameters whose products with queries or keys are values of tokens
 --   queries     the dimension of queries in a tensor of values by query, counted from the end as in PyTorch: -2 or -1
 --   text        the texts that decide whether two scores are equal

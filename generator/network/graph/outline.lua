@@ -54,6 +54,7 @@ function M.count_learned(op, is_counted)
   end)
 end
 
+-- The number of columns of an operation's result, without columns that only fill vectors.
 local function count_columns(op)
   local unpadded_count = op.out.width.unpadded_count
   if op.kind == "product" then

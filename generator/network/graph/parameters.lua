@@ -274,6 +274,7 @@ local function list_panels(scope)
   end)
 end
 
+-- The field shard_sums of an entry of `structs`.
 local function describe_shard_sums(scope)
   local members = lists.collect(scope.parameters, function(p)
     return p.kind == "block" and {} or list_shard_members(p)
@@ -284,6 +285,7 @@ local function describe_shard_sums(scope)
     end) }
 end
 
+-- The field from_tables of an entry of `structs`.
 local function list_table_members(scope)
   local members = lists.collect(scope.parameters, function(p)
     return p.from_tables and not p.frozen and list_members(p) or {}

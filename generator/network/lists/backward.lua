@@ -6,9 +6,9 @@
 -- Buffers and entries:
 --
 --   buffer   a table with these fields; equal names mean the same buffer:
---     name      "gradient" for the residual stream, whose values have their gradients there one after another; d<name>
---               (base/names.lua) for the gradient of another value
---     width, stream   those of the values
+--     name      "gradient" for values of the residual stream, whose gradients are in this buffer one after another;
+--               d<name> (base/names.lua) for the gradient of another value
+--     width, stream   the width and the stream of these values
 --     outside   whether it is a buffer of the network, in which gradients of a block's external value are summed
 --   entry    a step of the backward pass; fields that an entry does not need are nil:
 --     kind   the kind of the entry: "<kind of operation>_grad", "accumulate" (to += from), "copy" or "clear"

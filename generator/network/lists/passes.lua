@@ -132,6 +132,7 @@ for kind, definition in next, ops.list_row_operations() do
   end
 end
 
+-- The description of an entry of a backward list.
 local function describe_backward(net, item)
   local text, reads, factor = backward_describers[item.kind](item)
   local parameter = item.op and item.op.p

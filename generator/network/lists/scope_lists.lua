@@ -59,6 +59,7 @@ local function mark_in_scope(scope)
   end
 end
 
+-- Sets the field `carried` of all values.
 local function mark_carried(net)
   mark_in_scope(net)
   for _, scope in ipairs(net.scopes) do
@@ -68,6 +69,7 @@ local function mark_carried(net)
   end
 end
 
+-- The lists of all scopes (lists_by_scope) with the present names of values; they may have conflicts.
 local function derive_lists(net)
   local lists_by_scope = { order = net.order }
   for i = #lists_by_scope.order, 1, -1 do -- the lists of blocks come before the network's list, which depends on them
@@ -127,12 +129,14 @@ function Walk:make_key(scope, value)
   return (scope ~= self.net and self.read_backward[scope][value] and scope.name .. "." or "") .. value.name
 end
 
+-- Checks that a buffer holds the value that an operation reads there.
 function Walk:check_read(key, value)
   if self.contents[key] ~= value then
     raise_conflict(value, self.contents[key])
   end
 end
 
+-- Records that an operation writes a value to a buffer, and checks the buffer's name and shape.
 function Walk:note_write(key, value)
   local shape = get_shape(value)
   self.shapes[key] = self.shapes[key] or shape
@@ -231,6 +235,7 @@ local function find_reserved(net, lists_by_scope)
   return names
 end
 
+-- Checks all reads of a forward pass; the first conflict raises an error (raise_conflict).
 local function walk_pass(net, lists_by_scope, is_training)
   local walk = setmetatable({ net = net, lists_by_scope = lists_by_scope, is_training = is_training, contents = {},
     shapes = {}, read_backward = {}, values_at_end = {}, reserved = find_reserved(net, lists_by_scope) }, Walk)

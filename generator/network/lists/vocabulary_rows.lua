@@ -5,7 +5,7 @@
 -- by symbol if it computes rows of the vocabulary; it runs for all tokens if it computes a row for each token.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and its labelled rows (labelled_rows.lua) or nil.
--- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation is saved, else
+-- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation can run by symbol, else
 --   block       the block whose first repetition computes rows by symbol
 --   embed       the operation that makes the block's input
 --   by_symbol   the set of the work that runs by symbol: operations of the block's fused list, and entries of its

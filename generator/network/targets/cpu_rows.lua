@@ -55,6 +55,7 @@ function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
   local copy_names = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
+  -- is_partial: the entry computes the rows of a selection, `part` or `distinct`
   local part_text = setmetatable({ is_partial = true }, { __index = text })
   local distinct_text = setmetatable({ is_partial = true, selection = "distinct->" }, { __index = text })
   local has_symbol_input = false

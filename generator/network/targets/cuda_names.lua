@@ -16,7 +16,7 @@
 --     distance_of_row                the name of the function that finds the distance of a row
 --     vectors                        the count of vectors of distances
 --     to_positions, to_key_positions, to_distances   offsets of sampled positions and distances: text that is appended
---                                    to the address of the samples; empty for the first row of them
+--                                    to the address of the samples; empty for the first row of samples
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's repetitions
 --     rounded                        "true" or "false": whether q and kv are rounded when they are stored (q is then

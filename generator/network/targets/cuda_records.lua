@@ -398,6 +398,7 @@ function backward.place_grad(device, text, entry)
     mask = op.dropout and describe_dropout(device, op, true).mask or false }
 end
 
+-- Makes the function that returns the record of a call for rows of the model's width.
 local function make_row_maker(call)
   return function(_, text, entry)
     check_width(entry, entry.to)

@@ -107,8 +107,9 @@ local function refuse_unread(field, file, expected)
     expected = expected .. ", or no such field" }, 0)
 end
 
-local function refuse(op, file, message, expected)
-  error({ problem = true, path = file.path, line = op.line, col = 1, what = message, expected = expected }, 0)
+-- Refuses an object of the network, such as an operation, with the line of the file that made it.
+local function refuse(object, file, message, expected)
+  error({ problem = true, path = file.path, line = object.line, col = 1, what = message, expected = expected }, 0)
 end
 
 -- Refuses options that the description does not read, since their names are probably misspelt.
@@ -160,6 +161,7 @@ end
 local DESCRIPTION_FIELDS = { "activation", "bias", "branch_activation", "norm.embedding", "norm.kind", "norm.place",
   "output", "output_bias", "tied" }
 
+-- Refuses fields that the spec sets and the description does not read. fields: the set of the fields that it has read.
 local function check_fields(model, fields, file)
   for _, name in ipairs(DESCRIPTION_FIELDS) do
     if lists.get(model, name) ~= nil and not fields["model." .. name] then
@@ -168,7 +170,8 @@ local function check_fields(model, fields, file)
   end
 end
 
--- Refuses streams other than the source, and tied vectors in an encoder: an encoder's tokens include no output symbols.
+-- Refuses streams other than the source. Refuses tied vectors in an encoder, since its tokens include no output
+-- symbols.
 local function check_tokens(plan, net, file)
   for _, stream in ipairs(net.streams) do
     if stream.name ~= "source" then
@@ -258,6 +261,7 @@ local function find_identity(plan, net, model)
   return canonical.format(network_identity) ~= canonical.format(default_identity) and network_identity or nil
 end
 
+-- The section `model` that a description reads.
 local function make_section(plan, file)
   local model = complete(plan.resolved.model, SECTION_DEFAULTS)
   model.source, model.spare_token = nil, nil

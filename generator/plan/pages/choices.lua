@@ -117,6 +117,7 @@ local function add_cuda_choices(plan, add)
   add(attention.what, attention.value, attention.why)
 end
 
+-- Adds the choice between stored and recomputed attention weights. recomputed: see recomputed_weights.lua.
 local function add_probabilities(plan, recomputed, add)
   if not recomputed then
     add("attention", "probabilities kept",
