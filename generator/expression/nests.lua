@@ -220,11 +220,11 @@ end
 --   heads      text: the number of rows of all sums and terms, which have a row for each head
 --   summed     text: the number of rows of running sums, which come first; false if there are none
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
---              vector_offset }
+--              unit, vector_offset }
 --   maps       the values that a map of the block's input computes; `column` is text of their column for head h
 --   products   the values that are products of a row and a learned vector; `start` is the offset of the row's channels,
---              `vector` the name of the vector, `vector_offset` C text of the offset of its elements in the array of
---              all vectors
+--              `vector` the name of the vector, `unit` whether it is divided by its norm, `vector_offset` C text of
+--              the offset of its elements in the array of all vectors
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
 function M.make_running(build, sums)
   if not sums[1] then
@@ -270,8 +270,8 @@ function M.make_running(build, sums)
   out.summed = sum_count > 0 and count_rows(sum_count) or false
   out.values = lists.map(canonical.sort_keys(values), function(name)
     local p, product_count = values[name], #out.products
-    local value = { name = environment.value(p), parameter = p, column = not p.from and write_row(#out.maps) or nil,
-      start = p.from == "key" and " + WIDTH" or "",
+    local value = { name = environment.value(p), parameter = p, unit = p.unit or false,
+      column = not p.from and write_row(#out.maps) or nil, start = p.from == "key" and " + WIDTH" or "",
       vector_offset = product_count == 0 and "" or product_count == 1 and " + WIDTH"
         or (" + %d * WIDTH"):format(product_count),
       vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }

@@ -7,7 +7,7 @@
 --   description      the visible keys in words; absent if all keys are visible
 --   sees_all         whether a query without any visible key sees all keys
 -- Fields of causal and window masks:
---   left             the number of visible keys before the query; nil: no limit
+--   left             the number of visible keys before the query; false: no limit, also for antidiagonal masks
 --   right            the number of visible keys after the query
 -- Fields of antidiagonal masks. With S keys, query i sees the existing keys from (S + low - stride * i) to
 -- (S + high - stride * i):
@@ -84,7 +84,7 @@ end
 local function plan_antidiagonal(mask)
   local high = mask.left_only and -1 or mask.width - 1
   local sides = mask.left_only and "to the left" or "on each side"
-  return { kind = "antidiagonal", stride = mask.stride, width = mask.width, left_only = mask.left_only,
+  return { kind = "antidiagonal", left = false, stride = mask.stride, width = mask.width, left_only = mask.left_only,
     low = -mask.stride - mask.width, high = high, sees_all = true,
     low_text = write_key_count(-mask.stride - mask.width), high_text = write_key_count(high),
     beyond_text = write_key_count(high + 1),
@@ -101,11 +101,12 @@ function M.plan(encoding, family)
   elseif not mask and not is_causal then
     return { kind = "none" }
   elseif not mask or mask.kind == "causal" then
-    return { kind = "causal", right = 0, description = "queries see themselves and the keys before them" }
+    return { kind = "causal", left = false, right = 0, sees_all = false,
+      description = "queries see themselves and the keys before them" }
   elseif mask.kind == "antidiagonal" then
     return plan_antidiagonal(mask)
   elseif is_causal then
-    return { kind = "window", left = mask.left, right = 0,
+    return { kind = "window", left = mask.left, right = 0, sees_all = false,
       description = ("queries see themselves and %d keys before them"):format(mask.left) }
   end
   return { kind = "window", left = mask.left, right = mask.right, sees_all = family.cross,
@@ -156,7 +157,7 @@ function M.make_terms(family)
     device_templates = not has_lines and { template, "span" } or nil, visibility = mask,
     properties = { has_spans = true, hides_keys = not has_lines, adds_values = has_lines,
       has_scattered_keys = has_lines, needs_head_number = has_lines,
-      has_open_keys = is_band, open_keys_begin_later = is_band and mask.left ~= nil, sees_all = mask.sees_all,
+      has_open_keys = is_band, open_keys_begin_later = is_band and mask.left ~= false, sees_all = mask.sees_all,
       needs_first_query = true } } }
 end
 

@@ -33,7 +33,8 @@
 --   per_layer      whether every block has its own draw
 --   input_first    whether draw 0 belongs to the input, and the draws of blocks follow
 --   sharing        words for the parts of a pass that share a draw, such as "one for each layer"
--- With kind = "sequence", the fields draws, site_offset and layer_index are absent.
+--   by_token       a table if positions depend on tokens (token_positions.lua)
+-- A field that does not apply is false, such as draws, site_offset and layer_index with kind = "sequence".
 -- distance.kind names the source of distances for the facets that read distances (relative, score):
 --   "none"         no facet reads distances
 --   "index"        the distance is the difference of indices, key - query
@@ -277,34 +278,37 @@ function M.explain_length(resolved, sides)
   end
 end
 
+-- The fields that do not apply to all kinds of positions or distances.
+local NO_SAMPLES = { range = false, first = false, max_position = false, sorted = false, draws = false,
+  site_offset = false, layer_index = false, per_layer = false, input_first = false, sharing = false, by_token = false,
+  period = false, independent = false }
+
 -- The fields of sampled positions that do not depend on a family.
 local function plan_sampled(positions)
   local first = positions.range == "one_based" and 1 or 0
-  return {
+  return lists.merge(NO_SAMPLES, {
     kind = positions.draw == "sequence" and "sequence" or "randomized",
     range = positions.max_position,
     first = first,
     max_position = positions.max_position + first,
     sorted = positions.sorted,
     sorted_text = tostring(positions.sorted),
-  }
+  })
 end
 
 -- The plan of distances. With a score, distances are planned even if the score reads none.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- check_draws refuses facets that read distances with it
-    or encoding.score == nil and not placement.reads_distances({ encoding = encoding }) then
-    return { kind = "none" }
-  elseif positions.kind ~= "randomized" then
-    return { kind = "index" }
-  elseif positions.reading == "difference" then
-    return { kind = "difference" }
+  local is_read = positions.draw ~= "sequence" -- check_draws refuses facets that read distances with it
+    and (encoding.score ~= nil or placement.reads_distances({ encoding = encoding }))
+  local kind = not is_read and "none" or positions.kind ~= "randomized" and "index" or positions.reading
+  if kind ~= "drawn" and kind ~= "clamped" then
+    return lists.merge(NO_SAMPLES, { kind = kind })
   end
   local per_layer = positions.draw == "layer"
   return {
-    kind = positions.reading,
-    independent = positions.sides == "independent" and positions.reading == "drawn",
+    kind = kind,
+    independent = positions.sides == "independent" and kind == "drawn",
     range = positions.max_position,
     max_position = plan_sampled(positions).max_position,
     draws = per_layer and layers or 1,
@@ -320,7 +324,8 @@ function M.plan_input(encoding)
   if placement.is_by_token({ encoding = encoding }) then
     return token_positions.plan(encoding.positions)
   end
-  return encoding.positions.kind == "randomized" and plan_sampled(encoding.positions) or { kind = "index" }
+  return encoding.positions.kind == "randomized" and plan_sampled(encoding.positions)
+    or lists.merge(NO_SAMPLES, { kind = "index" })
 end
 
 function M.plan(encoding, family, context)
@@ -336,7 +341,7 @@ function M.plan(encoding, family, context)
   local layers_have_draws = adds_vectors and in_blocks or encoding.rotation.kind ~= "none"
     or distance.kind == "difference"
   if positions.kind ~= "randomized" or not input_has_draw and not layers_have_draws then
-    return { kind = "index", distance = distance, period = positions.period }
+    return lists.merge(NO_SAMPLES, { kind = "index", distance = distance, period = positions.period })
   end
   local plan = plan_sampled(positions)
   plan.distance = distance

@@ -98,7 +98,7 @@ local function plan_scaling(scaling, positions, longest_training)
     beta_fast = scaling.beta_fast,
     slow_text = scaling.beta_slow and string.format("%.9g", scaling.beta_slow),
     fast_text = scaling.beta_fast and string.format("%.9g", scaling.beta_fast),
-    attention_factor = scaling.attention_factor,
+    attention_factor = scaling.attention_factor or false,
     description = string.format(DESCRIPTIONS[scaling.kind], factor_text, original_length),
   }
 end
@@ -109,7 +109,7 @@ function M.plan(encoding, family, context)
     kind = "rope",
     base = rotation.base,
     base_text = string.format("%.9g", rotation.base),
-    heads = rotation.heads,
+    heads = rotation.heads or false,
     period = rotation.heads and family.heads * head_width
       or head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
     draw = positions.layer_index,

@@ -163,7 +163,7 @@ end
 -- group of queries are gathered. Tables by query or pair are LANES elements longer, since a vector may begin at any
 -- query.
 local function list_members(tables, heads, cross)
-  local members = {}
+  local members = { has_distance_tables = false }
   for _, t in ipairs(tables) do
     t.stride = cross and t.class == "key" and "%s->keys" or nil
     local count = classes.write_count(t, cpu.write_stride("s", t), t.per_head and heads)
@@ -215,7 +215,7 @@ local function list_gathered(tables, statements)
     local is_uniform = t.class == "uniform"
     local is_gathered = t.learned and GATHERED_CLASSES[t.class]
       and lists.any(statements, function(statement) return statement.table == t end)
-    local entry = { name = t.name, class = t.class, row = t.row,
+    local entry = { name = t.name, class = t.class, row = t.row or false,
       element = is_uniform and cpu.write_element("d", t, "score"),
       address = not is_uniform and cpu.write_address("d", t, t.class) }
     return is_gathered and entry or nil
@@ -277,7 +277,7 @@ end
 function M.derive(source, family, precision)
   if not source then
     return { kind = "none", learned = {}, trains = false, changes_gradient = false, gathers = false,
-      recomputes_logit = false, running = false, row_sums = false }
+      recomputes_logit = false, running = false, row_sums = false, per_layer = false }
   end
   local build = make_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
@@ -292,7 +292,7 @@ function M.derive(source, family, precision)
   out.filling_nests, out.gradient_nests = make_nests(build, out.tables)
   out.running = nests.make_running(build, lowered.running) or false
   out.pair = nests.make_pair(build, lowered.score)
-  out.row = nests.make_row(build, lowered.score)
+  out.row = nests.make_row(build, lowered.score) or false
   local gradients_differ -- whether the logit's gradient differs from the score's
   out.pair_gradient, out.recomputes_logit, gradients_differ = cpu.derive_pair(build, lowered.score)
   out.row_sums = row_sums.describe(build, out.pair_gradient)
@@ -385,7 +385,7 @@ local function make_running_term(family, score)
   local products, request = score.running.products, family.request
   local multiplies = products[1] ~= nil
   return { kind = "contribution", template = "running", scalar = score, products = products, product_count = #products,
-    has_units = lists.any(products, function(product) return product.parameter.unit end),
+    has_units = lists.any(products, function(product) return product.unit end),
     has_unused_columns = request and request.width > request.columns,
     properties = { reads_tokens = true, has_sums = multiplies, multiplies_rows = multiplies } }
 end
@@ -400,7 +400,7 @@ function M.make_terms(family)
     { kind = "pair_scalar", template = "scalar", scalar = score, properties = { maps_logits = true, reads_tables = true,
       needs_head_number = true, needs_first_query = true, needs_logits = score.recomputes_logit,
       trains_tables = score.trains, has_sums = score.trains, changes_gradient = score.changes_gradient,
-      scores_rows = score.row ~= nil, excludes_last_keys = score.has.distance } },
+      scores_rows = score.row ~= false, excludes_last_keys = score.has.distance } },
     score.trains and { kind = "pair_scalar", template = "scalar_trains", scalar = score, properties = {} },
     score.running and make_running_term(family, score) or nil,
   }, function(term) return term or nil end)

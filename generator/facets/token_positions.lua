@@ -3,7 +3,8 @@
 --
 -- Input of M.check: the arguments of `check` in the module of a facet (modules.lua). Input of M.plan: the spec's table
 -- encoding.positions. Output of M.plan: fields that positions.lua describes as fields of sampled positions, with kind =
--- "sequence"; prefix and PREFIX, the empty prefixes of names in C; and by_token with these fields:
+-- "sequence"; prefix and PREFIX, the empty prefixes of names in C; is_separate, false (encoding_facets.lua); and
+-- by_token with these fields:
 --   offset         for digits: the largest number that training adds to the positions of a batch
 --   limit          for digits: { tokens, because }, the largest number of tokens of a sequence and its reason in words;
 --                  for positions of the task: false
@@ -102,11 +103,11 @@ end
 function M.plan(positions)
   if positions.kind == "by_task" then
     return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-      by_token = { max_position = positions.max_position, limit = false } }
+      is_separate = false, by_token = { max_position = positions.max_position, limit = false } }
   end
   local max_position = positions.max_position - positions.offset
   return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-    by_token = { offset = positions.offset, limit = { tokens = max_position,
+    is_separate = false, by_token = { offset = positions.offset, limit = { tokens = max_position,
       because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(max_position) } } }
 end
 

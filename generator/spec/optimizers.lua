@@ -13,9 +13,10 @@
 --     kernels     paths of files with device code, relative to kernels/
 --     title       the usual name with these settings, if it differs from the title of the entry
 --     states      names of the vectors that the optimiser stores in addition to the parameters, in order
---     constants   arguments of the call on the CPU, in order: { type, name, value }, or { type, name, values } for a
---                 struct
---     numbers     constants of device code: { name, value }, or { name, complement } for the value 1 - complement
+--     constants   arguments of the call on the CPU, in order: { type, name, value, values }, with false for the value
+--                 of a struct, whose members have the list `values`
+--     numbers     constants of device code: { name, value, complement }; with a complement, which is not false, the
+--                 value is 1 - complement
 --     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
 --     decay       the fraction of its value that a parameter loses per unit of the learning rate (spread_decay in
@@ -32,10 +33,10 @@ local function plan_adam(settings)
   local beta1, beta2, epsilon = settings.beta1, settings.beta2, settings.epsilon
   return { routine = "adam", header = "adam", kernels = { "cuda/adam.cu" }, struct = "adam",
     states = { "first_moment", "second_moment" }, corrects = { beta1, beta2 }, decay = false,
-    constants = { { type = "adam", name = "constants", values = { beta1, beta2, epsilon } } },
-    numbers = { { name = "BETA1", value = beta1 }, { name = "BETA2", value = beta2 },
-      { name = "REST1", complement = beta1 }, { name = "REST2", complement = beta2 },
-      { name = "EPSILON", value = epsilon } },
+    constants = { { type = "adam", name = "constants", value = false, values = { beta1, beta2, epsilon } } },
+    numbers = { { name = "BETA1", value = beta1, complement = false },
+      { name = "BETA2", value = beta2, complement = false }, { name = "REST1", complement = beta1 },
+      { name = "REST2", complement = beta2 }, { name = "EPSILON", value = epsilon, complement = false } },
     formula = { "g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  "
       .. "p -= rate m / (sqrt(correct2 v) + epsilon)" },
     source = "Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax." }
@@ -56,8 +57,8 @@ local function plan_sgd(settings)
   local momentum = settings.momentum
   return { routine = momentum and "momentum" or "sgd", header = "sgd", kernels = { "cuda/sgd.cu" }, struct = "sgd",
     states = { momentum and "momentum" }, corrects = false, decay = false,
-    constants = { momentum and { type = "double", name = "MOMENTUM", value = momentum } },
-    numbers = { momentum and { name = "MOMENTUM", value = momentum } },
+    constants = { momentum and { type = "double", name = "MOMENTUM", value = momentum, values = {} } },
+    numbers = { momentum and { name = "MOMENTUM", value = momentum, complement = false } },
     formula = { "g' = g clip;  " .. (momentum and "s = momentum s + g';  p -= rate s" or "p -= rate g'") },
     source = "Sutskever et al. 2013, in PyTorch's form." }
 end

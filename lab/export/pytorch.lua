@@ -119,7 +119,7 @@ local function add_draws(facts, positions)
     or "torch.randperm(MAX_POSITION, device=tokens.device)"
   facts.distance_text = ("torch.randperm(MAX_POSITION%s, device=tokens.device)"):format(
     facts.one_based and "" or " - 1")
-  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent or false
+  facts.clamped, facts.independent = distance.kind == "clamped", distance.independent
 end
 
 local function format_positions(place, tokens)

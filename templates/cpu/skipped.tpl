@@ -28,7 +28,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % end
 % -- Pairs that are skipped with their query and also hidden by a mask are counted once. A probe token counts
 % -- as the last token.
-% local unused_pair_cost = unused_rows and unused_rows.pair_flops[name] or false
+% local unused_pair_cost = unused_rows and unused_rows.pair_flops[name]
 % local cost_per_head = unused_pair_cost and unused_pair_cost / family.heads
 % if counts_each_head then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {

@@ -11,7 +11,7 @@ static void update(const lh_update *u, size_t first, size_t count, lh_update_sum
 % for _, constant in ipairs(optimizer.constants) do
 % arguments[#arguments + 1] = constant.name
 % local text = constant.value and f64(constant.value) or "{"
-% for i, value in ipairs(constant.values or {}) do
+% for i, value in ipairs(constant.values) do
 % text = text .. f64(value) .. (constant.values[i + 1] and ", " or "}")
 % end
     static const ${constant.type} ${constant.name} = ${text};

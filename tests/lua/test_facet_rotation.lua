@@ -68,9 +68,9 @@ end
 function TestRotation.test_scalings_are_described()
   lu.assertEquals(plan_scaling(nil), { kind = "none" })
   lu.assertEquals(plan_scaling({ kind = "linear", factor = 2.5 }),
-    { kind = "linear", factor = 2.5, factor_text = "2.5", description = "linear x 2.5" })
+    { kind = "linear", factor = 2.5, factor_text = "2.5", attention_factor = false, description = "linear x 2.5" })
   lu.assertEquals(plan_scaling({ kind = "ntk", factor = 4.0 }),
-    { kind = "ntk", factor = 4.0, factor_text = "4", description = "NTK x 4" })
+    { kind = "ntk", factor = 4.0, factor_text = "4", attention_factor = false, description = "NTK x 4" })
   lu.assertEquals(plan_scaling({ kind = "yarn", factor = 4.0, original_length = 41, beta_slow = 1.0, beta_fast = 32.0,
     attention_factor = 1.25 }), { kind = "yarn", factor = 4.0, factor_text = "4", original_length = 41,
     beta_slow = 1.0, slow_text = "1", beta_fast = 32.0, fast_text = "32", attention_factor = 1.25,

@@ -222,7 +222,7 @@ function TestFields.test_a_decoder_learns_every_task()
   try_every_task("decoder", function(spec, tokens, facts)
     lu.assertEquals(spec.plan.tokens, tokens, facts.kind)
     local chance = type(facts.chance) == "table" and 0.1 or facts.chance
-    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { chance, facts.baseline })
+    lu.assertEquals({ spec.plan.task.chance, spec.plan.task.baseline }, { chance, facts.baseline or false })
   end)
 end
 

@@ -199,7 +199,6 @@ function TestErrors.test_unknown_names_are_reported_with_the_nearest()
   check_error("% if flg then\n% end\n", "1:6: 'flg' is not in the plan | did you mean \"flag\"?")
   check_error("${pairs}\n", "1:3: 'pairs' is not in the plan | did you mean \"ipairs\"?")
   check_error("% local t = os.time()\n", "1:13: 'os' is not in the plan")
-  check_error("% for _, l in ipairs(layers) do\n${l.nmae}\n% end\n", "2:1: l.nmae is nil | did you mean \"name\"?")
 end
 
 function TestErrors.test_values_that_a_hole_does_not_print_are_refused()
@@ -284,7 +283,8 @@ function TestErrors.test_lines_of_lua_are_checked_one_by_one()
 end
 
 function TestErrors.test_mistakes_at_run_time_have_their_line()
-  check_error("x\n% local x = layers.foo.bar\n", "2:20: attempt to index a nil value (field 'foo')")
+  check_error("x\n% local x = layers.foo.bar\n", "2:13: 'layers.foo' is not in the plan")
+  check_error("% local t = {}\n% local x = t.foo.bar\n", "2:15: attempt to index a nil value (field 'foo')")
   check_error("% n = 5\n", "1:3: a template cannot set 'n' | write: local n")
 end
 

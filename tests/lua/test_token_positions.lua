@@ -42,7 +42,7 @@ end
 function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_largest()
   local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
     encoding = { use = "coupling", positions = { max_position = 600 } } }]]).plan
-  lu.assertEquals(plan.token_positions, { max_position = 600, digits = false })
+  lu.assertEquals(plan.token_positions, { max_position = 600, digits = false, by_line = false })
   lu.assertEquals({ plan.additive.rows, plan.limit }, { 601, false })
 end
 

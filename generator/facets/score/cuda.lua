@@ -16,8 +16,8 @@
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
 --   gathers             class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
---                       running sums have the classes query_token and key_token. An item of a list is { name, target,
---                       index (from 0) }. Fields of a list:
+--                       running sums have the classes query_token and key_token, false without such tables. An
+--                       item of a list is { name, target, index (from 0) }. Fields of a list:
 --     class                 the class
 --     count                 the number of items
 --     names                 the names of the tables in one text
@@ -121,7 +121,7 @@ local CLASSES_OF_KEYS = { key = true, distance = true, sum = true } -- their loo
 
 -- The set of the names that a nest reads: words of its statements, and names that only its loops read.
 local function find_uses(build, nest)
-  local set = lists.merge(nest.words, { staging = nest.sums[1] ~= nil })
+  local set = lists.merge({ i = false, j = false }, nest.words, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
   set.S = set.S or build.cross and CLASSES_OF_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"
@@ -241,13 +241,16 @@ local function describe_pair(out, build, score)
     return gathered_tables[class]
   end)
   out.uniform_count = gathered_tables.uniform and #gathered_tables.uniform or 0
+  for _, class in next, cuda.TOKEN_CLASSES do
+    gathered_tables[class] = gathered_tables[class] or false
+  end
 end
 
 -- A product of rows and a learned vector. index: the index of the product in the list of all products, from 1.
 local function describe_product(value, index)
   local p, offset = value.parameter, index > 2 and ("%d * count"):format(index - 1) or "count"
-  return { name = value.name, vector = p.name, unit = p.unit or false, start = value.start,
-    by_norm = p.unit and (" / %s_divisor"):format(p.name) or "",
+  return { name = value.name, vector = p.name, unit = value.unit, start = value.start,
+    by_norm = value.unit and (" / %s_divisor"):format(p.name) or "",
     index_text = index > 1 and offset .. " + e" or "e", offset_text = index > 1 and " + " .. offset or "" }
 end
 
@@ -295,8 +298,9 @@ function M.plan(build, lowered, score)
   out.gradient_set = describe_gradients(out.gradients, out.tables)
   out.gradient_numbers = list_numbers(build, out.gradients, not has_full_comments)
   out.work, out.uniform_work = lists.map(build.work, function(w)
-    return { name = w.name, declared = w.type .. " *", type = w.type, comment = "", count = w.count }
+    return { name = w.name, class = false, declared = w.type .. " *", type = w.type, comment = "", count = w.count }
   end), build.uniform_work
+  out.work.has_distance_tables = false
   return out
 end
 

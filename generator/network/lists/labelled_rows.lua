@@ -14,7 +14,7 @@
 --             forward pass saves for each omitted row, such as "2.0 * WIDTH * WIDTH"
 --   pair_texts    list of C texts: for each attention of labelled_work, the number of floating-point operations that it
 --             saves for each pair of an omitted row and a key
---   pair_flops    name of a family -> the number that the family's text in pair_texts states
+--   pair_flops    name of a family -> the number that the family's text in pair_texts states; false if it has no text
 --
 -- The lists are walked backwards from the labels. If only labelled rows of a result are read, an operation that works
 -- row by row reads only labelled rows; every other operation reads all rows. If a value has both kinds of readers, all
@@ -135,6 +135,9 @@ end
 local function derive(net, lists_by_scope, whole_scopes)
   local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole_scopes = whole_scopes,
     pair_flops = {}, token_texts = {}, pair_texts = {} }
+  for _, op in ipairs(ops.find_all(net, "attention")) do
+    result.pair_flops[op.family.name] = false
+  end
   find_in_scope(result, lists_by_scope, net)
   local unsupported_scope = lists.find(result.scopes, function(scope)
     return not walk_backward(result, lists_by_scope, scope)

@@ -46,7 +46,7 @@
 --                 that this saves:
 --     per_token             C text of the number for each omitted row
 --     per_pair              C text of the number for each pair of an omitted row and a key, over all families
---     pair_flops            name of a family -> the number for such a pair
+--     pair_flops            name of a family -> the number for such a pair, or false if the family has none
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua): { per_token }, C text of the number of
 --               floating-point operations that one replaced row saves; otherwise false
 --   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block

@@ -54,7 +54,7 @@ end
 function M.list_functions(net, make_fields)
   return lists.map(ops.find_all(net, "embed"), function(op, i)
     return lists.merge(make_fields(op, i), { number = i - 1, routine = M.name_routine(net, op), vectors = op.p.name,
-      scale = get_scale(net, op), additive = op.encoding or { kind = "none" },
+      scale = get_scale(net, op), additive = op.encoding or { kind = "none", frozen = false },
       dropout = op.dropout and op.dropout.name or false })
   end)
 end

@@ -6,17 +6,17 @@
 --   step_draws         the draws of a step, in the order in which they are stored; the first ones are positions that
 --                      depend on tokens, which the runtime computes; fields of a draw:
 --     template         the template of the host's function that samples the numbers, and for this template `names` and
---                      `prefix` (the start of names in C); nil for positions that depend on tokens
+--                      `prefix` (the start of names in C); false for positions that depend on tokens
 --     member           the name of the struct member that points to the numbers on the device
 --     address          C text of the address of the numbers
 --     count            C text of the count of the numbers
 --     shape            words for their shape, such as "[sequences][T]"
 --     sequences        the name of the function that returns the positions of the shard's sequences, if every sequence
---                      of a stream has its own; else nil
+--                      of a stream has its own; else false
 --     T                with `sequences`: the name of the member with the number of tokens of a sequence
 --   host_draws         the items of step_draws with a template
 --   draw_scratch       the number of ints of workspace that sampling needs, as C text
---   is_digit           the condition that a token is a digit, as C text; nil unless positions are those of digits
+--   is_digit           the condition that a token is a digit, as C text; false unless positions are those of digits
 
 local lists = require("base.lists")
 
@@ -26,7 +26,7 @@ local M = {}
 local function describe_token_positions(plan, variables)
   local length = ("in->T[%d]"):format(variables.index)
   return plan.token_positions and { member = variables.prefix .. "positions", sequences = variables.token_positions,
-    count = "(size_t)in->sequences * " .. length, shape = "[sequences][T]", T = variables.T } or nil
+    count = "(size_t)in->sequences * " .. length, shape = "[sequences][T]", T = variables.T, template = false } or nil
 end
 
 -- The draw of positions for vectors added to a stream's tokens, an entry of step_draws; nil unless the draw belongs to
@@ -36,7 +36,7 @@ local function describe_input_draw(plan, variables)
   return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",
     prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
       PREFIX = draw.PREFIX },
-    member = variables.input_draws, count = ("in->T[%d]"):format(variables.index), shape = "[T]",
+    member = variables.input_draws, sequences = false, count = ("in->T[%d]"):format(variables.index), shape = "[T]",
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
@@ -61,7 +61,7 @@ local function describe_family_draw(family)
       relative.kind == "shaw" and relative.rows + 1 or 2 * max_position }
   end
   return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
-    member = prefix .. "draws", count = prefix .. "draw_count(v)",
+    member = prefix .. "draws", sequences = false, count = prefix .. "draw_count(v)",
     shape = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
@@ -110,7 +110,7 @@ function M.derive(plan, device)
   local host_draws = lists.filter(step_draws, function(draw) return draw.template end)
   local digits = plan.token_positions and plan.token_positions.digits
   return { step_draws = step_draws, host_draws = host_draws, draw_scratch = count_scratch(host_draws),
-    is_digit = digits and write_membership(digits) or nil }
+    is_digit = digits and write_membership(digits) }
 end
 
 return M

@@ -28,9 +28,9 @@
 --   has_table_sums     whether gradients of tables are added up over shards before they reach the parameters
 --   scales_gradient    whether the sum of the shards' gradients is scaled, since the loss is a mean over the labels
 --                      that are not masked; otherwise the gradient of each label already has the factor of the mean
---   parts              the largest number of parts of a step, each of which has sequences of one length; nil if all
+--   parts              the largest number of parts of a step, each of which has sequences of one length; false if all
 --                      sequences of a step have one length
---   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
+--   constants          places of tensors that are not learned: { first, last, stride, columns, name }; false if all
 --                      tensors are learned
 --
 -- Each attention family gets the table `attends`, which describes how device code computes the attention. It has the
@@ -158,7 +158,7 @@ local function list_constants(plan)
     return not t.learned and { name = t.name, first = t.offset,
       last = t.offset + (rows - 1) * t.stride + columns - 1, stride = t.stride, columns = columns } or nil
   end)
-  return list[1] and list
+  return list[1] ~= nil and list
 end
 
 -- The number of shards of one model. It is train.shards, unless train.shards equals the default for CPUs. A spec that
@@ -225,7 +225,7 @@ end
 -- vectors at the family's sampled positions.
 local function count_draws(family, attends, places_vectors)
   local positions, distance = family.positions, family.positions.distance
-  local has_positions, has_distances = positions.kind == "randomized", distance.draws ~= nil
+  local has_positions, has_distances = positions.kind == "randomized", distance.draws ~= false
   attends.samples_draws, attends.draws_follow = has_positions or has_distances, false
   attends.position_draws = has_positions and positions.draws or 0
   attends.distance_draws = has_distances and distance.draws or 0
@@ -348,7 +348,7 @@ function M.derive(plan, net, lists_by_scope)
     scales_gradient = plan.task.has_counted_labels and not plan.train.weighs_sequences
       and not plan.train.mixes_lengths,
     parts = plan.train.mixes_lengths
-      and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)) or nil,
+      and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)),
   }
   derive_families(plan, net, library)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)

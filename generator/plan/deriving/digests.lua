@@ -31,7 +31,7 @@ local function identify_task(plan)
     or task.data and not task.data.is_generated and { data = { task.input_count, task.output_count },
       shared = task.has_shared_symbols or nil, end_symbol = fields.end_symbol,
       original_length = scaling.original_length, computation = fields.computation, loss = fields.loss }
-    or lists.merge(fields, { validation = task.data and task.data.validation_digest })
+    or lists.merge(fields, { validation = task.data and task.data.validation_digest or nil })
 end
 
 -- The part of the plan digest for the model. It covers the bytes of the file of a user's own network.

@@ -178,7 +178,7 @@ local function plan_input_draw(plan)
   return positions.kind ~= "index" and { is_separate = is_separate, PREFIX = is_separate and "" or family.PREFIX,
     prefix = is_separate and "" or family.prefix, kind = positions.kind, range = positions.range,
     first = positions.first, max_position = positions.max_position, sorted = positions.sorted,
-    sorted_text = positions.sorted_text, layer_index = positions.layer_index }
+    sorted_text = positions.sorted_text, layer_index = positions.layer_index, by_token = false }
 end
 
 -- The families that use positions of a stream's tokens, each as { positions, PREFIX, field }: the plan of positions,
@@ -298,7 +298,7 @@ end
 
 -- The positions that the runtime derives from tokens, or false. Fields of positions that the task gives:
 --   max_position   the largest position
---   by_line        true if the positions are in the lines of files, or nil
+--   by_line        whether the positions are in the lines of files
 --   digits         false
 -- Fields of positions of digits in numbers:
 --   offset         see facets/token_positions.lua
@@ -309,7 +309,7 @@ local function derive_token_positions(plan, task, input_draw)
     return false
   elseif input_draw.by_token.max_position then
     return { max_position = input_draw.by_token.max_position, digits = false,
-      by_line = token_positions.has_positions_of_lines(task) or nil }
+      by_line = token_positions.has_positions_of_lines(task) }
   end
   local digits, lines = {}, {}
   local function add(symbols, first_token)

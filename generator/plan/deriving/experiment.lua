@@ -111,13 +111,17 @@ local function find_pass_axis(facts, resolved)
   return 0
 end
 
+-- The fields of a task's examples (spec/task/datasets.lua) that tasks may lack.
+local NO_DATA = { train = false, eval = false, validation = false, is_generated = false, seed = false,
+  validation_digest = false }
+
 local function describe_task(facts, resolved, arrays)
   return {
     kind = facts.kind,
-    source = facts.text and facts.kind .. ".c",
+    source = facts.text and facts.kind .. ".c" or false,
     path = facts.path,
     text = facts.text,
-    data = facts.data,
+    data = facts.data and lists.merge(NO_DATA, facts.data) or false,
     axis_count = #(facts.axes or {}),
     pass_axis = find_pass_axis(facts, resolved),
     input_names = add_symbols(facts.input_symbols, "The symbols of inputs.", "input_symbols", arrays),
@@ -144,8 +148,8 @@ local function describe_task(facts, resolved, arrays)
     loss = facts.loss or false,
     has_counted_labels = facts.loss == "counted",
     chance = facts.chance,
-    baseline = facts.baseline,
-    baseline_name = facts.baseline_name,
+    baseline = facts.baseline or false,
+    baseline_name = facts.baseline_name or false,
   }
 end
 

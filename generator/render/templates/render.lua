@@ -10,6 +10,7 @@
 -- except lines of C that are too long (wrap.lua) or lose parameters (signatures.lua); a template can read only the
 -- plan's fields, the extras, the arguments of its include, and the helpers below.
 
+local known_fields = require("render.templates.known_fields")
 local lists = require("base.lists")
 local literals = require("base.literals")
 local similar_names = require("base.similar_names")
@@ -102,8 +103,9 @@ end
 
 local function lookup(run, name)
   for i = #run.extras, 1, -1 do
-    if run.extras[i][name] ~= nil then
-      return run.extras[i][name]
+    local value = rawget(run.extras[i], name)
+    if value ~= nil then
+      return value
     end
   end
   if run.plan[name] ~= nil then
@@ -114,9 +116,8 @@ local function lookup(run, name)
     table.unpack(run.extras)))
 end
 
--- Returns the text of a hole's value; fails if the value is neither one line of text nor an integer. parent: the table
--- whose field the expression is, for a hint; nil for other expressions.
-local function fill_hole(run, expression, parent, value)
+-- Returns the text of a hole's value; fails if the value is neither one line of text nor an integer.
+local function fill_hole(run, expression, value)
   if type(value) == "string" then
     if value:find("[\n\r]") then
       fail(run, ("%s has more than one line"):format(expression), HOLE_HINT)
@@ -127,8 +128,7 @@ local function fill_hole(run, expression, parent, value)
   elseif math.type(value) == "float" then
     fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
   end
-  local hint = value == nil and type(parent) == "table" and make_hint(expression:match("([%w_]+)%s*$"), parent)
-  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), hint or HOLE_HINT)
+  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), HOLE_HINT)
 end
 
 -- Makes a helper from a function that returns nil and a reason on failure; the failure becomes an error at the place of
@@ -319,9 +319,21 @@ run_template = function(run, name, section, values_by_name)
   table.remove(run.stack)
 end
 
--- Converts an error that Lua raised, such as indexing nil, to an error of `fail`. A Ctrl-C is passed on.
+-- Raises an error for an unknown field: the names of tables and fields in the current line that end with it.
+local function fail_unknown_field(run, record, field)
+  local pattern = "%f[%w_][%a_][%w_%.%[%]]*%." .. field:gsub("%p", "%%%0") .. "%f[^%w_]"
+  local frame = locate(run)
+  local names = lists.drop_repeats(lists.find_all(frame.source[frame.line], pattern))
+  point_at(run, names[1] or field)
+  fail(run, ("'%s' is not in the plan"):format(names[1] and table.concat(names, "' or '") or field),
+    make_hint(field, record))
+end
+
+-- Converts an error that Lua or known_fields.lua raised to an error of `fail`. A Ctrl-C is passed on.
 local function convert_error(run, err)
-  if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
+  if type(err) == "table" and err.unknown_field then
+    return select(2, pcall(fail_unknown_field, run, err.record, err.unknown_field))
+  elseif type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
   point_at(run, err:match("%(%l+ '([^']+)'%)") or "\0")
@@ -357,6 +369,7 @@ function M.render(name, plan, read, finish, extras, functions)
     include = include, fail = fail, lookup = lookup, -- slots.lua uses these
   }
   run.environment = make_environment(run)
+  known_fields.check_reads(plan)
   local ok, err = xpcall(function()
     run_template(run, name)
     if is_c then

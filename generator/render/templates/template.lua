@@ -250,8 +250,7 @@ local function read_text(reader, source, line)
     end
     local expression = source:sub(first + 2, stop - 1)
     check_hole(reader, expression, line, first)
-    local parent = expression:match("^%s*([%a_][%w_.]*)%.[%a_][%w_]*%s*$")
-    code[#code + 1] = ("__at(%d, %d) __hole(%q, %s, %s)"):format(line, first, expression, parent or "nil", expression)
+    code[#code + 1] = ("__at(%d, %d) __hole(%q, %s)"):format(line, first, expression, expression)
     from = stop + 1
   end
   code[#code + 1] = ("__end(%d)"):format(line)

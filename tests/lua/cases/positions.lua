@@ -2,7 +2,7 @@
 
 -- Whether positions or distances are random.
 local function has_draws(case)
-  return case.family.positions.range ~= nil or case.family.positions.distance.draws ~= nil
+  return case.family.positions.range ~= false or case.family.positions.distance.draws ~= false
 end
 
 local function has_tables(case)
@@ -50,10 +50,10 @@ M.identifiers = {
   { "is_digit", function(case) return case.plan.token_positions and case.plan.token_positions.digits ~= false end },
   { "block->positions", function(case) return case.plan.token_positions ~= false end },
   { "position_scratch", function(case) return case.family.positions.kind == "sequence" end },
-  { "lh_draw_or_copy_signed_distances", function(case) return case.family.positions.distance.independent or false end },
+  { "lh_draw_or_copy_signed_distances", function(case) return case.family.positions.distance.independent end },
   { "longhand/positions.h", has_draws },
-  { "DISTANCE_DRAWS", function(case) return case.family.positions.distance.draws ~= nil end },
-  { "drawn_distance", function(case) return case.family.positions.distance.draws ~= nil end },
+  { "DISTANCE_DRAWS", function(case) return case.family.positions.distance.draws ~= false end },
+  { "drawn_distance", function(case) return case.family.positions.distance.draws ~= false end },
 }
 
 M.sections = {

@@ -46,7 +46,7 @@ for (int l = 0; l < ${stack.count}; l++) {
     const ${stack.parameters} *p = &((const parameters *)step->parameters)->${stack.member}[l]; % if has_units
 % for _, value in ipairs(products) do
 % local member = prefix .. "score_" .. value.parameter.name
-    divide_by_norms_grad(${PREFIX}HEADS, ${PREFIX}HEAD_WIDTH, p->${member}, sums->vectors[l]${value.vector_offset}, dp->${member}); % if value.parameter.unit
-    for (int c = 0; c < WIDTH; c++) dp->${member}[c] += sums->vectors[l][c${value.vector_offset}]; % if not value.parameter.unit
+    divide_by_norms_grad(${PREFIX}HEADS, ${PREFIX}HEAD_WIDTH, p->${member}, sums->vectors[l]${value.vector_offset}, dp->${member}); % if value.unit
+    for (int c = 0; c < WIDTH; c++) dp->${member}[c] += sums->vectors[l][c${value.vector_offset}]; % if not value.unit
 % end
 }
