@@ -227,8 +227,7 @@ static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *
 }
 
 /* The number of sequences in the checked step. It is 1 if training divides each sequence's loss by its own number of
- * counted labels, because this objective equals the mean loss over labels, which the metrics have, only for one
- * sequence. */
+ * counted labels: the metrics have the mean loss over labels, which equals this objective only for one sequence. */
 static int count_sequences(const lh_spec *spec) {
     return spec->train.weighs_sequences && spec->task->loss == LH_LOSS_COUNTED ? 1 : SEQUENCES;
 }

@@ -166,7 +166,7 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
 
 /* Requests only as much shared memory on each multiprocessor as its `blocks` resident blocks use. Shared memory and
  * the first-level cache are parts of one memory, and activations profit from a larger cache. The request is a hint
- * in percent; it is undone if it would reduce the number of resident blocks. */
+ * in percent; if fewer blocks are then resident, the function restores the default. */
 static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {
     size_t total = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
     int percent = (int)((100 * used + total - 1) / total), remaining_blocks = 0;

@@ -267,8 +267,8 @@ static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_s
     return LH_OK;
 }
 
-/* Measures the outputs with the current parameters, then with the initial parameters. Meanwhile the engine has the
- * initial parameters; at the end it gets the current ones back. */
+/* Measures the outputs with the current parameters, then with the initial parameters. For this the engine gets the
+ * initial parameters, and at the end the current parameters again. */
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;

@@ -62,8 +62,8 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
  * source, level, compiler, precision or training set, with a message that names both values. If checkpoint.safetensors
  * is damaged or missing, reads checkpoint.previous.safetensors and reports this in note, which is otherwise empty.
  * LH_ERR_INPUT: a file is refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be
- * read because of memory or disk. If both files are missing, *is_found is 0 and the status LH_OK. facts: on entry
- * `level` and `compiler` are set, to those of this process; on return the other fields are set, too. */
+ * read because of memory or disk. If both files are missing, *is_found is 0 and the status LH_OK. facts: on entry,
+ * `level` and `compiler` are the level and the compiler of this process; the function sets the other fields. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *is_found, lh_error *note, lh_error *error);
 

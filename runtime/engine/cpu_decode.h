@@ -16,8 +16,8 @@ lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int 
                          lh_decode_lane **lanes, lh_error *error);
 void lh_decode_close(lh_decode_lane *lanes, int count);
 
-/* Evaluates examples first .. first + count - 1 of a condition with lane `index`; also decodes those with an index
- * below condition->decoded_count. A pass over the targets gives the sums: the sums of example first + s are added to
+/* Evaluates examples first .. first + count - 1 of a condition with lane `index`; also decodes the examples whose index
+ * is below condition->decoded_count. A pass over the targets gives the sums: the sums of example first + s are added to
  * sums[s / sequences_per_sum] and written to sequence_sums[s] (sequence_sums may be NULL). The model's own answers
  * are written to condition->answers and condition->lengths. Call it after begin_step. Fails as lh_make_examples
  * does; LH_STOPPED: a stop was requested. */

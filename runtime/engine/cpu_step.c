@@ -174,8 +174,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 }
 
 /* The factor that turns the folded gradient into the gradient of the loss. Shards have divided by the number of all
- * labels or sequences, but the loss is the mean over those that count. The factor is exactly 1 if all count. It is
- * also 1 if none counts, since the gradient is 0 then. */
+ * labels or sequences, but the loss is the mean over the counted labels or sequences. The factor is exactly 1 if all
+ * count. It is also 1 if none counts, since the gradient is 0 then. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     bool weighs_sequences = cpu->engine.spec->train.weighs_sequences;
     int64_t counted = 0, total = weighs_sequences ? cpu->job.shape.sequences : cpu->labels;

@@ -93,7 +93,7 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
     return rows;
 }
 
-/* Stores the valid answers of a pass over sequence i: those up to and including the first one that differs from
+/* Stores the valid answers of a pass over sequence i: the answers up to and including the first that differs from
  * its guess. */
 static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool are_all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;

@@ -60,7 +60,7 @@ typedef struct lh_query {
     int n;                 /* task length */
     const uint16_t *input; /* [sequences][task input length] */
     /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding, the target has
-     * the right answers; NULL: they are unknown. */
+     * the right answers; NULL: the right answers are unknown. */
     const uint16_t *target;
     /* [sequences][task output length], for decoding. Where it is 0, the target's token replaces the model's answer.
      * NULL: 1 everywhere. */
@@ -240,12 +240,12 @@ static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query,
 int lh_count_requested_answers(const uint8_t *mask, int labels);
 
 /* A pass over a target gives an answer for each label. Returns the number of answers that decoding would also give:
- * the answers up to and including the first wrong one, at most `limit`. Among them, replaces answers that do not
- * count by the target's tokens. */
+ * the answers up to and including the first wrong answer, at most `limit`. Among these answers, replaces those that
+ * do not count by the target's tokens. */
 int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
-/* Whether a sequence needs more answers: it has fewer than `limit`, and none has ended it. known_count: number of its
- * answers, which begin at index `first` of `answers`. */
+/* Whether a sequence needs more answers: it has fewer than `limit` answers, and no answer has ended it. known_count:
+ * number of its answers, which begin at index `first` of `answers`. */
 static inline bool lh_needs_answers(const lh_spec *spec, const lh_query *query, size_t first, int known_count,
                                     int limit, const uint16_t *answers) {
     size_t last = first + (size_t)known_count - 1;

@@ -9,8 +9,8 @@
  *
  * Each answer is the class with the greatest logit (the first one wins a tie). If a stream holds the target
  * (lh_format.teacher_forced), the model reads its earlier answers in place of the target. It decodes token by token if
- * engine->decodes is set and there is no noise. Otherwise it makes passes over all unfinished sequences or, if logits
- * are requested, over one sequence; a pass gives at least one more answer to each of its sequences. A sequence ends
+ * engine->decodes is set and there is no noise. Otherwise, passes run over all unfinished sequences or, if logits are
+ * requested, over one sequence; a pass gives at least one more answer to each of its sequences. A sequence ends
  * with the task's end symbol (lh_task.end). If the query has right answers, an end symbol that the target has at the
  * same index does not end the sequence before its limit, and labels with wants_answer = 0 take the target's token.
  * Attention in decoding equals attention in one pass over the answers, so lh_engine_ops.trace shows this attention if

@@ -33,8 +33,8 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* The number of conditions: task lengths or groups, times levels of noise, times numbers of passes. They are ordered by
- * passes, as requested, then by noise, the least first. */
+/* The number of conditions: task lengths or groups, times levels of noise, times numbers of passes. Conditions are
+ * ordered by passes, as requested, then by noise, the least first. */
 int lh_count_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if

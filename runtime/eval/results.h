@@ -47,8 +47,8 @@ typedef struct lh_eval_result {
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
-/* Unweighted means over results of one split. Only results with counted labels are included, and only those with the
- * same noise and number of passes as the first of them. */
+/* Unweighted means over results of one split. Results without counted labels are left out, and so are results whose
+ * noise or number of passes differs from that of the first averaged result. */
 typedef struct lh_eval_means {
     int count;       /* number of averaged results */
     int first, last; /* n of the first and the last averaged result */

@@ -126,7 +126,7 @@ void lh_traces_close(lh_traces *traces);
 /* The first tensor of a kind in a group; NULL: there is none. */
 const lh_trace_tensor *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
-/* The number of sites at task length n; they are the first ones of lh_traces.sites. */
+/* The number of sites at task length n, which are the first sites in lh_traces.sites. */
 int lh_count_trace_sites(const lh_spec *spec, int n);
 
 /* The index in request->inputs of the input with index i among the inputs of task length n. */

@@ -12,7 +12,7 @@ enum { LH_MAX_WRONG = 20 /* maximum number of wrong answers per condition and dr
  *
  *   result         the result that the batch is a part of
  *   first_example  number of the result's examples in earlier batches
- *   sequence_sums  [condition->examples] sums of each example: they show which ones are wrong
+ *   sequence_sums  [condition->examples] sums of each example, which show whether an answer is wrong
  *   lengths        [condition->examples] number of answers of each example in condition->answers
  *   written        number of lines of this condition and draw so far, at most LH_MAX_WRONG; the call raises it
  *

@@ -126,7 +126,7 @@ static void put_model(const greedy_job *g, const lh_cuda_models *models, const m
     lh_cuda_make_forward_draws(fleet, models, shape, first, draw, no_values, no_values);
 }
 
-/* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
+/* Adds the unfinished sequences of a replica to a pass; false: the pass has no room for the sequences. */
 static bool add_model(greedy_job *g, int index, lh_cuda_models *models) {
     lh_cuda_fleet *fleet = g->engine->fleet;
     model_answers *model = &g->models[index];
@@ -158,8 +158,8 @@ static void take_pass(greedy_job *g, int first, int end, const lh_cuda_models *m
     }
 }
 
-/* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *has_unfinished if a
- * replica had unfinished sequences. */
+/* Runs a pass for as many replicas from *first on as fit, and advances *first beyond these replicas. Sets
+ * *has_unfinished if a replica had unfinished sequences. */
 static lh_status run_pass(greedy_job *g, int *first, bool *has_unfinished, lh_error *error) {
     lh_cuda_models models = {.passes.count = lh_count_passes(g->engine->fleet->spec, g->query.n)};
     int end = *first;
