@@ -23,9 +23,10 @@ enum {
     RANDOM_ELEMENTS = 3,  /* random elements that are checked individually */
     POINTS = 6            /* points along a direction, each with half the step of the previous one */
 };
-/* Step of a difference along a direction of length 1. A difference has a rounding error of about 4e-16 / H = 4e-11, and
- * a truncation error of H^2 = 1e-10 times the third derivative; at the last point the rounding error is about 1e-9. */
-static const double H = 1e-5;
+/* Step of a difference at the first point, along a direction of length 1. A difference has a rounding error of about
+ * 4e-16 / FIRST_STEP = 4e-11, and a truncation error of FIRST_STEP^2 = 1e-10 times the third derivative; at the last
+ * point the rounding error is about 1e-9. */
+static const double FIRST_STEP = 1e-5;
 static const double SPACING = 1e-3; /* distance of points, far larger than the step of a difference */
 /* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest product of the elements of gradient and
  * direction with the same index. */
@@ -109,31 +110,31 @@ static double compute_error(const slopes *s, double slope) { return fabs(slope -
 
 static bool are_close(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
-/* Computes all slopes at the point at `distance`; numeric slopes have errors of second order in the step h. If the
+/* Computes all slopes at the point at `distance`; numeric slopes have errors of second order in `step`. If the
  * two-sided slope agrees with the gradient, it also takes the place of the one-sided slopes. */
-static lh_status compute_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s,
+static lh_status compute_slopes(check *c, const lh_tensor *tensor, double distance, double step, slopes *s,
                                 lh_error *error) {
-    double centre_loss = 0, left = 0, right = 0, far_left = 0, far_right = 0;
+    double centre_loss = 0, left_loss = 0, right_loss = 0, far_left_loss = 0, far_right_loss = 0;
     lh_status status = compute_analytic_slope(c, tensor, distance, &centre_loss, s, error);
-    if (status == LH_OK) status = compute_loss_at(c, tensor, distance - h, &left, error);
-    if (status == LH_OK) status = compute_loss_at(c, tensor, distance + h, &right, error);
-    s->left = s->right = s->centre = (right - left) / (2.0 * h);
+    if (status == LH_OK) status = compute_loss_at(c, tensor, distance - step, &left_loss, error);
+    if (status == LH_OK) status = compute_loss_at(c, tensor, distance + step, &right_loss, error);
+    s->left = s->right = s->centre = (right_loss - left_loss) / (2.0 * step);
     if (status != LH_OK || are_close(s, s->centre, s->analytic)) return status;
-    status = compute_loss_at(c, tensor, distance - 2.0 * h, &far_left, error);
-    if (status == LH_OK) status = compute_loss_at(c, tensor, distance + 2.0 * h, &far_right, error);
-    s->left = (3.0 * centre_loss - 4.0 * left + far_left) / (2.0 * h);
-    s->right = (4.0 * right - 3.0 * centre_loss - far_right) / (2.0 * h);
+    status = compute_loss_at(c, tensor, distance - 2.0 * step, &far_left_loss, error);
+    if (status == LH_OK) status = compute_loss_at(c, tensor, distance + 2.0 * step, &far_right_loss, error);
+    s->left = (3.0 * centre_loss - 4.0 * left_loss + far_left_loss) / (2.0 * step);
+    s->right = (4.0 * right_loss - 3.0 * centre_loss - far_right_loss) / (2.0 * step);
     return status;
 }
 
 /* Checks the slope along c->direction. The error of the check is the minimum over all points and differences. */
 static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
-    double min_error = INFINITY, h = H;
+    double min_error = INFINITY, step = FIRST_STEP;
     bool is_smooth = false, has_kink = false;
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < POINTS && !is_smooth && !(min_error <= TOLERANCE); i++, h /= 2.0) {
+    for (int i = 0; status == LH_OK && i < POINTS && !is_smooth && !(min_error <= TOLERANCE); i++, step /= 2.0) {
         slopes s = {0};
-        status = compute_slopes(c, tensor, i * SPACING, h, &s, error);
+        status = compute_slopes(c, tensor, i * SPACING, step, &s, error);
         is_smooth = are_close(&s, s.left, s.right) && are_close(&s, s.centre, s.left);
         has_kink = has_kink || !are_close(&s, s.left, s.right);
         min_error = fmin(
@@ -163,15 +164,15 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
 /* Finds the element with the largest gradient in magnitude below *limit, and sets *limit to this magnitude. */
 static int64_t find_largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
-    double size = -1.0;
+    double largest_magnitude = -1.0;
     for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) {
-        double g = fabs(c->gradient[find_element(tensor, e)]);
-        if (g > size && g < *limit) {
-            size = g;
+        double magnitude = fabs(c->gradient[find_element(tensor, e)]);
+        if (magnitude > largest_magnitude && magnitude < *limit) {
+            largest_magnitude = magnitude;
             best = e;
         }
     }
-    *limit = size;
+    *limit = largest_magnitude;
     return best;
 }
 

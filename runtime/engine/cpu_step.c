@@ -107,8 +107,8 @@ static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_ste
     tables_step.shared = step->shared = lane->shared;
     if (uses_longest) step->tables_shape = &cpu->job.shape;
     if (uses_longest) n = get_max_length(cpu);
-    if (lane->tables_n != n) cpu->program->begin_length(&tables_step, 0, 1);
-    lane->tables_n = n;
+    if (lane->shared_n != n) cpu->program->begin_length(&tables_step, 0, 1);
+    lane->shared_n = n;
 }
 
 /* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums. */
@@ -321,7 +321,7 @@ static void start_step(lh_cpu_engine *cpu) {
     cpu->labels = count_labels(cpu);
     if (cpu->parts.count > 1) cut_by_tokens(cpu);
     else cut_evenly(cpu, sequences);
-    for (int i = 0; i < cpu->engine.threads; i++) cpu->workspace->lanes[i].tables_n = 0;
+    for (int i = 0; i < cpu->engine.threads; i++) cpu->workspace->lanes[i].shared_n = 0;
     atomic_store(&cpu->next_shard, 0);
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) atomic_store(&cpu->turn[piece], 0);
 }

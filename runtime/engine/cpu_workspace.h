@@ -26,7 +26,7 @@ typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* gradient of the shard; zero between shards */
     void *shared;   /* lh_cpu_step.shared of the current length; NULL: lh_cpu_workspace.shared serves all lengths */
-    int tables_n;   /* task length for which `shared` has the values of the current step; 0: none */
+    int shared_n;   /* task length for which `shared` has the values of the current step; 0: none */
     lh_batch batch; /* examples of one length of the shard */
     lh_cpu_failure failure;
 } lh_cpu_lane;

@@ -35,10 +35,11 @@ double lh_by_sequence_compute_deviation(const lh_by_sequence *shares, int draws)
 }
 
 void lh_compute_wilson(double share, double count, double *low, double *high) {
-    double z = LH_NORMAL_95 * LH_NORMAL_95 / count;
-    double middle = (share + z / 2) / (1 + z), half = sqrt(z * (share * (1 - share) + z / 4)) / (1 + z);
-    *low = share <= 0 ? 0 : middle - half;
-    *high = share >= 1 ? 1 : middle + half;
+    double weight = LH_NORMAL_95 * LH_NORMAL_95 / count; /* weight of a share of 1/2 in the centre */
+    double centre = (share + weight / 2) / (1 + weight);
+    double half_width = sqrt(weight * (share * (1 - share) + weight / 4)) / (1 + weight);
+    *low = share <= 0 ? 0 : centre - half_width;
+    *high = share >= 1 ? 1 : centre + half_width;
 }
 
 void lh_by_example_add(lh_by_example *examples, const lh_sums *sequence_sums, int count) {

@@ -31,18 +31,20 @@ typedef struct greedy_job {
 /* Begins the decoding of a replica with its answers of the pass over the targets, up to and including the first
  * error of each example. */
 static lh_status begin_model(greedy_job *g, int index, lh_error *error) {
-    lh_cuda_early_answers *early = g->engine->fleet->evaluated_answers[index];
+    lh_cuda_early_answers *early_answers = g->engine->fleet->evaluated_answers[index];
     const lh_examples *e = &g->examples;
     model_answers *model = &g->models[index];
     int *known_counts = g->known_counts + (size_t)index * (size_t)e->count;
-    if (early == NULL) return LH_OK;
+    if (early_answers == NULL) return LH_OK;
     for (int i = 0; i < e->count; i++) {
         size_t first = (size_t)i * e->labels;
         known_counts[i] =
-            lh_take_pass_answers(e->target + first, e->mask + first, e->limits[i], early->classes + first);
+            lh_take_pass_answers(e->target + first, e->mask + first, e->limits[i], early_answers->classes + first);
     }
-    model->results = (lh_answers){
-        .answers = early->classes, .lengths = early->lengths, .known_counts = known_counts, .limits = e->limits};
+    model->results = (lh_answers){.answers = early_answers->classes,
+                                  .lengths = early_answers->lengths,
+                                  .known_counts = known_counts,
+                                  .limits = e->limits};
     return lh_decode_passes_open(&model->passes, g->engine->fleet->spec, &g->query, e->count, &model->results, error);
 }
 
