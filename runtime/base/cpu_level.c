@@ -82,7 +82,7 @@ static lh_status choose_named(const lh_cpu_program *const *programs, const char 
         }
         list_levels(programs, false, levels, sizeof levels);
         return lh_fail(error, LH_ERR_ENVIRONMENT,
-                       "LONGHAND_ISA=%s: this processor does not support this level, it supports: %s", name,
+                       "LONGHAND_ISA=%s: this processor does not support this level\n  supported levels: %s", name,
                        levels[0] ? levels : "none");
     }
     list_levels(programs, true, levels, sizeof levels);

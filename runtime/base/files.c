@@ -253,7 +253,7 @@ lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, si
     int file = open_temporary(directory, &temporary_path);
     lh_status status;
     if (file < 0) {
-        status = lh_fail_system(path, "cannot make a file next to it", error);
+        status = lh_fail_system(path, "cannot make a temporary file in its folder", error);
     } else {
         status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(temporary_path, path, error);
@@ -276,7 +276,7 @@ lh_status lh_check_replaceable(const char *path, lh_error *error) {
     int file = open_temporary(directory, &temporary_path);
     lh_status status = LH_OK;
     if (file < 0) {
-        status = lh_fail_system(path, "cannot make a file next to it", error);
+        status = lh_fail_system(path, "cannot make a temporary file in its folder", error);
     } else {
         unlink(temporary_path);
         close(file);

@@ -67,7 +67,7 @@ static lh_status remove_torn_line(int file, const char *path, off_t *size, bool 
     if (status != LH_OK || tail == *size) return status;
     status = check_complete(file, path, tail, *size, lacks_newline, error);
     if (status != LH_OK || *lacks_newline) return status;
-    if (ftruncate(file, tail) != 0) return lh_fail_system(path, "cannot cut off its torn last line", error);
+    if (ftruncate(file, tail) != 0) return lh_fail_system(path, "cannot cut off the torn last line", error);
     *size = tail;
     return LH_OK;
 }
@@ -77,7 +77,7 @@ static lh_status append_to_file(int file, const char *path, const char *line, lh
     struct stat attributes;
     bool lacks_newline;
     char *text;
-    if (fstat(file, &attributes) != 0) return lh_fail_system(path, "cannot read its size", error);
+    if (fstat(file, &attributes) != 0) return lh_fail_system(path, "cannot read the size", error);
     lh_status status = remove_torn_line(file, path, &attributes.st_size, &lacks_newline, error);
     if (status != LH_OK) return status;
     int bytes = asprintf(&text, "%s%s\n", lacks_newline ? "\n" : "", line);

@@ -65,7 +65,7 @@ static lh_status check_tensor(const char *path, const lh_st_tensor *tensor, lh_e
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: unknown type %s", path, tensor->name, tensor->dtype);
     if (tensor->rank < 0 || tensor->rank > LH_ST_MAX_RANK ||
         !compute_shape_bytes(tensor->dtype, tensor->rank, tensor->shape, &bytes) || bytes != tensor->bytes)
-        return lh_fail(error, LH_ERR_INPUT, "%s: %s: %zu bytes do not fit its shape", path, tensor->name,
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: %zu bytes do not fit the shape", path, tensor->name,
                        tensor->bytes);
     return LH_OK;
 }
@@ -148,7 +148,7 @@ static lh_status write_pieces(const char *path, const char *header, const lh_st_
         pieces[0] = (lh_piece){text, bytes};
         status = lh_replace_file_by_pieces(path, pieces, piece_count, error);
     } else {
-        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+        status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write the file", path);
     }
     free(text);
     free(pieces);
@@ -173,7 +173,7 @@ lh_status lh_st_write(const char *path, const lh_st_tensor *tensors, int count, 
         if (status != LH_OK) return status;
     }
     const lh_st_tensor **sorted = calloc((size_t)count + 1, sizeof *sorted);
-    if (!sorted) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
+    if (!sorted) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write the file", path);
     for (int i = 0; i < count; i++) sorted[i] = &tensors[i];
     qsort(sorted, (size_t)count, sizeof *sorted, compare_sizes_and_names);
     lh_status status = write_sorted(path, sorted, count, meta, meta_count, error);
@@ -215,7 +215,7 @@ static lh_status read_metadata(const char *path, lh_st_file *file, lh_error *err
     if (metadata && !json_is_object(metadata))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s: expected an object", path, METADATA);
     file->metadata = calloc(json_object_size(metadata) + 1, sizeof *file->metadata);
-    if (!file->metadata) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    if (!file->metadata) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read the file", path);
     json_object_foreach(metadata, key, value) {
         if (!json_is_string(value))
             return lh_fail(error, LH_ERR_INPUT, "%s: %s: %s: expected a string", path, METADATA, key);
@@ -259,7 +259,7 @@ static lh_status read_entry(const char *path, const char *name, json_t *entry, c
                        path, name, (long long)offsets[0], (long long)offsets[1], bytes);
     if (!compute_shape_bytes(dtype, tensor->rank, tensor->shape, &expected) ||
         expected != (size_t)(offsets[1] - offsets[0]))
-        return lh_fail(error, LH_ERR_INPUT, "%s: %s: %lld bytes do not fit its shape", path, name,
+        return lh_fail(error, LH_ERR_INPUT, "%s: %s: %lld bytes do not fit the shape", path, name,
                        (long long)(offsets[1] - offsets[0]));
     tensor->name = name;
     tensor->dtype = dtype;
@@ -298,7 +298,7 @@ static lh_status read_entries(const char *path, lh_st_file *file, const char *da
     lh_status status = read_metadata(path, file, error);
     if (status != LH_OK) return status;
     file->tensors = calloc(json_object_size(file->header) + 1, sizeof *file->tensors);
-    if (!file->tensors) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    if (!file->tensors) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read the file", path);
     json_object_foreach(file->header, name, entry) {
         if (strcmp(name, METADATA) == 0) continue;
         status = read_entry(path, name, entry, data, bytes, &file->tensors[file->count], error);
@@ -313,7 +313,7 @@ lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error) {
     size_t bytes, start;
     lh_st_file *new_file = *file = NULL;
     new_file = calloc(1, sizeof *new_file);
-    if (!new_file) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    if (!new_file) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read the file", path);
     lh_status status = lh_read_file(path, &new_file->text, &bytes, error);
     if (status == LH_OK) status = parse_header(path, new_file->text, bytes, &start, &new_file->header, error);
     if (status == LH_OK) status = read_entries(path, new_file, new_file->text + start, bytes - start, error);

@@ -8,8 +8,8 @@
 #include "cli/data_paths.h"
 #include "data/datasets/overlap.h"
 
-/* The generator also reads this table, to refuse wrong flags before a build: every row begins a line, as
- * {"--name", LH_OPTION_KIND, value, least, most, ...}. */
+/* The generator also reads this table, to refuse wrong flags before a build. So every row must begin a line, as
+ * {"--name", LH_OPTION_KIND, value, min, max, ...}. */
 static const lh_option options[] = {
     {"--data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "training examples, in place of the spec's file"},
     {"--eval-data", LH_OPTION_TEXT, NULL, 0, 0, NULL, "FILE", "examples to evaluate, in place of the spec's file"},

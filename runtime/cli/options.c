@@ -54,15 +54,15 @@ static lh_status fail_flag(const lh_verb *verb, const lh_option *options, int co
     bool is_field;
     snprintf(name, sizeof name, "%.*s", bytes < MAX_NAME_BYTES ? (int)bytes : MAX_NAME_BYTES, word);
     if (word[0] != '-')
-        return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists them", verb->name, name,
-                       verb->name);
+        return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists the flags", verb->name,
+                       name, verb->name);
     const char *suggestion = lh_find_usual_flag(name, options, count, &is_field);
     if (suggestion != NULL && is_field)
-        return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: it is a field of the spec: %s", verb->name,
-                       name, suggestion);
+        return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s is a field of the spec", verb->name, name,
+                       suggestion);
     if (suggestion == NULL) suggestion = lh_find_nearest_name(name, &options[0].name, count, sizeof *options);
     if (suggestion == NULL)
-        return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s --help lists them", verb->name, name,
+        return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s --help lists the flags", verb->name, name,
                        verb->name);
     return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, suggestion);
 }

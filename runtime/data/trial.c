@@ -122,7 +122,8 @@ static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t 
     for (int i = 0; i < p->outputs; i++) {
         if (first[i] != second[i]) return fail_difference(p, "mask", i, first[i], second[i]);
         if (first[i] > 1)
-            return lh_fail(p->error, LH_ERR_INPUT, "%s: mask[%d] is %d\n  expected: 1, or 0 where it does not count",
+            return lh_fail(p->error, LH_ERR_INPUT,
+                           "%s: mask[%d] is %d\n  expected: 1, or 0 if the output does not count",
                            describe_example(p, text), i, first[i]);
         if (first[i] == 0 && p->task->loss == LH_LOSS_UNMASKED)
             return lh_fail(p->error, LH_ERR_INPUT,

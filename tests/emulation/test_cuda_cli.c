@@ -174,7 +174,7 @@ static void test_info_describes_the_cuda_half(void **state) {
     program.images = images;
     program.toolkit = "12.4";
     result = run(state, 0, "info");
-    assert_text(result.out, "needs a driver of release 525 or later (CUDA 12.0); its PTX needs release 550 or later "
+    assert_text(result.out, "needs a driver of release 525 or later (CUDA 12.0); the PTX needs release 550 or later "
                             "(CUDA 12.4)\n");
     program.least_architecture = 100;
     result = run(state, 0, "info");

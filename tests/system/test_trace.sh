@@ -68,7 +68,7 @@ refuses_wrong_requests() {
         ends_with 2 'leave out --examples' trace --input "$work/inputs.jsonl" --examples 2 --out "$work/x" &&
         ends_with 1 'max_position = 64' trace --length 40 --out "$work/x" &&
         ends_with 1 'bad.jsonl: line 2: input[1] is 9' trace_bad_input &&
-        ends_with 4 'none/x: cannot make a file next to it' trace --out "$work/none/x" &&
+        ends_with 4 'none/x: cannot make a temporary file in its folder' trace --out "$work/none/x" &&
         [ ! -e "$work/x" ]
 }
 

@@ -111,7 +111,8 @@ static void test_directory_in_the_way_of_a_file_is_refused(void **state) {
 static void test_missing_directory_is_named(void **state) {
     lh_error error;
     lh_status status = lh_replace_file(lh_test_path(*state, "none/out"), "x", 1, &error);
-    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/out: cannot make a file next to it: No such file");
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
+                    "none/out: cannot make a temporary file in its folder: No such file");
 }
 
 enum { BIG_FILE = 200000 };

@@ -84,9 +84,9 @@ static void test_named_level_that_is_not_supported_is_refused(void **state) {
     lh_status status = lh_level_choose(programs, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
                     "LONGHAND_ISA=riscv64: this processor does not support this level");
-    assert_string_equal(strstr(error.text, "it supports: ") + strlen("it supports: "), get_own_level());
+    assert_string_equal(strstr(error.text, "supported levels: ") + strlen("supported levels: "), get_own_level());
     status = lh_level_choose(unsupported, &program, &error);
-    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it supports: none");
+    lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "supported levels: none");
 }
 
 static void test_program_without_a_supported_level_is_refused(void **state) {

@@ -160,7 +160,7 @@ static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 /* Resumes a plan that has no run, next to a plan with a run, and removes the new run; the caller frees the stderr. */
 static char *resume_another_plan(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 5 --resume");
-    assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));
+    assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume; the run starts at step 0\n"));
     char command[512];
     snprintf(command, sizeof command, "rm -r %s/toy/%s", (char *)*state, other_plan);
     char *output = strdup(result.err);
@@ -193,7 +193,7 @@ static void test_resume_after_an_edit_lists_differences(void **state) {
     assert_non_null(
         strstr(result.err, "there is ./toy/aaaaaaaaaaaaaaaa/lr0.01-seed0, of another learning rate or seed"));
     result = run_toy(state, 0, "train --out . --no-eval --steps 6 --seeds 6:7 --resume");
-    assert_non_null(strstr(result.err, "1 of 2 runs have nothing to resume, they start at step 0"));
+    assert_non_null(strstr(result.err, "1 of 2 runs have nothing to resume and start at step 0"));
 }
 
 /* Content of another run's run.json is read up to a limit and printed without control characters. */

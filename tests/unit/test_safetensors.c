@@ -194,12 +194,12 @@ static void test_bad_offsets_are_refused(void **state) {
 }
 
 static void test_bad_shapes_and_types_are_refused(void **state) {
-    check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "4") "}", 4, "4 bytes do not fit its shape");
+    check_refused(*state, "{" ENTRY("a", "F32", "2", "0", "4") "}", 4, "4 bytes do not fit the shape");
     check_refused(*state, "{" ENTRY("a", "F32", "-1", "0", "4") "}", 4, "shape: expected");
     check_refused(*state, "{" ENTRY("a", "F32", "1.5", "0", "4") "}", 4, "shape: expected");
     check_refused(*state, "{" ENTRY("a", "F32", "1,1,1,1,1,1,1,1,1", "0", "4") "}", 4, "at most 8");
-    check_refused(*state, "{" ENTRY("a", "F32", "4294967296,4294967296", "0", "4") "}", 4, "do not fit its shape");
-    check_refused(*state, "{" ENTRY("a", "F32", "4611686018427387905", "0", "4") "}", 4, "do not fit its shape");
+    check_refused(*state, "{" ENTRY("a", "F32", "4294967296,4294967296", "0", "4") "}", 4, "do not fit the shape");
+    check_refused(*state, "{" ENTRY("a", "F32", "4611686018427387905", "0", "4") "}", 4, "do not fit the shape");
     check_refused(*state, "{" ENTRY("a", "f32", "1", "0", "4") "}", 4, "unknown type f32");
     check_refused(*state, "{" ENTRY("a", "", "1", "0", "4") "}", 4, "unknown type");
 }

@@ -156,7 +156,7 @@ static void test_train_refuses_seeds_of_no_effect(void **state) {
     run_toy(state, 0, "train --out . --steps 12 --no-eval");
     lh_run_result result =
         run_toy(state, 2, "train --out . --seeds-init 1 --init " FOLDER "/checkpoint.safetensors --no-eval");
-    assert_non_null(strstr(result.err, "--seeds-init: the initial values are those of the file"));
+    assert_non_null(strstr(result.err, "--seeds-init: the initial values come from the file"));
     result = run_toy(state, 2, "train --out . --seeds 0:63 --seeds-init 0:63 --seeds-data 0:1");
     assert_non_null(strstr(result.err, "8192 runs"));
     result = run_toy(state, 2, "train --out . --seeds 0:4095 --seeds-init 0:9007199254740992");

@@ -94,7 +94,7 @@ static const struct {
     {write_past_the_end, "input[6] was written, past the end\n  expected: writes to input[0] .. input[5] only"},
     {write_before_the_beginning, "target[-1] was written, before the beginning"},
     {write_mask_past_the_end, "mask[7] was written, past the end"},
-    {write_too_large_mask, "mask[2] is 2\n  expected: 1, or 0 where it does not count"},
+    {write_too_large_mask, "mask[2] is 2\n  expected: 1, or 0 if the output does not count"},
     {mask_without_a_line, "mask[2] is 0, but the file's header has no line `mask`\n"
                           "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
                           "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)"},

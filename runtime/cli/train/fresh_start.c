@@ -157,7 +157,7 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
         if (c.fields == 0)
             fprintf(stderr, "    no field differs: the version of Longhand differs, or a file that the spec names\n");
     } else {
-        fprintf(stderr, "    its run.json has no spec to compare with\n");
+        fprintf(stderr, "    run.json has no spec to compare with\n");
     }
     json_decref(current);
 }
@@ -251,8 +251,8 @@ void lh_print_fresh_start(const lh_train_run *train_runs, int count) {
     int fresh_count = 0;
     for (int i = 0; i < count; i++) fresh_count += !lh_run_has_checkpoint(&train_runs[i].run);
     if (fresh_count == 0) return;
-    if (count == 1) fprintf(stderr, "%s: nothing to resume, it starts at step 0\n", train_runs[0].run.directory);
-    else fprintf(stderr, "%d of %d runs have nothing to resume, they start at step 0\n", fresh_count, count);
+    if (count == 1) fprintf(stderr, "%s: nothing to resume; the run starts at step 0\n", train_runs[0].run.directory);
+    else fprintf(stderr, "%d of %d runs have nothing to resume and start at step 0\n", fresh_count, count);
     if (fresh_count < count) return;
     print_similar_run(&train_runs[0].run);
     print_plans(&train_runs[0].run);

@@ -55,7 +55,7 @@ static lh_status check_flags(const lh_train_flags *f, bool has_seed, bool has_se
                        (long long)count, MAX_RUNS);
     if (f->has_part_seeds[LH_SEED_INIT] && f->init != NULL)
         return lh_fail(error, LH_ERR_USAGE,
-                       "--seeds-init: the initial values are those of the file %s\n"
+                       "--seeds-init: the initial values come from the file %s\n"
                        "  expected: --seeds-init without --init, and a spec without init",
                        f->init);
     if (f->resume && f->overwrite)
@@ -65,8 +65,8 @@ static lh_status check_flags(const lh_train_flags *f, bool has_seed, bool has_se
     return LH_OK;
 }
 
-/* The generator reads this table up to `most`, to refuse a wrong flag before a build: every row begins a line, as
- * {"--name", LH_OPTION_KIND, value, least, most, ...}. A similar table in data_files.c has the flags of a dataset. */
+/* The generator reads this table up to `max`, to refuse a wrong flag before a build. So every row must begin a line, as
+ * {"--name", LH_OPTION_KIND, value, min, max, ...}. A similar table in data_files.c has the flags of a dataset. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_printed_help, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;

@@ -148,7 +148,7 @@ static void print_driver(const lh_cuda_program *program) {
     char text[LH_CUDA_DRIVER_TEXT];
     if (machine == 0 && ptx == 0) return;
     printf("%-14s needs a driver of %s", "", lh_cuda_describe_driver(machine > 0 ? machine : ptx, text));
-    if (machine > 0 && ptx > machine) printf("; its PTX needs %s", lh_cuda_describe_driver(ptx, text));
+    if (machine > 0 && ptx > machine) printf("; the PTX needs %s", lh_cuda_describe_driver(ptx, text));
     printf("\n");
 }
 

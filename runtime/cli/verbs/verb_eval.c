@@ -40,8 +40,8 @@ static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) 
     if (strcmp(f->splits, "validation") != 0)
         return lh_fail(
             error, LH_ERR_USAGE,
-            "--splits: %.80s\n  expected: validation; this task samples its examples, and its other splits follow "
-            "from the lengths",
+            "--splits: %.80s\n  expected: validation; the examples of this task are sampled, and all other splits "
+            "follow from their lengths",
             f->splits);
     f->validation = true;
     if (!f->has_lengths && eval->validation_examples == 0)
@@ -311,7 +311,8 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
                        "  expected: 0 among eval.by.noise",
                        cli->spec->eval.noise.deviation[0]);
     if (f.resume && (f.per_example != NULL || f.wrong != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "--resume and %s exclude each other: its file has one call's conditions",
+        return lh_fail(error, LH_ERR_USAGE,
+                       "--resume and %s exclude each other, because the file has the conditions of one call",
                        f.per_example != NULL ? "--per-example" : "--wrong");
     status = lh_try_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;

@@ -26,7 +26,7 @@ static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *r
         kinks += results[t].kinks;
         checked++;
     }
-    printf("%d checks of %d tensors, %d of them next to a kink of the loss\n", checks, checked, kinks);
+    printf("%d checks of %d tensors, %d checks next to a kink of the loss\n", checks, checked, kinks);
     if (failed > 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: the gradients of %d of %d tensors are wrong", spec->id, failed,
                        checked);

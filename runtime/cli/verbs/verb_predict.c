@@ -160,7 +160,7 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
         "Optional \"positions\":[...] and \"distances\":[...], one number per token of the sequence, replace the "
         "random\n"
-        "ones in every layer. Distances are those of tokens that are 0, 1, 2, ... apart: 0, then ascending.\n"
+        "ones in every layer. Distances are for tokens 0, 1, 2, ... apart: the first is 0, then they ascend.\n"
         "For a file of examples, \"outputs\":N is the number of tokens to predict (1, or all that fit if an end symbol "
         "ends\n"
         "answers); or give a \"target\", which may have a \"mask\". With a target, \"wrong\":[...] lists the indices "

@@ -40,8 +40,10 @@ static const lh_verb verb = {
     "FILE of --input has JSON lines in the form of predict; lines of one length are traced together. --text takes "
     "symbols\n"
     "of the task, such as 12+345, which a task that solves them pads to its frame; at most 64 texts, more in a FILE.\n"
-    "For both, a generative model reads its own answers: n<N>.answers, and if known the right ones, n<N>.targets\n"
-    "[examples][outputs], also with --average. The trainer prints each of these inputs with its answer."};
+    "With --input or --text, a generative model reads its own answers. Also with --average, the file then has\n"
+    "n<N>.answers and, if the right answers are known, n<N>.targets, both [examples][outputs]. The trainer prints "
+    "each\n"
+    "of these inputs with the answer."};
 
 static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help, lh_error *error) {
     char text[120];
@@ -123,7 +125,7 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
     if (f->input != NULL && f->texts.count > 0)
         return lh_fail(error, LH_ERR_USAGE, "--input and --text exclude each other; leave out one of them");
     if (inputs != NULL && (f->length > 0 || f->has_lengths || f->has_examples || f->split != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "%s: its %s take the place of examples; leave out %s", inputs,
+        return lh_fail(error, LH_ERR_USAGE, "%s: the given %s take the place of examples; leave out %s", inputs,
                        f->input != NULL ? "lines" : "symbols",
                        f->has_examples    ? "--examples"
                        : f->split != NULL ? "--split"

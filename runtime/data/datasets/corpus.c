@@ -118,9 +118,9 @@ static lh_status fail_passes(const lh_spec *spec, const char *path, const lh_rec
     char value[16] = "missing";
     if (record->passes != LH_NO_VALUE) snprintf(value, sizeof value, "%d", record->passes);
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s:%u: %s is %s, and model.loops.times = \"%s\" makes it the number of passes\n"
+                   "%s:%u: %s, the number of passes (model.loops.times), is %s\n"
                    "  expected: from 1 to %d%s",
-                   path, record->line, axis, value, axis, max_passes,
+                   path, record->line, axis, value, max_passes,
                    max_passes == spec->passes ? ", model.loops.max_times" : "");
 }
 

@@ -139,7 +139,7 @@ static lh_status check_found(const selection *s, lh_error *error) {
     if (s->groups->count == 0)
         return lh_fail(error, LH_ERR_INPUT,
                        "eval.novel: every example of %s that eval.by requests is also a training example\n"
-                       "  hint: eval.novel = false evaluates them",
+                       "  hint: eval.novel = false evaluates these examples",
                        get_first_path(s));
     if (s->has_value) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", s->groups->name[0]);
@@ -173,7 +173,7 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1 && !(available >> set & 1))
             return lh_fail(error, LH_ERR_INPUT,
-                           "eval.splits: there are no examples for %s\n  expected: a file for them (task.%s)",
+                           "eval.splits: there are no examples for %s\n  expected: a file of such examples (task.%s)",
                            lh_set_name[set], set == LH_SET_VALIDATION ? "validation" : "eval");
     return LH_OK;
 }
