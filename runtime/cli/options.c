@@ -12,7 +12,7 @@ enum { MAX_NAME_BYTES = 40 };
 /* Counts edits (insert, remove, replace) between two words; MAX_NAME_BYTES if a word has more bytes. */
 static int count_edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
-    int row[MAX_NAME_BYTES + 1];
+    int row[MAX_NAME_BYTES + 1]; /* row[j]: edits between the first i bytes of a and the first j bytes of b */
     if (n > MAX_NAME_BYTES || m > MAX_NAME_BYTES) return MAX_NAME_BYTES;
     for (size_t j = 0; j <= m; j++) row[j] = (int)j;
     for (size_t i = 1; i <= n; i++) {

@@ -193,7 +193,8 @@ static void print_splits(int split_width, const lh_eval_result *results, int cou
     }
 }
 
-/* Prints the results of one level of noise and one number of passes. */
+/* Prints the results of one level of noise and one number of passes. If they have more than MAX_ROWS rows, prints only
+ * the means of the splits. */
 static void print_results(int split_width, const lh_eval_result *results, int count) {
     enum { MAX_ROWS = 16 };
     int rows = 0;
@@ -222,12 +223,14 @@ static int get_split_width(const lh_eval_result *results, int count) {
 
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     char noise[LH_NUMBER_TEXT];
-    int equal_count, first = count_validation(results, count), split_width = get_split_width(results, count);
+    int equal_count, first = count_validation(results, count); /* results before `first`: the validation stream */
+    int split_width = get_split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
     printf("%-*s %-12s %7s", split_width, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number");
     print_titles(count > 0 ? results[0].decoding : NULL);
     if (first < count) print_splits(split_width, results, first);
-    for (int i = first < count ? first : 0; i < count; i += equal_count) {
+    if (first == count) first = 0; /* all results are of the validation stream: prints them by length */
+    for (int i = first; i < count; i += equal_count) {
         for (equal_count = 1; i + equal_count < count && have_equal_levels(&results[i + equal_count], &results[i]);)
             equal_count++;
         if (results[i].has_noise) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));

@@ -91,6 +91,7 @@ lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int max_n, int seq
     size_t tokens = count * (size_t)lh_count_shape_tokens(&max_shape),
            position_count = spec->format->positions ? tokens : 0;
     size_t bytes = position_count * sizeof(int32_t) + (tokens + words + places) * sizeof(uint16_t) + labels;
+    /* The memory has positions, tokens, labels, places, input and mask, in this order. */
     int32_t *position = batch->memory = malloc(bytes ? bytes : 1);
     if (!position)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a batch of %d sequences of length %d: %zu bytes",

@@ -22,7 +22,7 @@ static const int32_t GUARD_POSITION = INT32_MIN; /* the value of guard elements 
 lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error) {
     size_t inputs = (size_t)input + 2 * GUARD, outputs = (size_t)output + 2 * GUARD;
     size_t bytes = 2 * ((inputs + outputs) * sizeof(uint16_t) + outputs);
-    uint16_t *next = trial->memory = malloc(bytes);
+    uint16_t *next = trial->memory = malloc(bytes); /* input and target of each run, then both masks */
     if (next == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to try examples of %d and %d tokens: %zu bytes", input,
                        output, bytes);

@@ -197,7 +197,7 @@ static lh_status fail_length(int64_t line, int found, int expected, lh_error *er
 static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *literal, int64_t line, lh_error *error) {
     lh_example example = {.options = task->options};
     lh_error problem = {""};
-    lh_status status = task->solve(literal, &example, &problem);
+    lh_status status = task->solve(literal, &example, &problem); /* without arrays: sets only the lengths */
     if (status != LH_OK) return lh_fail(error, status, "line %lld: %s", (long long)line, problem.text);
     int inputs = example.input_length, outputs = example.output_length;
     if (inputs < 1 || outputs < 1) return fail_line(line, error, "the task makes an empty input or target");

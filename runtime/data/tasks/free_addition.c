@@ -134,7 +134,7 @@ static int place_equals(const int *options, int longer) { return begins_with_low
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */
 void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *target) {
     const int *options = example->options, width = options[HINTS] > 0 ? 2 : 1; /* width: tokens per digit */
-    int count[2] = {0}, number = 0;
+    int count[2] = {0}, number = 0; /* count: digits of each number; number: 0 before the +, 1 after it */
     for (int t = 0; t < example->input_length; t++) {
         number |= example->input[t] == PLUS;
         count[number] += example->input[t] < PLUS;

@@ -127,7 +127,8 @@ static lh_status add_example(const collection_state *s, lh_set set, const items 
     return s->c->add(s->c, set, &example, axes, error);
 }
 
-/* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set. */
+/* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set: each puzzle is taken with the
+ * probability test / remaining, the number of puzzles still to take by the number of puzzles left. */
 static lh_status add_split(const collection_state *s, lh_error *error) {
     lh_rng rng = make_stream(s, SPLIT);
     int remaining[LATIN_VECTORS], test[LATIN_VECTORS];
