@@ -182,7 +182,7 @@ local function provide_trainer(project, arguments, request)
     return trainer
   end
   local text
-  code, text = build.renew(project, job, dir, request.linking)
+  code, text = build.update_defaults(project, job, dir, request.linking)
   if code then
     trainer.outcome = "new defaults, nothing compiled,"
   else -- the trainer must be compiled

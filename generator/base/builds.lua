@@ -25,8 +25,11 @@ function M.find(root)
   end
   local checkout_folder = root .. "/" .. CHECKOUT_FOLDER
   local exists = lfs.attributes(checkout_folder, "mode") == "directory"
-  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and checkout_folder or root }) == 0 and CHECKOUT_FOLDER
-    or paths.find_cache("build-" .. sha256.digest(paths.resolve(root))) or CHECKOUT_FOLDER
+  local can_write = shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and checkout_folder or root }) == 0
+  if can_write then
+    return CHECKOUT_FOLDER
+  end
+  return paths.find_cache("build-" .. sha256.digest(paths.resolve(root))) or CHECKOUT_FOLDER
 end
 
 -- A message if make cannot handle the name of the folder of builds, or nil.

@@ -44,8 +44,10 @@ local function read_pipe(pipe, max_bytes)
   local function close()
     if pipe then
       local ok, ending, code = pipe:close()
-      pipe, problem = nil, problem or not ok and (ending == "exit" and PROBLEMS[code] or DAMAGE_PROBLEM)
-        or nil
+      pipe = nil
+      if not ok and not problem then
+        problem = ending == "exit" and PROBLEMS[code] or DAMAGE_PROBLEM
+      end
     end
     return problem == nil or nil, problem
   end

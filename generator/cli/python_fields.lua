@@ -29,8 +29,14 @@ local TYPES = { table = "dict", integer = "int", number = "float", boolean = "bo
   symbol = "str", name = "str", names = "list", options = "dict", settings = "dict", by = "dict", parameters = "dict" }
 
 local function format_type(field)
-  local choices = field.type == "choice" and field.choices or field.kinds and lists.get_names(field.kinds)
-    or field.word and { field.word }
+  local choices -- the words that the field takes, or nil
+  if field.type == "choice" then
+    choices = field.choices
+  elseif field.kinds then
+    choices = lists.get_names(field.kinds)
+  elseif field.word then
+    choices = { field.word }
+  end
   local literal = choices and ("Literal[%s]"):format(table.concat(lists.map(choices, function(choice)
     return ('"%s"'):format(choice)
   end), ", "))
@@ -68,8 +74,12 @@ end
 local function add_documentation(lines, name, fact)
   local kind_field = schema.by_path[fact.path].only and "kind" or "model.kind"
   local kinds = fact.only and (" (%s %s)"):format(kind_field, table.concat(fact.only, ", ")) or ""
-  local default_text = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
-    or fact.required and "; required" or ""
+  local default_text = ""
+  if fact.required then
+    default_text = "; required"
+  elseif fact.default and fact.default ~= "absent" then
+    default_text = "; default: " .. fact.default
+  end
   local values = fact.type ~= "table" and (" [%s%s]"):format(fact.takes, default_text) or ""
   fill(lines, "    ", "        ", split_words(escape.python(name .. kinds .. ": " .. fact.doc .. values)))
 end

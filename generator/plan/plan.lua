@@ -36,15 +36,15 @@ local ABI = 8 -- equal to LH_ABI of include/longhand; the generated config.h che
 --   template   the path of its template in templates/
 --   path       its path in the generated folder
 --   family     a family of attentions: the template can read its fields by name, and they hide equal names of the plan
---   loose      true: the file changes no code, so the source digest does not cover it
---   neutral    true: the file changes code but no bit of a run, so the source digest does not cover it
+--   is_data    true: the file contains data and no code, so the source digest does not cover it
+--   changes_no_bits   true: the file's code changes no bit of a run, so the source digest does not cover it
 local function list_files(plan)
   local first_family = plan.first_family
   local files = {
     { template = "common/spec.c.tpl", path = "spec.c", family = first_family },
-    { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
+    { template = "common/defaults.inc.tpl", path = "defaults.inc", is_data = true },
     { template = "common/config.h.tpl", path = "config.h", family = first_family },
-    { template = "common/tuned.h.tpl", path = "tuned.h", neutral = true },
+    { template = "common/tuned.h.tpl", path = "tuned.h", changes_no_bits = true },
   }
   for _, family in ipairs(plan.attentions) do
     if family.score.kind ~= "none" then

@@ -65,8 +65,9 @@ function M.is_causal(model, name, encoding)
   if positions.reading == "difference" and positions.sorted == false then
     return false
   end
-  return name == "decoder" or (name == "self" or M.is_layer[name]) and model.kind == "decoder"
-    or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
+  local is_decoder = name == "decoder" or (name == "self" or M.is_layer[name]) and model.kind == "decoder"
+  local hides_later_keys = mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
+  return is_decoder or hides_later_keys
 end
 
 -- The number of neighbouring layers that have the encoding of a family.

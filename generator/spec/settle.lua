@@ -76,7 +76,8 @@ local function settle_loss(context, task_node, facts)
       "a task that masks labels: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end
   facts.loss = default_labels and (task.loss or default_labels)
-  task.loss = default_labels and facts.loss ~= (has_files and "counted" or "all") and facts.loss or nil
+  local omitted_value = has_files and "counted" or "all"
+  task.loss = default_labels and facts.loss ~= omitted_value and facts.loss or nil
 end
 
 -- Sets the number of cells of a tape, unless the spec states one, to the number of tokens of the longest input. With

@@ -117,9 +117,13 @@ end
 -- no such family; all other fields apply.
 local function applies_to(context, field)
   local model = context.resolved.model
-  return field.path ~= "encoding." .. (field.family or "") or not (model and model.kind)
-    or lists.has(families.list_kinds(field.family), model.kind)
-      and not (field.family == "encoder" and model.encoder_layers == 0)
+  local is_family_table = field.family and field.path == "encoding." .. field.family
+  if not is_family_table or not (model and model.kind) then
+    return true
+  elseif field.family == "encoder" and model.encoder_layers == 0 then
+    return false
+  end
+  return lists.has(families.list_kinds(field.family), model.kind)
 end
 
 -- Returns a table's node in which values without a name are moved into the field for them (`items` in schema.lua); the

@@ -56,15 +56,15 @@ local STAMP = "0123456789abcdef"
 
 -- A requested trainer for these instruction-set levels.
 local function make_job(levels, changes)
-  local trainer = { stamp = STAMP, loose_stamp = "1005e", levels = levels,
+  local trainer = { stamp = STAMP, data_stamp = "1005e", levels = levels,
     defaults = { text = "longhand", reserved = 10 } }
   return lists.update(trainer, changes or {})
 end
 
 -- Writes a trainer's folder with these lines of its stamp; returns the folder.
-local function write_build(name, lines, is_loose)
+local function write_build(name, lines, data_stamp)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
-  support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, is_loose or "1005e"))
+  support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, data_stamp or "1005e"))
   return dir
 end
 
@@ -74,7 +74,7 @@ function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64 x86-64-v3")))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64-v4")))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { stamp = "fedcba9876543210" })))
-  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { loose_stamp = "0" })))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { data_stamp = "0" })))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { defaults = { text = "longhand", reserved = 11 } })))
   lu.assertFalse(build.is_fresh("/nonexistent", make_job("x86-64")))
 end
@@ -142,19 +142,19 @@ function TestStamps.test_each_half_has_its_own_stamp()
   lu.assertEquals({ compute_stamps("a") }, { cpu })
 end
 
--- Text that changes no code, such as the study in a cell's banner, is in neither stamp. The bytes of loose text, the
--- defaults of flags, have a stamp of their own.
-function TestStamps.test_loose_text_has_its_own_stamp()
+-- Text that changes no code, such as the study in a cell's banner, is in neither stamp. The bytes of data, the
+-- defaults of flags, have a separate stamp.
+function TestStamps.test_data_has_its_own_stamp()
   local project = { digest_sources = function() return "r" end }
   local function compute_stamps(steps, banner)
     return build.make_stamps(project, { { path = "step.c", text = banner .. "code", digest_text = "code" },
-      { path = "defaults.inc", text = banner .. steps, digest_text = steps, loose = true } })
+      { path = "defaults.inc", text = banner .. steps, digest_text = steps, is_data = true } })
   end
-  local cpu, _, loose = compute_stamps("1", "a")
+  local cpu, _, data = compute_stamps("1", "a")
   lu.assertEquals({ cpu, false }, { (compute_stamps("2", "a")), select(2, compute_stamps("2", "a")) or false })
   lu.assertEquals(cpu, (compute_stamps("1", "b")))
-  lu.assertNotEquals(loose, (select(3, compute_stamps("2", "a"))))
-  lu.assertNotEquals(loose, (select(3, compute_stamps("1", "b"))))
+  lu.assertNotEquals(data, (select(3, compute_stamps("2", "a"))))
+  lu.assertNotEquals(data, (select(3, compute_stamps("1", "b"))))
 end
 
 -- The system's program computes the digest, if there is one and it can read every file; if not, Lua computes it.

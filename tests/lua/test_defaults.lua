@@ -58,25 +58,25 @@ local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3
   "eval.lengths={ list = { 3, 9 } }", "eval.examples=3", "eval.batch=2", "eval.draws=3", "eval.during={ every = 2 }",
   "eval.during={ every = 2, lengths = { 3, 4 }, examples = 3 }" }
 
--- Fields that are not in the plan digest change only the loose files, defaults.inc and plan.lua.
-function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
+-- Fields that are not in the plan digest change only the data files, defaults.inc and plan.lua.
+function TestFiles.test_values_outside_the_digest_are_in_data_files_alone()
   local function render_files(sets)
     local list = gen.render_files(make_plan(sets), cases.read_template, {}, true)
-    local fixed, loose = {}, {}
+    local code_files, data_files = {}, {}
     for _, file in ipairs(list) do
-      table.insert(file.loose and loose or fixed, file.path .. "\n" .. file.text)
+      table.insert(file.is_data and data_files or code_files, file.path .. "\n" .. file.text)
     end
-    return fixed, loose
+    return code_files, data_files
   end
-  local fixed, loose = render_files({})
-  lu.assertEquals(#loose, 2)
+  local code_files, data_files = render_files({})
+  lu.assertEquals(#data_files, 2)
   for _, set in ipairs(OUTSIDE) do
-    local changed_files, other_loose = render_files({ set })
-    lu.assertEquals(changed_files, fixed, set)
-    lu.assertNotEquals(other_loose[1], loose[1], set)
+    local changed_code_files, other_data_files = render_files({ set })
+    lu.assertEquals(changed_code_files, code_files, set)
+    lu.assertNotEquals(other_data_files[1], data_files[1], set)
   end
   for _, set in ipairs({ "train.batch=64", "train.lengths={ 1, 5 }", "eval.dropout=true", "model.layers=1" }) do
-    lu.assertNotEquals((render_files({ set })), fixed, set)
+    lu.assertNotEquals((render_files({ set })), code_files, set)
   end
 end
 

@@ -5,7 +5,7 @@
 -- staging folder replace the target folder. The target folder contains trainer, src/ and stamp. The lines of the stamp:
 --   1  the digest of the sources of the CPU half, its linking and its levels
 --   2  only with a CUDA half: the word cuda, the digest of its sources, and its targets
---   3  the word defaults, and the digest of the loose files, which change no code: the defaults of flags, and plan.lua
+--   3  the word defaults, and the digest of the data files, which contain no code: the defaults of flags, and plan.lua
 -- "Words" are a text in which blanks separate the words.
 
 local claim = require("base.claim")
@@ -29,15 +29,15 @@ local TRIES = 100 -- attempts to claim a folder, a tenth of a second apart, whil
 local STEP_BYTES = 4 << 20 -- bytes on the disk that a step of a build may need at once
 
 -- Returns three digests: of the sources of the CPU half (generated and hand-written), of the CUDA half (generated; nil
--- if there is none), and of the loose files. gen.lua explains the fields of a file.
+-- if there is none), and of the data files. gen.lua explains the fields of a file.
 function M.make_stamps(project, files)
-  local cpu, cuda, loose = { project:digest_sources() }, {}, {}
+  local cpu, cuda, data = { project:digest_sources() }, {}, {}
   for _, file in ipairs(files) do
-    local text = file.loose and file.text or file.digest_text or file.text
-    table.insert(file.loose and loose or file.cuda and cuda or cpu, file.path .. "\n" .. text)
+    local text = file.is_data and file.text or file.digest_text or file.text
+    table.insert(file.is_data and data or file.cuda and cuda or cpu, file.path .. "\n" .. text)
   end
   return fingerprint.digest(table.concat(cpu, "\n")), cuda[1] and fingerprint.digest(table.concat(cuda, "\n")),
-    fingerprint.digest(table.concat(loose, "\n"))
+    fingerprint.digest(table.concat(data, "\n"))
 end
 
 -- Returns the output of a goal of the Makefile, and its exit code.
@@ -108,25 +108,25 @@ local function has_all_words(text, words_text)
   return not lists.find(lists.find_all(words_text, "%S+"), function(word) return not words[word] end)
 end
 
--- Returns the lines of the stamp in dir about compiled code, and the stamp's digest of the loose files; nil if the
+-- Returns the lines of the stamp in dir about compiled code, and the stamp's digest of the data files; nil if the
 -- trainer in dir must be compiled for a job. It need not be compiled if it has the job's sources, the requested linking
 -- ("static" or "dynamic"; nil: any), and at least the levels and the CUDA targets of the job.
 local function read_compiled(dir, job, linking)
-  local lines, loose_digest = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
+  local lines, data_digest = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
   local digest, stamp_linking, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
   local cuda_digest, cuda_words = (lines or ""):match("\ncuda (%x+) ([^\n]*)\n")
   if digest == job.stamp and (linking or stamp_linking) == stamp_linking and has_all_words(levels, job.levels)
     and (not job.cuda or cuda_digest == job.cuda_stamp and has_all_words(cuda_words, job.cuda))
     and lfs.attributes(dir .. "/trainer", "mode") == "file" then
-    return lines, loose_digest
+    return lines, data_digest
   end
 end
 
 -- Whether the trainer in dir is the job's trainer, with this linking. The defaults are looked up in the trainer, not in
 -- the stamp: two concurrent builds may have left the defaults of one build and the stamp of the other.
 function M.is_fresh(dir, job, linking)
-  local lines, loose_digest = read_compiled(dir, job, linking)
-  return lines ~= nil and loose_digest == job.loose_stamp and trainer_defaults.has(dir .. "/trainer", job.defaults)
+  local lines, data_digest = read_compiled(dir, job, linking)
+  return lines ~= nil and data_digest == job.data_stamp and trainer_defaults.has(dir .. "/trainer", job.defaults)
 end
 
 -- Whether nothing needs to be compiled for a job; its defaults may still differ.
@@ -135,11 +135,11 @@ function M.is_compiled(dir, job, linking)
 end
 
 -- Describes the build of a spec with its files: { id, files, defaults, levels, linking, cuda } and the digests { stamp,
--- cuda_stamp, loose_stamp } (M.make_stamps). levels: words; cuda: words of M.find_cuda, or nil without a CUDA half.
+-- cuda_stamp, data_stamp } (M.make_stamps). levels: words; cuda: words of M.find_cuda, or nil without a CUDA half.
 function M.make_job(project, spec, levels, linking, cuda)
   local job = { id = spec.id, files = spec.files, defaults = spec.plan.defaults, levels = levels, linking = linking,
     cuda = cuda }
-  job.stamp, job.cuda_stamp, job.loose_stamp = M.make_stamps(project, spec.files)
+  job.stamp, job.cuda_stamp, job.data_stamp = M.make_stamps(project, spec.files)
   return job
 end
 
@@ -351,7 +351,7 @@ function M.finish(work, code)
     end
     return code > 128 and code or 1, failure -- above 128: a signal ended make
   end
-  local ok, reason = write.file(staging .. "/stamp", ("%sdefaults %s\n"):format(work.compiled, job.loose_stamp))
+  local ok, reason = write.file(staging .. "/stamp", ("%sdefaults %s\n"):format(work.compiled, job.data_stamp))
   if ok then
     ok, reason = sync(staging .. "/trainer", staging .. "/stamp")
   end
@@ -403,7 +403,7 @@ end
 
 -- Builds without a compiler if the trainer in dir has the requested linking and differs from the job's trainer only in
 -- its defaults. Returns the results of M.build, or nil if the trainer must be compiled.
-function M.renew(project, job, dir, linking)
+function M.update_defaults(project, job, dir, linking)
   local lines = read_compiled(dir, job, linking)
   if not lines or lfs.attributes(dir .. "/src", "mode") ~= "directory" then
     return nil

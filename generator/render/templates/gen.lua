@@ -3,19 +3,19 @@
 -- Input: the plan; read(name, folder), which returns the text of a template or a file (render.lua); the kernels, a list
 -- of { path, text } in a fixed order; whether the CUDA half is requested. Output: a list of files, plan.lua last, and
 -- the source digest; or nil and the error of the template engine. A file:
---   path, text  its name and content
---   map         the template line of each line (render.lua)
---   cuda        whether it belongs to the CUDA half
---   loose       whether it changes no code
---   neutral     whether it changes no bit of a run
---   digest_text its text for the digests of a build, without the name of a study
---   original    of task.c: the path of the user's file
+--   path, text        its name and content
+--   map               the template line of each line (render.lua)
+--   cuda              whether it belongs to the CUDA half
+--   is_data           whether it contains data and no code
+--   changes_no_bits   whether its code changes no bit of a run
+--   digest_text       its text for the digests of a build, without the name of a study
+--   original          of task.c: the path of the user's file
 --
--- The source digest identifies the code that computes on a CPU: a user's own sampler, every rendered file that is
--- neither spec.c nor loose nor neutral, and the kernels that these files include. The CUDA source digest identifies
--- device.cu, which contains the text of its kernels. Both digests cover the text as the compiler reads it, without
--- comments and names of static functions. spec.c and cuda.c contain the digests, so each is the last rendered file of
--- its half.
+-- The source digest identifies the code that computes on a CPU: a user's own sampler, every rendered file except spec.c
+-- and the files with is_data or changes_no_bits, and the kernels that these files include. The CUDA source digest
+-- identifies device.cu, which contains the text of its kernels. Both digests cover the text as the compiler reads it,
+-- without comments and names of static functions. spec.c and cuda.c contain the digests, so each is the last rendered
+-- file of its half.
 
 local compiled = require("render.templates.compiled")
 local lists = require("base.lists")
@@ -91,7 +91,7 @@ local function digest_included(files, kernels)
 end
 
 local function digest_sources(files, kernels, plan)
-  local code_files = lists.filter(files, function(file) return not (file.loose or file.neutral) end)
+  local code_files = lists.filter(files, function(file) return not (file.is_data or file.changes_no_bits) end)
   local digest, kernel_names = digest_included(code_files, kernels)
   local names = lists.merge(kernel_names)
   local parts = lists.map(code_files, function(file)
@@ -102,7 +102,7 @@ end
 
 -- Appends the rendered entries of a half to `files`, in order. The entry with the half's digest, the carrier, is
 -- rendered last. Returns the digest; or nil and an error. The fields of a half:
---   entries         the files to render, { path, template, family, loose, neutral }
+--   entries         the files to render, { path, template, family, is_data, changes_no_bits }
 --   carrier         the path of the entry whose template prints the digest
 --   digest(files)   computes the digest of the other files
 --   name            the name by which the carrier's template reads the digest
@@ -114,7 +114,7 @@ local function render_half(half, plan, read, files)
     local text, map = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
       entry.family, functions)
     table.insert(files, index, text and { path = entry.path, text = text, map = map, cuda = half.cuda,
-      loose = entry.loose, neutral = entry.neutral })
+      is_data = entry.is_data, changes_no_bits = entry.changes_no_bits })
     return not text and map
   end
   for _, entry in ipairs(half.entries) do
@@ -166,7 +166,7 @@ function M.render_files(plan, read, kernels, cuda)
   if not is_complete then
     return nil, message
   end
-  files[#files + 1] = { path = "plan.lua", text = plan_file.write(plan), map = {}, loose = true }
+  files[#files + 1] = { path = "plan.lua", text = plan_file.write(plan), map = {}, is_data = true }
   for _, file in ipairs(files) do
     file.digest_text = remove_study(file.text, plan)
   end

@@ -52,13 +52,13 @@ local function make_identifier(name)
   return text
 end
 
--- Makes a helper that puts text into a comment or a string of C.
-local function make_text_helper(language)
+-- Makes a helper that puts text into a comment or a string of C. escape_text: a function of escape.lua.
+local function make_text_helper(escape_text)
   return function(text)
     if type(text) ~= "string" then
       return nil, ("a text is needed, not %s"):format(type(text))
     end
-    return language(text)
+    return escape_text(text)
   end
 end
 

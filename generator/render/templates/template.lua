@@ -30,18 +30,18 @@ local FORBIDDEN = {
   ["goto"] = "use if",
 }
 -- Calls that give lines of output; each must be on a line of its own.
-local LINES = { include = true, paragraph = true, splice = true, call = true, define = true, slot = true }
+local LINE_CALLS = { include = true, paragraph = true, splice = true, call = true, define = true, slot = true }
 local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" } -- closing bracket -> opening bracket
 
 -- The state of reading, `reader`:
 --   path              the path of the template
 --   source            the lines of the template
 --   code              the code of each line
---   firsts            by line: the column of the first token of the statement that begins there
+--   first_columns     line -> the column of the first token of the statement that begins there
 --   brackets          brackets that are open, outermost first: { text, line, col }
---   blocks            blocks that are open, outermost first: { word, line, col, ready, last }; ready: whether `then`
---                     or `do` of the block's head has been read; last: whether `else` has been read
---   pending           the statement whose brackets are open, or nil
+--   blocks            blocks that are open, outermost first: { word, line, col, has_head, has_else }; has_head: whether
+--                     `then` or `do` of the block's head has been read; has_else: whether `else` has been read
+--   pending           the statement whose brackets are open, { tokens, line, col }, or nil
 --   section           the name of the requested section, or nil
 --   current_section   the section of the current line (read_head)
 --   open_suffixes     suffixes, which are conditions and loops at the end of lines, that still apply
@@ -99,15 +99,16 @@ local function read_keyword(reader, token, line)
   local word, top = token.text, reader.blocks[#reader.blocks]
   if FORBIDDEN[word] then
     fail(reader, line, token.col, ("no '%s' in a template"):format(word), FORBIDDEN[word])
-  elseif top and not top.ready and word == BLOCK[top.word] then
-    top.ready = true
+  elseif top and not top.has_head and word == BLOCK[top.word] then
+    top.has_head = true
   elseif BLOCK[word] then
-    table.insert(reader.blocks, { word = word, line = line, col = token.col, ready = word == "do" or word == "repeat" })
+    local has_head = word == "do" or word == "repeat"
+    table.insert(reader.blocks, { word = word, line = line, col = token.col, has_head = has_head })
   elseif word == "elseif" or word == "else" then
-    if not top or top.word ~= "if" or top.last then
+    if not top or top.word ~= "if" or top.has_else then
       fail(reader, line, token.col, ("'%s' without 'if'"):format(word))
     end
-    top.ready, top.last = word == "else", word == "else"
+    top.has_head, top.has_else = word == "else", word == "else"
     top.line, top.col = line, token.col
   elseif word == "then" then
     fail(reader, line, token.col, "'then' without 'if'")
@@ -125,10 +126,10 @@ local function check_syntax(reader)
     local is_in_next = token == "';'" -- the ";" that begins the next statement
     local is_end = is_in_next or token == "<eof>"
     line = tonumber(line) - (is_in_next and 1 or 0)
-    while not reader.firsts[line] do
+    while not reader.first_columns[line] do
       line = line - 1
     end
-    fail(reader, line, reader.firsts[line], is_end and fault .. " at the end of the line" or fault .. " near " .. token)
+    fail(reader, line, reader.first_columns[line], fault .. (is_end and " at the end of the line" or " near " .. token))
   end
 end
 
@@ -154,7 +155,7 @@ local function check_statement(reader)
     return
   end
   for _, token in ipairs(tokens) do
-    if LINES[token.text] and token.kind == "name" and token ~= first then
+    if LINE_CALLS[token.text] and token.kind == "name" and token ~= first then
       fail(reader, token.line, token.col, token.text .. " stands alone on its line, or under an if")
     end
     if token.kind == "name" then
@@ -162,12 +163,12 @@ local function check_statement(reader)
     end
   end
   for _, block in ipairs(reader.blocks) do
-    if not block.ready then
+    if not block.has_head then
       fail(reader, block.line, block.col, ("'%s' has no '%s'"):format(block.word, BLOCK[block.word]))
     end
   end
-  local record = LINES[first.text] and ("__at(%d, %d) "):format(pending.line, pending.col) or ""
-  reader.code[pending.line], reader.firsts[pending.line] = ";" .. record .. reader.code[pending.line], first.col
+  local record = LINE_CALLS[first.text] and ("__at(%d, %d) "):format(pending.line, pending.col) or ""
+  reader.code[pending.line], reader.first_columns[pending.line] = ";" .. record .. reader.code[pending.line], first.col
 end
 
 -- Reads a line of Lua. has_suffix: whether the line ends with a condition or loop.
@@ -186,7 +187,7 @@ local function read_control(reader, source, line, has_suffix)
     table.insert(pending.tokens, token)
   end
   reader.code[line] = code
-  if has_suffix and not (tokens[1] and LINES[tokens[1].text] and #reader.brackets == 0) then
+  if has_suffix and not (tokens[1] and LINE_CALLS[tokens[1].text] and #reader.brackets == 0) then
     fail(reader, line, col + 1, "a condition or loop at the end of a line without output")
   end
   if #reader.brackets == 0 then
@@ -222,7 +223,7 @@ local function check_hole(reader, expression, line, col)
     if token.kind == "op" and not token.text:find("^[.,%(%)%[%]]$") then
       fail(reader, line, token.col, ("'%s' in a hole"):format(token.text),
         "a hole contains a name, a field or one helper call; compute in plan.lua")
-    elseif token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or LINES[token.text]) then
+    elseif token.kind == "name" and (BLOCK[token.text] or FORBIDDEN[token.text] or LINE_CALLS[token.text]) then
       fail(reader, line, token.col, ("'%s' in a hole"):format(token.text))
     end
   end
@@ -292,7 +293,7 @@ local function check_suffix(reader, line, suffix)
   local col = suffix.col + #suffix.word + 1
   for _, token in ipairs(tokenise(suffix.code, col) or {}) do
     local word = token.kind == "name" and token.text
-    if BLOCK[word] or FORBIDDEN[word] or LINES[word] then
+    if BLOCK[word] or FORBIDDEN[word] or LINE_CALLS[word] then
       fail(reader, line, token.col, ("'%s' at the end of a line"):format(word))
     end
   end
@@ -414,8 +415,8 @@ local function read_lines(reader, text)
 end
 
 local function read(name, path, text, section)
-  local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, open_suffixes = {},
-    section = section }
+  local reader = { path = path, source = {}, code = {}, first_columns = {}, blocks = {}, brackets = {},
+    open_suffixes = {}, section = section }
   local _, err = diagnostics.attempt(read_lines, reader, text == "" and "\n" or text)
   if err then
     return nil, err

@@ -1,16 +1,16 @@
 -- Inheritance of facets: the shared facets, which a spec states for all families of attentions, and the families that
 -- inherit them.
 --
--- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
--- reads positions, distances or indices do not apply to cross-attention. Facets of a preset with made_for, except
--- positions, apply to that family alone. A family whose own table names a facet inherits the facet in any case: the
--- fields in its table are merged over the shared fields. Lines and projections have no kinds; a spec leaves them out
--- with { kind = "none" }, like a score (score/entries.lua).
+-- Among shared facets, a causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of
+-- distances and a score that reads positions, distances or indices do not apply to cross-attention. Facets of a preset
+-- with made_for, except positions, apply to that family alone. A family whose own table names a facet inherits the
+-- facet in any case: the fields in its table are merged over the shared fields. Lines and projections have no kinds; a
+-- spec leaves them out with { kind = "none" }, like a score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they inherit
---   M.mark             an encoding's table with its presets, in which made_for is moved into each facet
---   M.spell            a resolved encoding whose family tables contain all that a spec must state there
+--   M.mark_facets      an encoding's table with its presets, in which made_for is moved into each facet
+--   M.write_out        a resolved encoding whose family tables contain all that a spec must state there
 -- Invariant: changes no node that it receives.
 
 local canonical = require("base.canonical")
@@ -31,7 +31,7 @@ local function get_value(node, name)
 end
 
 -- An encoding's table in which made_for is moved into each facet.
-function M.mark(encoding)
+function M.mark_facets(encoding)
   local made_for = get_value(encoding, "made_for")
   if made_for ~= "encoder" and made_for ~= "decoder" then
     return encoding
@@ -101,7 +101,7 @@ local function inherit_facets(shared_table, family, family_node)
 end
 
 function M.inherit(root)
-  local encoding = M.mark(root.fields.encoding)
+  local encoding = M.mark_facets(root.fields.encoding)
   if not tree.is_table(encoding) then
     return root
   end
@@ -148,7 +148,7 @@ end
 
 -- Returns the value of a family's own facet that a spec must state to obtain the facet of the resolved spec; nil if the
 -- spec need not state it.
-local function spell_facet(encoding, family, module)
+local function write_out_facet(encoding, family, module)
   local facet = module.name
   local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]
   local kind_node = { value = get_table(shared_facet).kind }
@@ -163,7 +163,7 @@ end
 -- Changes the shared facet `relative` of kind shaw, if it has vectors of distances to both sides: the facet gets the
 -- field `sides`, since without it a decoder would have vectors to the left alone. If the decoder's facet differs only
 -- by sides = "left", it is removed instead, since a spec without the field `sides` resolves to these two facets.
-local function spell_sides(encoding)
+local function write_out_sides(encoding)
   local decoder_facet, shared_facet = get_table(get_table(encoding.decoder).relative), get_table(encoding.relative)
   if shared_facet.kind ~= "shaw" or shared_facet.sides then
     return
@@ -178,16 +178,16 @@ local function spell_sides(encoding)
 end
 
 -- A copy of a resolved encoding in which the families' tables contain all that a spec must state there.
-function M.spell(encoding, model)
+function M.write_out(encoding, model)
   local new_encoding, names = lists.merge(encoding), families.list(model, encoding) or {}
-  spell_sides(new_encoding)
+  write_out_sides(new_encoding)
   local has_several_families = names[2] ~= nil
   for _, name in ipairs(has_several_families and names or {}) do
     local family = lists.merge(get_table(new_encoding[name]))
     for _, module in ipairs(facet_modules) do
       local facet = module.name
       if module.decoder_kinds or module.excludes_cross then
-        family[facet] = spell_facet(new_encoding, name, module)
+        family[facet] = write_out_facet(new_encoding, name, module)
       end
       if module.without_kinds and family[facet]
         and canonical.format(family[facet]) == canonical.format(module.off_value) then

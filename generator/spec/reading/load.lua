@@ -234,7 +234,7 @@ local resolve_section, resolve_own_table
 
 -- Merges a section over its parent. Facets of an encoding that come from the parent keep the parent's made_for.
 local function merge_section(section, base, own_table)
-  return sections.merge(section, section == "encoding" and inherit.mark(base) or base, own_table)
+  return sections.merge(section, section == "encoding" and inherit.mark_facets(base) or base, own_table)
 end
 
 -- A section of the file that a `use` in `file` names; an empty table if that file is a spec without the section; nil
@@ -262,7 +262,7 @@ local function expand_scores(state, file, own_table, chain, path)
     path = path,
     open = function(use, field)
       local node = resolve_use(state, file, "encoding", use, field, chain)
-      return node and (tree.is_table(node) and inherit.mark(node) or tree.make_table(use.origin))
+      return node and (tree.is_table(node) and inherit.mark_facets(node) or tree.make_table(use.origin))
     end,
     report = function(...) refuse(state, ...) end,
   })

@@ -34,8 +34,11 @@ end
 function M.plan(resolved)
   local fields, train = resolved.eval.validation or {}, resolved.train.lengths
   local examples = fields.examples or DEFAULT_EXAMPLES
-  return train and examples > 0 and { examples = examples, lengths = fields.lengths
-    and tasks.list_lengths(fields.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
+  if not train or examples == 0 then
+    return nil
+  end
+  local lengths = fields.lengths and tasks.list_lengths(fields.lengths) or choose_lengths(tasks.list_lengths(train))
+  return { examples = examples, lengths = lengths }
 end
 
 -- The expected fraction of inputs that also occur among `other_inputs` further inputs, if all possible inputs are

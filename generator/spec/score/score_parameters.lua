@@ -282,6 +282,7 @@ local function read_map(context, fields, path, p)
   return p.init and p or nil
 end
 
+-- Whether numbers are within the precision's range; reports an error if not.
 local function check_size(context, node, path, numbers)
   local large_number = lists.find(numbers, function(value) return math.abs(value) > context.max_number end)
   return not large_number
@@ -341,9 +342,13 @@ function M.read(context, name, node, path)
   end
   local start = fields.init or fields.values
   local start_path = path .. (fields.init and ".init" or start.origin ~= node.origin and ".values" or "")
-  return read_initial(context, start, start_path, p, spec_size)
-    and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
-    and check_size(context, outside, path .. ".outside", { math.type(p.outside) and p.outside }) and p or nil
+  if not read_initial(context, start, start_path, p, spec_size) then
+    return nil
+  end
+  local initial_number = type(p.init) == "table" and p.init.sigma or p.init
+  local outside_number = math.type(p.outside) and p.outside
+  return check_size(context, start, start_path, p.values or { initial_number })
+    and check_size(context, outside, path .. ".outside", { outside_number }) and p or nil
 end
 
 -- The fields of a parameter in the resolved spec.

@@ -128,9 +128,11 @@ local LIMITED_HINT = "apply max to the argument; -log_sigmoid(-a), which is log(
 local function describe(root, values, input)
   local culprit = find_culprit(root, values)
   local leaves, value = describe_leaves(culprit, input), values[culprit]
+  local is_nan = value ~= value
+  local example_text = leaves ~= "" and (", such as %s"):format(leaves) or ""
   return { what = ("%s is %s at the start of training"):format(text.format_briefly(culprit),
-      value ~= value and "NaN" or "infinite"),
-    expected = "a finite number for typical inputs" .. (leaves ~= "" and (", such as %s"):format(leaves) or ""),
+      is_nan and "NaN" or "infinite"),
+    expected = "a finite number for typical inputs" .. example_text,
     hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and LIMITED_HINT or nil }
 end
 

@@ -51,8 +51,12 @@ end
 -- The axis with this name; nil if there is none. Every task with a dataset has `length`; with files, also `trained`.
 local function find_axis(facts, name)
   local axis = M.find_declared(facts, name)
-  return axis or name == M.TRAINED and not facts.data.is_generated and { name = name, first = 0, last = 1 }
-    or name == "length" and { name = name, first = 1, last = M.MAX_VALUE } or nil
+  if not axis and name == M.TRAINED and not facts.data.is_generated then
+    return { name = name, first = 0, last = 1 }
+  elseif not axis and name == "length" then
+    return { name = name, first = 1, last = M.MAX_VALUE }
+  end
+  return axis
 end
 
 -- The name of the task, or the field that declares the axes of files, for messages.

@@ -38,9 +38,11 @@ end
 -- The choice that a value of a spec means: an integer in the option's range, or one of its choices; nil for other
 -- values.
 local function find_choice(option, value)
-  local integer = option.first and math.type(value) and math.tointeger(value)
-  return integer and integer >= option.first and integer <= option.last and integer
-    or lists.find(option.choices or {}, function(choice) return choice == value end)
+  if option.first then
+    local integer = math.type(value) and math.tointeger(value)
+    return integer and integer >= option.first and integer <= option.last and integer or nil
+  end
+  return lists.find(option.choices, function(choice) return choice == value end)
 end
 
 -- The choice that a node makes; the default if the node's value is not a choice. Such a value is an error, unless --set

@@ -200,7 +200,7 @@ function M.write_spec(resolved)
   local problem = find_invalid(resolved, "")
   local parts = lists.map(problem and {} or canonical.sort_keys(resolved), function(name)
     return not NOT_IN_FILES[name] and ("  %s = %s,\n"):format(name, name == "encoding"
-      and write_encoding(inherit.spell(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
+      and write_encoding(inherit.write_out(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil
   end)
   return not problem and ("return {\n%s}\n"):format(table.concat(parts)) or nil, problem
 end

@@ -106,7 +106,7 @@ end
 local function renew_defaults(project, items)
   local outdated_items = lists.filter(items, function(item) return not item.is_fresh end)
   local uncompiled_items = lists.filter(outdated_items, function(item)
-    local code, text = build.renew(project, item.job, item.dir, item.linking)
+    local code, text = build.update_defaults(project, item.job, item.dir, item.linking)
     item.is_fresh, item.code = code == 0, code
     print_text(text)
     return not code
