@@ -41,7 +41,7 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
     if (separator[0] != '[') putc(']', out);
     double trained = lh_group_compute_trained_share(groups, result->group);
     if (trained >= 0) lh_json_number(line, "trained", trained);
-    if (groups->novel) lh_json_raw(line, "novel", "true");
+    if (groups->leaves_out_trained) lh_json_raw(line, "novel", "true");
 }
 
 enum { DATA_DIGITS = 16 }; /* first digits of a file's SHA-256 that a line records */
@@ -190,7 +190,7 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result) 
 }
 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
-    bool is_novel = result->groups != NULL && result->groups->novel;
+    bool is_novel = result->groups != NULL && result->groups->leaves_out_trained;
     if (result->has_places && json_object_get(line, "places") == NULL && json_object_get(line, "counted") == NULL)
         return false; /* a line without counted labels has no places */
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&

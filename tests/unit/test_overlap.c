@@ -132,7 +132,7 @@ static void test_trained_is_an_axis_of_dataset_files(void **state) {
         assert_int_equal(groups->group[i].total, i == 1 ? trained : TEST - trained);
         assert_false(lh_is_group_beyond(groups, &groups->group[i], 0));
     }
-    assert_false(groups->novel);
+    assert_false(groups->leaves_out_trained);
     lh_corpus_close(&f.files.corpus);
 }
 

@@ -13,7 +13,7 @@
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *by, *order, *decoding, *metric;
     lh_option_lengths lengths, passes;
-    bool has_lengths, has_passes, has_examples, validation, places, resume, finds_reach;
+    bool has_lengths, has_passes, has_examples, is_validation, counts_places, resume, finds_reach;
     double level; /* level of --reach */
     int64_t examples, batch, draws, seed, threads;
 } flags;
@@ -43,7 +43,7 @@ static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) 
             "--splits: %.80s\n  expected: validation; the examples of this task are sampled, and all other splits "
             "follow from their lengths",
             f->splits);
-    f->validation = true;
+    f->is_validation = true;
     if (!f->has_lengths && eval->validation_examples == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has no eval.validation");
     if (!f->has_lengths) f->lengths.lengths = eval->validation_lengths;
@@ -58,7 +58,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
                  .draws = eval->draws,
                  .seed = LH_EVAL_SEED,
                  .device = "cpu",
-                 .places = eval->places};
+                 .counts_places = eval->places};
     f->lengths.lengths = eval->lengths;
     f->passes.lengths = eval->passes;
     const lh_option options[] = {
@@ -76,7 +76,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "draws per length (the spec's)"},
         {"--decoding", LH_OPTION_TEXT, &f->decoding, 0, 0, NULL, "NAME",
          "greedy or teacher_forced, for generative models (the spec's)"},
-        {"--places", LH_OPTION_SWITCH, &f->places, 0, 0, NULL, NULL,
+        {"--places", LH_OPTION_SWITCH, &f->counts_places, 0, 0, NULL, NULL,
          "also count right answers by place in the target, and first errors (the spec's)"},
         {"--passes", LH_OPTION_LENGTHS, &f->passes, 0, 0, &f->has_passes, "A:B[:STEP]",
          "numbers of passes of a model with loops, or a list: 4,8,16 (the spec's)"},
@@ -225,8 +225,8 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .teacher_forced =
             f->decoding != NULL ? strcmp(f->decoding, lh_teacher_forced) == 0 : engine->spec->eval.teacher_forced,
         .seed = (uint64_t)f->seed,
-        .is_validation = f->validation,
-        .has_places = f->places,
+        .is_validation = f->is_validation,
+        .has_places = f->counts_places,
         .step = engine->step,
         .path = path,
         .only_missing = f->resume,

@@ -112,7 +112,7 @@ static void divide_into_groups(selection *s) {
             *last = (lh_group){.set = c->set, .first = written};
             memcpy(last->value, c->value, sizeof c->value);
         }
-        if (groups->novel && is_trained(groups, c->set, c->index)) {
+        if (groups->leaves_out_trained && is_trained(groups, c->set, c->index)) {
             last->left_out++;
             continue;
         }
@@ -204,7 +204,7 @@ static void compare_with_training(selection *s, bool with_trained) {
         for (int set = LH_SET_TEST; set < LH_SETS; set++)
             if (lh_corpus_get_set(s->corpus, (lh_set)set) != NULL) {
                 groups->trained[set] = lh_corpus_get_set(s->corpus, (lh_set)set)->values + axis;
-                groups->novel = !with_trained;
+                groups->leaves_out_trained = !with_trained;
             }
     }
 }
@@ -243,7 +243,7 @@ void lh_groups_close(lh_groups *groups) {
 double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group) {
     int64_t count = 0;
     if (groups->trained[group->set] == NULL) return -1;
-    if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->total);
+    if (groups->leaves_out_trained) return (double)group->left_out / (double)(group->left_out + group->total);
     for (int64_t i = group->first; i < group->first + group->count; i++)
         count += is_trained(groups, group->set, groups->indices[i]);
     return (double)count / (double)group->count;

@@ -33,7 +33,7 @@ typedef struct lh_groups {
     /* For each set, a list: element i * stride is 1 if example i is also a training example; NULL: unknown. */
     const int32_t *trained[LH_SETS];
     int stride;
-    bool novel; /* groups of held-out sets leave out examples that are also training examples */
+    bool leaves_out_trained; /* groups of held-out sets leave out examples that are also training examples */
 } lh_groups;
 
 /* The name of LH_BY_TRAINED. */
@@ -52,7 +52,7 @@ void lh_groups_close(lh_groups *groups);
 /* Parses names of sets, separated by commas, to a sum of 1 << lh_set; 0: the text is invalid. */
 unsigned lh_sets_parse(const char *text);
 
-/* The share of a group's examples that are also training examples: of the chosen examples or, with lh_groups.novel, of
+/* The share of a group's examples that are also training examples: of the chosen examples or, with lh_groups.leaves_out_trained, of
  * all examples including the examples that are left out; -1: unknown. */
 double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group);
 

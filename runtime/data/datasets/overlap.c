@@ -62,12 +62,13 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
     return LH_OK;
 }
 
-/* Whether example a_index of set a and example b_index of set b have the same input and, with with_target, the same
+/* Whether example a_index of set a and example b_index of set b have the same input and, with compares_target, the same
  * target. */
-static bool are_equal(const hashed_set *a, uint32_t a_index, const hashed_set *b, uint32_t b_index, bool with_target) {
+static bool are_equal(const hashed_set *a, uint32_t a_index, const hashed_set *b, uint32_t b_index,
+                      bool compares_target) {
     const lh_sizes *x = get_sizes(a, a_index), *y = get_sizes(b, b_index);
-    if (x->input != y->input || (with_target && x->output != y->output)) return false;
-    size_t tokens = (size_t)(with_target ? x->input + x->output : x->input);
+    if (x->input != y->input || (compares_target && x->output != y->output)) return false;
+    size_t tokens = (size_t)(compares_target ? x->input + x->output : x->input);
     return memcmp(a->set->tokens + a->set->start[a_index], b->set->tokens + b->set->start[b_index],
                   tokens * sizeof(uint16_t)) == 0;
 }
@@ -85,12 +86,13 @@ static int64_t find_first(const hashed_set *hashes, uint64_t input_hash, uint64_
     return low;
 }
 
-/* Whether the training set has an example with the input of `entry` and, if with_target is set, also its target. */
-static bool has_example(const hashed_set *train, const hashed_set *set, const hashed_example *entry, bool with_target) {
-    int64_t first = find_first(train, entry->input_hash, with_target ? entry->example_hash : 0);
+/* Whether the training set has an example with the input of `entry` and, if compares_target is set, also its target. */
+static bool has_example(const hashed_set *train, const hashed_set *set, const hashed_example *entry,
+                        bool compares_target) {
+    int64_t first = find_first(train, entry->input_hash, compares_target ? entry->example_hash : 0);
     if (first == train->count || train->list[first].input_hash != entry->input_hash) return false;
-    if (with_target && train->list[first].example_hash != entry->example_hash) return false;
-    return are_equal(set, entry->index, train, train->list[first].index, with_target);
+    if (compares_target && train->list[first].example_hash != entry->example_hash) return false;
+    return are_equal(set, entry->index, train, train->list[first].index, compares_target);
 }
 
 /* Counts a line, and keeps the lowest line numbers in ascending order. */
