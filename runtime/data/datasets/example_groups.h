@@ -52,8 +52,8 @@ void lh_groups_close(lh_groups *groups);
 /* Parses names of sets, separated by commas, to a sum of 1 << lh_set; 0: the text is invalid. */
 unsigned lh_sets_parse(const char *text);
 
-/* The share of a group's examples that are also training examples: of the chosen examples or, with lh_groups.leaves_out_trained, of
- * all examples including the examples that are left out; -1: unknown. */
+/* The share of a group's examples that are also training examples; -1: unknown. It is the share of the chosen examples
+ * or, with lh_groups.leaves_out_trained, of all examples including those that are left out. */
 double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group);
 
 /* Whether the group's value on the requested axis with index `axis` is greater than the values of all training
