@@ -174,6 +174,8 @@ static size_t shared_bytes(const lh_shape *longest) {
     return lay_out_shared(&tables, NULL, longest->length[0]);
 }
 
+/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored
+ * operands. */
 static size_t partial_bytes(const lh_shape *longest) {
     return 253952 * sizeof(real) + sum_bytes(longest->length[0]);
 }

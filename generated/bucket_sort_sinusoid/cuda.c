@@ -143,6 +143,8 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
 
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
+/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored
+ * operands. */
 static size_t partial_bytes(const lh_shape *longest) { return 253952 * sizeof(real); }
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {

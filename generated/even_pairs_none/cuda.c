@@ -110,6 +110,8 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
+/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored
+ * operands. */
 static size_t partial_bytes(const lh_shape *longest) { return 253952 * sizeof(real); }
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {

@@ -1749,6 +1749,7 @@ INLINE void report_update(lh_cuda_result *to) {
     to->update_squares = changes;
 }
 
+/* Trains replicas for a.count steps; a team of thread blocks trains one replica. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_train_even_pairs_none(const lh_cuda_train a) {
     block_state *b = block();
@@ -1782,8 +1783,8 @@ longhand_train_even_pairs_none(const lh_cuda_train a) {
     }
 }
 
-/* Writes the answers of a group of sequences, after those of `before` sequences of other models. logits and classes may
- * be NULL. */
+/* Writes the answers of a group of sequences. In the arrays, the answers of `before` sequences of other models come
+ * first. logits and classes may be NULL. */
 INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, size_t before) {
     const block_state *b = block();
     const workspace *w = &b->work;
@@ -1805,6 +1806,7 @@ INLINE void write_answers(lh_cuda_answer *answers, real *logits, int *classes, s
         logits[first * label_count * CLASSES + e] = w->logits[e / CLASSES * CLASS_COLUMNS + e % CLASSES];
 }
 
+/* Evaluates models on examples; a team of thread blocks evaluates one model. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 longhand_evaluate_even_pairs_none(const lh_cuda_evaluate a) {
     block_state *b = block();

@@ -478,7 +478,7 @@ static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *s
     int count = self_distance_count(step->shape.length[0]);
     self_relative_weight_grad(count, self_sinusoids(step, l), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
-        int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH;
+        int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH; /* number of channels before the head's biases */
         const real *sum = sums->biases[l] + (of_head + c % HEAD_WIDTH) * LANES;
         g->content_bias[c] += sum_lanes(load(sum));
         g->position_bias[c] += sum_lanes(load(sum + HEAD_WIDTH * LANES));

@@ -155,6 +155,8 @@ static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *cons
 
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
+/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored
+ * operands. */
 static size_t partial_bytes(const lh_shape *longest) { return 253952 * sizeof(real); }
 
 static size_t workspace_bytes(const lh_shape *part, lh_mode mode) {

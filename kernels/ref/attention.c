@@ -45,7 +45,7 @@ static void apply_softmax(int count, double *x) {
     for (int i = 0; i < count; i++) x[i] /= sum;
 }
 
-/* An element of an array that is 0 everywhere if x is NULL. */
+/* Returns x[i]; x NULL: an array of zeros. */
 static double get_element(const double *x, int i) { return x ? x[i] : 0; }
 
 static double get_temperature(const lh_ref_attention *shape) { return shape->temperature > 0 ? shape->temperature : 1; }
@@ -91,8 +91,8 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(rotated_k);
 }
 
-/* Adds the gradients of a pair of a query and a key. dlogit: the gradient of the logit, already divided by the divisor
- * of products; q, k: rotated; dq, dk: gradients of the rotated query and key. */
+/* Adds the gradients of a pair of a query and a key. dlogit: the gradient of the logit, already divided as
+ * products are (get_divisor); q, k: rotated; dq, dk: gradients of the rotated query and key. */
 static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                           double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int S = count_keys(shape), D = shape->head_width, C = shape->heads * D;

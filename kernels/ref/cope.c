@@ -1,5 +1,5 @@
 /* Reference contextual positions of one sequence, and terms of scores with sums over the keys of a query, computed
- * directly from the formulas; see ref.h. */
+ * directly from the formulas; see ref.h. shape->mistake selects a deliberate mistake, which tests must notice. */
 #include <math.h>
 #include <stdlib.h>
 

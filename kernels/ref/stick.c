@@ -1,4 +1,5 @@
-/* Reference stick-breaking attention of one sequence, computed directly from the formulas; see ref.h. */
+/* Reference stick-breaking attention of one sequence, computed directly from the formulas; see ref.h. shape->mistake
+ * selects a deliberate mistake, which tests must notice. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

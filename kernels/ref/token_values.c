@@ -1,5 +1,5 @@
 /* Reference terms of scores that are computed from values of tokens: sums of forget gates, and gates of additive GRAPE;
- * see ref.h. */
+ * see ref.h. shape->mistake selects a deliberate mistake, which tests must notice. */
 #include <math.h>
 #include <stdlib.h>
 

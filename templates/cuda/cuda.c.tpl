@@ -51,6 +51,7 @@ static size_t shared_bytes(const lh_shape *longest) {
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 % end
 
+/* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored operands. */
 % if cuda.products == "library" and cuda.has_table_sums then
 % local sets = device.adds_table_sums and "2 * " or ""
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + ${sets}sum_bytes(${longest_lengths}); }

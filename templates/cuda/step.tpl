@@ -26,6 +26,7 @@ INLINE void train_shard(int shard) {
 }
 % include("cuda/update.tpl")
 
+/* Trains replicas for a.count steps; a team of thread blocks trains one replica. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_train_${symbol}(const lh_cuda_train a) {
     block_state *b = block();
@@ -78,6 +79,7 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 % include("cuda/decode.tpl")
 % end
 
+/* Evaluates models on examples; a team of thread blocks evaluates one model. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     block_state *b = block();

@@ -1,5 +1,5 @@
 % -- An open key is one that no term hides from the query. Scores are computed for LANES keys at a time if the terms
-% -- have a function for it (scores_rows), and for the other keys one by one.
+% -- have a function for it (scores_rows), and for the other keys one by one; excludes_last_keys: the last keys too.
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys
@@ -14,7 +14,7 @@
 %     key_index, "broadcast(weight[u])")
 % local row_score = scores_keys_in_lanes and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u",
 %     "head->from", key_index, "logits[u]")
-enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* heads that are computed together for one query */
+enum { ${PREFIX}ONE_HEADS = ${heads_together} < LANES ? ${heads_together} : LANES }; /* number of heads that are computed together for one query */
 
 /* Attention of all heads of a single query, for decoding. For each key, the weights of ONE_HEADS heads are adjacent, so
  * that sums over keys need no sums across lanes. Terms are added in the same order as with several queries, so results
@@ -42,7 +42,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
 % if scores_keys_in_lanes and excludes_last_keys then
-            if (${key_index} + LANES - head->from <= head->${S}) { /* else the distances of LANES keys would begin before the table */
+            if (${key_index} + LANES - head->from <= head->${S}) { /* else a load of LANES distances would begin before the table */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};

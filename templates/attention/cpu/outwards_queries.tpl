@@ -41,7 +41,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
             g[d] *= inverse;
             mean += g[d] * o[d];
         }
-        /* sums below LEAST_TOTAL have a constant divisor */
+        /* if the sum of weights is below LEAST_TOTAL, the divisor is constant */
         mean = keep_where(inverse < 1 / ${PREFIX}LEAST_TOTAL, mean);
 % end
         write_gains(${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE, T, g, mean, key + WIDTH, saved.weights, dlogits);

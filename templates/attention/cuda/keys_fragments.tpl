@@ -1,4 +1,4 @@
-% -- The body of pass_fragments.tpl for gradients of keys and values.
+% -- The body of pass_fragments.tpl for gradients of keys and values. `starts`: see queries_fragments.tpl.
 % local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % local scale_of_gradient = "1 / LOG2E"

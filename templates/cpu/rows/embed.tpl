@@ -4,7 +4,7 @@
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
 % local token_index = decodes and "token_index" or "m"
 % local size_argument = streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
-% -- position_format: the row of the table of position vectors, with # for the index of the token
+% -- position_format: the C text of a row in the table of position vectors, with # for the index of the token
 % local position_format = "# % " .. length
 % if differs_by_sequence then
 % position_format = "position[#]"

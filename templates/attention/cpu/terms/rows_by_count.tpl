@@ -19,13 +19,13 @@ head->dcount_table = w->sums.${name}.tables[l]; % section("head_grad")
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->query, ${K}, key, sum); % section("logits")
 ${inner} + look_up_count(head->products, load(head->counts + j * LANES)) % section("score")
 % section("forward")
-% local scaled = rows.factor and " * " .. PREFIX .. "COUNT_FACTOR" or ""
+% local times_factor = rows.factor and " * " .. PREFIX .. "COUNT_FACTOR" or ""
 /* Writes the products [PRODUCTS][LANES] of a group's queries and the vectors of counts. Counts of keys before key `to`
  * are at most `to`, so products with later vectors are left out. */
 INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queries *group, int to) {
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)
-        store(head->products + n * LANES, dot_row(${PREFIX}HEAD_WIDTH, group->query, head->count_table + n * ${PREFIX}HEAD_WIDTH)${scaled});
+        store(head->products + n * LANES, dot_row(${PREFIX}HEAD_WIDTH, group->query, head->count_table + n * ${PREFIX}HEAD_WIDTH)${times_factor});
     store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* a copy of the last row; its share in every term is 0 */
 }
 

@@ -63,7 +63,10 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
     multiply_by_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
     load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
     % slot("biases_back")
-    % call("outer_sums", has_query_bounds and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors_per_query, H), "WIDTH", "rows", has_query_bounds and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
+% local computed_queries = has_query_bounds and "queries - before" or "queries"
+% local computed_drotated = has_query_bounds and "drotated + before * WIDTH" or "drotated"
+% local tile, row_width = ("widest_divisor(%s, OUTER_ROWS)"):format(H), ("%d * %s"):format(rows.vectors_per_query, H)
+    % call("outer_sums", computed_queries, tile, H, row_width, "WIDTH", "rows", computed_drotated, "head->dweight", "OUTER_ADD")
 }
 add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
 % section("last_scratch")

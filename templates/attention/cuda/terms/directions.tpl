@@ -4,7 +4,7 @@ enum { ${PREFIX}QUERY_SUMS = 3 }; /* sums that each query stores: the gradients 
 
 % section("members")
 const real *direction; /* token 0's terms for keys to its right and left; tokens are ${PREFIX}DIRECTION_WIDTH apart */
-real right_bias, left_bias;
+real right_bias, left_bias; /* learned biases of these terms */
 % section("set_members")
 a.direction = s->${attends.contribution} + (size_t)sequence * v->${attends.T} * ${PREFIX}DIRECTION_WIDTH + 2 * h;
 a.right_bias = v->p->${attends.block}[l].${attends.contribution_bias}[2 * h];
