@@ -22,7 +22,7 @@ local relative = require("facets.relative")
 
 local M = { THREADS = 2 }
 
-local CACHE_LINE = 64 -- templates/cpu/reserve.tpl
+local CACHE_LINE = 64 -- bytes; each request starts at a multiple (templates/cpu/reserve.tpl)
 local INTEGER = 4 -- int32_t
 local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- bytes: runtime/engine/engine.c
 local PROGRAM = 2.5e6 -- bytes of a process without an engine: `trainer info`, gcc 12.2 and glibc 2.36

@@ -72,7 +72,7 @@ end
 -- Returns the rows of a list that meet all conditions of a text (nil: none).
 function M.select(list, text)
   for condition in ((text or "") .. ","):gmatch("([^,]*),") do
-    if condition:find("%S") or text and text ~= "" then
+    if condition:find("%S") or text and text ~= "" then -- a blank condition among others is invalid
       local meets_condition, message = parse_condition(condition)
       if not meets_condition then
         return nil, "--where " .. message

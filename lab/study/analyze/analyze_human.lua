@@ -71,6 +71,7 @@ local function find_bases(puzzles, options)
   return lists.group(included, function(puzzle) return (puzzle - 1) // options.copies end)
 end
 
+-- Returns the puzzles of all these bases.
 local function list_puzzles(bases)
   return lists.collect(bases, function(base) return base end)
 end
@@ -149,7 +150,7 @@ end
 --              from summarise_similarity. The items are random halves of the participants, if there are trials;
 --              `perfect`; and each cell
 --   perfect    the item in `compared` of an imagined model that is always right
---   bases      the number of bases
+--   base_count the number of bases
 --   vectors    lists of included puzzles with equal numbers of vectors, by this number; if runs were not evaluated by
 --              vectors, one list of all included puzzles, under 0
 --   people_and_cells   the results of summarise_by_vectors for people and for each cell
@@ -164,9 +165,8 @@ local function compare_all(groups, options)
     perfect_accuracy[puzzle] = 1.0
   end
   local comparisons = lists.map(groups, function(group)
-    group.accuracy = human_data.compute_means(lists.map(group.by_run, function(accuracy)
-      return { share = accuracy }
-    end), puzzles.count)
+    local runs_as_people = lists.map(group.by_run, function(accuracy) return { share = accuracy } end)
+    group.accuracy = human_data.compute_means(runs_as_people, puzzles.count)
     group.similarity = compute_similarity(human, group.accuracy, bases, options)
     return { name = group.name, count = #group.by_run, similarity = group.similarity }
   end)
@@ -179,7 +179,7 @@ local function compare_all(groups, options)
   local vectors = lists.group(puzzles.included, function(puzzle) return puzzles.vectors[puzzle] or 0 end)
   table.sort(vectors, function(a, b) return a.key < b.key end)
   local result = { puzzles = puzzles, human = human, groups = groups, compared = comparisons, perfect = perfect,
-    bases = #bases, vectors = vectors }
+    base_count = #bases, vectors = vectors }
   local shares = participants and lists.map(participants, function(participant) return participant.share end)
     or { human }
   result.people_and_cells = lists.join({ summarise_by_vectors(PEOPLE, shares, result) },
@@ -195,7 +195,7 @@ local function tabulate_similarity(result, options)
     end))
   end)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
-    #result.puzzles.included, wording.count(result.bases, "base")), caption = ("split %s, means over seeds; composite: "
+    #result.puzzles.included, wording.count(result.base_count, "base")), caption = ("split %s, means over seeds; composite: "
     .. "mean of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d "
     .. "resamples of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds",
     "cosine", "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says "

@@ -46,7 +46,7 @@ end
 -- whether training changes the group's tables, and `count`, the number of its runs with tables. Adds texts to notes.
 local function read(groups, options, notes)
   local all_series = {}
-  local list = lists.filter(groups, function(group)
+  local groups_with_tables = lists.filter(groups, function(group)
     local missing_count = 0 -- checkpoints of step 0
     group.count = 0
     for i, run in ipairs(group.runs) do
@@ -65,7 +65,7 @@ local function read(groups, options, notes)
     end
     return group.count > 0
   end)
-  return list, all_series
+  return groups_with_tables, all_series
 end
 
 -- Returns the distances of tables from the reference (procrustes.lua). with_rotated: whether to return the rotated
@@ -142,9 +142,9 @@ end
 -- Returns correlations of measures with accuracy for learned tables, over all runs, over the means of groups, and over
 -- the seeds within each group: a list of { over, step, block, measure, points, pearson, spearman }.
 local function correlate_all(result)
-  local blocks = lists.max(result.series, function(series) return #series end)
+  local block_count = lists.max(result.series, function(series) return #series end)
   local list = {}
-  for block = 0, blocks > 1 and blocks or 0 do
+  for block = 0, block_count > 1 and block_count or 0 do -- 0: the mean over the blocks
     lists.append(list, lists.collect(COLUMNS, function(column)
       return correlate(result, lists.merge(column, { block = block > 0 and block or "mean" }))
     end))

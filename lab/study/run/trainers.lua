@@ -27,7 +27,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local must, say = overview.must, overview.print
 
-local MAX_BUILDS = 3 -- attempts to build a trainer and copy it
+local MAX_BUILDS = 3 -- the maximum number of attempts to build a trainer and copy it
 
 -- Lists the trainers. request:
 --   target    "cpu" or "cpu,cuda"
@@ -59,12 +59,13 @@ local function print_text(text)
   end
 end
 
--- Records and prints the end of a build. state: { built, count }: the numbers of ended builds and of all.
+-- Records and prints the end of a build. state: { ended_count, count }, the number of ended builds and of all builds.
 local function conclude(state, item, code, text)
-  state.built = state.built + 1
+  state.ended_count = state.ended_count + 1
   item.is_fresh, item.code = code == 0, code
   print_text(text)
-  say(("[%d/%d] %s: %s"):format(state.built, state.count, item.cell.id, code == 0 and "built" or "nothing was built"))
+  say(("[%d/%d] %s: %s"):format(state.ended_count, state.count, item.cell.id, code == 0 and "built"
+    or "nothing was built"))
 end
 
 -- Begins the builds of items. Returns the builds that could begin, and their commands as lines of shell.
@@ -124,7 +125,7 @@ function M.build(project, items)
   if #remaining_items == 0 then
     return "done"
   end
-  local state = { built = 0, count = #remaining_items }
+  local state = { ended_count = 0, count = #remaining_items }
   say(("building %s for %s"):format(wording.count(#remaining_items, "trainer"),
     (remaining_items[1].job.levels:gsub(" ", ", "))))
   local outcome = build_together(project, { table.remove(remaining_items, 1) }, state, build.count_processors())

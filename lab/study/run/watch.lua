@@ -38,6 +38,7 @@ local function adopt_sweep_settings(options)
   end
 end
 
+-- Expands the study. Its runs are "waiting" until their files are read.
 local function expand(options)
   local study, message = grid.expand(options.project, options.study, options)
   for _, cell in ipairs(study and study.cells or {}) do
@@ -61,6 +62,7 @@ local function has_new_spec(options, study)
   end) ~= nil
 end
 
+-- Reads the progress of the runs of a cell that are not done, from their own folders or from attempts.
 local function read_cell(options, cell, hooks, locks, now)
   local has_attempts = exists(("%s/%s/.attempts"):format(options.out, cell.runs[1].dir:match("^(.*)/")))
   for _, run in ipairs(cell.runs) do
