@@ -118,14 +118,14 @@ end
 -- Returns a cell's id from the names of its values. With a prefix, an axis' name precedes each number (sort_width_64),
 -- unless the id would be too long. If the id is not valid, such as 16, the first axis' name is prefixed.
 local function make_id(study, point)
-  local function join(first, is_long)
+  local function join(first, has_axis_names)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
-      local axis = is_long and tonumber(value.name) and study.axes[i].name .. "_" or ""
+      local axis = has_axis_names and tonumber(value.name) and study.axes[i].name .. "_" or ""
       return ((axis .. value.name):gsub("[^%w]", "_"))
     end)), "_")
   end
-  local ids = study.prefix and { join({ study.prefix }, true), join({ study.prefix }) } or { join({}) }
-  return lists.find(ids, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
+  local candidates = study.prefix and { join({ study.prefix }, true), join({ study.prefix }) } or { join({}) }
+  return lists.find(candidates, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
 -- Returns the field `name` of the last value of a point that has this field; nil if no value has it. name:
@@ -143,13 +143,13 @@ end
 
 -- Returns the runs of a cell, without dir if the cell has no spec yet.
 local function make_runs(work, cell)
-  local runs, plan = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
+  local runs, plan_folder = {}, cell.spec and cell.id .. "/" .. cell.spec.plan.digest
   for _, rate in ipairs(cell.learning_rates) do
     for _, run in ipairs(seeds.list_runs(cell.seeds)) do
       run.learning_rate = rate or nil
-      if plan then
-        local name = M.name_run(run)
-        run.dir, run.runs_on_other_data = run_folders.find(work.out, plan, name, cell.data, work.names_by_folder)
+      if plan_folder then
+        run.dir, run.runs_on_other_data = run_folders.find(work.out, plan_folder, M.name_run(run), cell.data,
+          work.names_by_folder)
       end
       runs[#runs + 1] = run
     end
@@ -188,7 +188,7 @@ local make_cell
 -- spec is next to the folders of the cell's runs; the folder's name depends on the other cell's run and on the options.
 local function find_source(work, stage, point, id)
   local study, d = work.study, work.diagnostics
-  local source_point, axis = stages.find_source(stage, study.axes, point)
+  local source_point, axis_name = stages.find_source(stage, study.axes, point)
   source_point = source_point and is_combination(study.axes, source_point) and source_point
   local cell = source_point and make_cell(work, source_point)
   if source_point and not cell then
@@ -197,8 +197,9 @@ local function find_source(work, stage, point, id)
   d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not source_point then
     d:add({ at = stage.origin, field = stage.path .. ".from",
-      what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
-      expected = axis and "one value of the axis in the cells of " .. stage.from.name
+      what = ("several cells of %s, or none%s"):format(stage.from.name,
+        axis_name and ", on the axis " .. axis_name or ""),
+      expected = axis_name and "one value of the axis in the cells of " .. stage.from.name
         or "values that occur together in a cell" })
     return nil
   elseif #cell.runs ~= 1 then

@@ -107,16 +107,16 @@ end
 
 -- Returns a text on what the evaluation of a set lacks; nil if the evaluation is as requested.
 local function find_set_problem(set, lines, goal, facts)
-  local other_bytes = ("%s has other bytes than the file that was evaluated"):format(set.shown)
+  local other_bytes_text = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded_digest = (facts.data or {})[set.key .. "_sha256"]
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
   elseif set.digest and recorded_digest and recorded_digest ~= set.digest then
-    return other_bytes -- reported even if lines of the file exist: readers of runs trust run.json
+    return other_bytes_text -- even if lines of the present file exist, since readers of runs trust run.json
   end
   for _, line in pairs(lines) do
     if not belongs_to(line, set) then
-      return other_bytes
+      return other_bytes_text
     elseif not is_requested(line, goal) then
       return ("other examples of %s are requested"):format(set.shown)
     end
@@ -165,11 +165,12 @@ end
 --   eval_work    a list of the operations of evaluation up to each length
 --   work         all operations
 --   files        from derive_files_goal
---   decoding     the decoding of a generative model
+--   decoding     the decoding of a generative model; nil for other models
 --   places       whether accuracies by place are requested
 function M.derive_goal(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
-  local eval, find_split, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
+  local eval, find_split = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths))
+  local work_sum = 0 -- operations of evaluation up to the present length
   local goal = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
     eval_work = {}, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil,
@@ -181,12 +182,12 @@ function M.derive_goal(cell)
   end
   local stream = validation.plan(resolved)
   for _, n in ipairs(stream and stream.lengths or {}) do
-    sum = sum + count_work(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
+    work_sum = work_sum + count_work(n, stream.examples) -- evaluated first, but not required of a complete run
   end
   for i, n in ipairs(goal.lengths) do
     goal.conditions[format_condition(find_split(n), n, eval.examples, draws)] = true
-    sum = sum + count_work(n, eval.examples)
-    goal.eval_work[i] = sum
+    work_sum = work_sum + count_work(n, eval.examples)
+    goal.eval_work[i] = work_sum
   end
   set_steps(goal, cell, resolved.train.steps)
   return goal
@@ -254,8 +255,9 @@ local function find_missing(dir, goal, facts)
   elseif has_other_decoding then
     return ("%s decoding is requested"):format(goal.decoding == "greedy" and "greedy" or "teacher-forced"), true
   end
-  return remaining > 0 and ("%s not evaluated as requested"):format(wording.count(remaining, "length")
-    .. (remaining == 1 and " is" or " are")) or nil, false
+  local verb = remaining == 1 and "is" or "are"
+  return remaining > 0 and ("%s %s not evaluated as requested"):format(wording.count(remaining, "length"), verb) or nil,
+    false
 end
 
 -- Returns the last step of an ended run. For another run, returns the step of its checkpoint if the last logged step
