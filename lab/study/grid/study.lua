@@ -104,7 +104,8 @@ local function read_fragment(context, source, node, path, is_base)
   end
   for name, inner in tree.iterate(node) do
     if name == "use" and not is_base then
-      nodes.report(context, inner, locate.join(path, name), "a whole spec cannot be used here", "the name of a spec only in base.use")
+      nodes.report(context, inner, locate.join(path, name), "a whole spec cannot be used here",
+        "the name of a spec only in base.use")
     elseif not M.SECTIONS[name] and name ~= "use" then
       local legal = canonical.sort_keys(M.SECTIONS)
       nodes.report(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),

@@ -189,12 +189,12 @@ end
 function M.read_last_line(dir, name, bytes)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
   local text = (input.read_end(dir .. "/" .. name, bytes or TAIL_BYTES) or ""):reverse()
-  local close = text:find("\n", 1, true)
-  local open = close and text:find("\n", close + 1, true)
-  if not bytes and not open and #text >= TAIL_BYTES then
+  local line_end = text:find("\n", 1, true) -- the newlines after and before the line, in the reversed text
+  local line_start = line_end and text:find("\n", line_end + 1, true)
+  if not bytes and not line_start and #text >= TAIL_BYTES then
     return M.read_last_line(dir, name, run_shapes.MAX_LINE_BYTES)
   end
-  local line = close and text:sub(close + 1, (open or #text + 1) - 1):reverse()
+  local line = line_end and text:sub(line_end + 1, (line_start or #text + 1) - 1):reverse()
   return line and (decode(line, shape)) or nil
 end
 

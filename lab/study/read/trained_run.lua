@@ -47,8 +47,8 @@ end
 function M.make_labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
-    local is_alone = lists.count(runs, function(candidate) return candidate.info.id == info.id end) == 1
-    return is_alone and info.id or ("%s seed %s rate %s"):format(info.id,
+    local is_unique = lists.count(runs, function(candidate) return candidate.info.id == info.id end) == 1
+    return is_unique and info.id or ("%s seed %s rate %s"):format(info.id,
       seeds.format({ seed = info.seed, part_seeds = info.seeds_apart }), info.learning_rate)
   end)
 end
@@ -83,16 +83,18 @@ local function with_own_spec(project, info, use)
   end
   local _ <close> = setmetatable({}, { __close = function() write.remove_tree(folder) end })
   local path = ("%s/%s.lua"):format(folder, info.id)
-  local spec, sets -- if spec is nil, sets is the message
-  spec, sets = write.file(path, text)
-  if spec then
-    spec, sets = find_plan(project, path, info)
+  local is_written
+  is_written, message = write.file(path, text)
+  if not is_written then
+    return nil, message
   end
-  local data = spec and spec.plan.task.data
-  if spec and (spec.plan.task.text or data and not data.is_generated) then
+  local spec, sets = find_plan(project, path, info)
+  if not spec then
+    return nil, sets -- here the message of find_plan
+  end
+  local data = spec.plan.task.data
+  if spec.plan.task.text or data and not data.is_generated then
     return nil, "it names a file of the user's own" -- the user has not requested to run this code
-  elseif not spec then
-    return nil, sets
   end
   return use(spec, path, sets)
 end
