@@ -48,8 +48,11 @@ local TEMPLATE_LISTERS = {
   end,
   row_source = function() return {} end, -- the template of the pair vector finds rows itself
   row_function = function(term, terms)
-    return terms.visits_outwards and { term.template, term.properties.normalised and "normalised" or "unnormalised",
-      not terms.has_directions and "one_offset" or nil } or term.properties.breaks_stick and { term.template } or {}
+    if terms.visits_outwards then
+      return { term.template, term.properties.normalised and "normalised" or "unnormalised",
+        not terms.has_directions and "one_offset" or nil }
+    end
+    return term.properties.breaks_stick and { term.template } or {}
   end,
 }
 

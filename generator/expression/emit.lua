@@ -69,8 +69,11 @@ local Emitter = setmetatable({}, { __index = syntax })
 Emitter.__index = Emitter
 
 function Emitter:get_type(node)
-  local vector = self:is_vector(node)
-  return node.type == "truth" and (vector and "bits" or "bool") or vector and "vector" or "real"
+  local is_vector = self:is_vector(node)
+  if node.type == "truth" then
+    return is_vector and "bits" or "bool"
+  end
+  return is_vector and "vector" or "real"
 end
 
 -- The level of the nest at which a node is computed: the outermost level with all quantities on which the node depends.

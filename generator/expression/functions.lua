@@ -36,7 +36,12 @@ local LIMIT_HINT = "max(...) limits the argument; select does not, since both of
 -- exp(x) - 1 and log(1 + x) without cancellation (Higham 2002, section 1.14.1).
 local function compute_expm1(x)
   local u = math.exp(x)
-  return u == 1 and x or u - 1 == -1 and -1.0 or u == HUGE and u or (u - 1) * x / math.log(u)
+  if u == 1 then
+    return x
+  elseif u - 1 == -1 then
+    return -1.0
+  end
+  return u == HUGE and u or (u - 1) * x / math.log(u)
 end
 
 local function compute_log1p(x)

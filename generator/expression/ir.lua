@@ -191,11 +191,16 @@ end
 -- other nodes. written: node -> the name of the symbol as a spec writes it; or nil.
 function M.describe_unsummable(node, written)
   local p, name = node.parameter, written and written[node]
-  return name and name ~= "head" and "x." .. name
-    or node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
-    or node.op == "sum_between" and "another sum_between"
-    or node.op == "sum_to_query" and "sum_to_query"
-    or p and p.learned and node.op ~= "value" and "x." .. p.name or nil
+  if name and name ~= "head" then
+    return "x." .. name
+  elseif node.op == "symbol" and node.name ~= "head" then
+    return text.format_briefly(node)
+  elseif node.op == "sum_between" then
+    return "another sum_between"
+  elseif node.op == "sum_to_query" then
+    return "sum_to_query"
+  end
+  return p and p.learned and node.op ~= "value" and "x." .. p.name or nil
 end
 
 -- The difference of two running sums of a term over the tokens: the sum up to the query (included), minus the sum up to

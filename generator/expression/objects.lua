@@ -109,8 +109,14 @@ function M.classify(value)
   if node then
     return node.type == "truth" and "truth" or "node", node
   end
-  return tables[value] and "table" or roots[value] and "x" or value == nil and "nothing"
-    or type(value) == "number" and "number" or type(value) == "boolean" and "truth" or "other"
+  if tables[value] then
+    return "table"
+  elseif roots[value] then
+    return "x"
+  elseif value == nil then
+    return "nothing"
+  end
+  return ({ number = "number", boolean = "truth" })[type(value)] or "other"
 end
 
 return M

@@ -73,9 +73,14 @@ local printers = {
 -- A lookup in a parameter; the index counts from 0 in the node, and from the parameter's first index in a spec.
 function printers.lookup(node, names)
   local first, index = node.parameter.first or 0, node[1]
-  local shift = index.op == "add" and index[2].value or index.op == "sub" and index[2].value and -index[2].value or 0
-  local text = first ~= 0 and shift == -first and print_node(index[1], names, 0)
-    or print_node(index, names, 0) .. (first > 0 and " + " .. first or first < 0 and " - " .. -first or "")
+  local constant = (index.op == "add" or index.op == "sub") and index[2].value or 0
+  local shift = index.op == "sub" and -constant or constant
+  local text
+  if first ~= 0 and shift == -first then
+    text = print_node(index[1], names, 0)
+  else
+    text = print_node(index, names, 0) .. (first > 0 and " + " .. first or first < 0 and " - " .. -first or "")
+  end
   return ("lookup(x.%s, %s)"):format(node.parameter.name, text)
 end
 

@@ -196,12 +196,17 @@ function M.add_choices(plan, families, add)
       add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds products of "
         .. "the query and the table to them")
     elseif relative.kind ~= "none" then
-      add(plan.streams[2] and "distance vectors, " .. family.name or "vectors of distances", relative.toeplitz
-        and "by diagonal" or relative.rotated and "by query" or "by pair", relative.toeplitz
-        and "computed once per step for every key - query; adjacent queries read adjacent vectors" or relative.rotated
-        and "differences of random positions: on the CPU each query is rotated once by its position and multiplied "
-          .. "with the sinusoids of the keys' positions; on a GPU each pair looks up its own vector"
-        or "differences of random positions: each pair looks up its own vector, which is several times slower")
+      local value, reason = "by pair",
+        "differences of random positions: each pair looks up its own vector, which is several times slower"
+      if relative.toeplitz then
+        value = "by diagonal"
+        reason = "computed once per step for every key - query; adjacent queries read adjacent vectors"
+      elseif relative.rotated then
+        value = "by query"
+        reason = "differences of random positions: on the CPU each query is rotated once by its position and "
+          .. "multiplied with the sinusoids of the keys' positions; on a GPU each pair looks up its own vector"
+      end
+      add(plan.streams[2] and "distance vectors, " .. family.name or "vectors of distances", value, reason)
     end
   end
 end

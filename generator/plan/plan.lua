@@ -118,11 +118,14 @@ end
 -- Returns a problem with its complete place, for the diagnostics. A line without a path is a line in the file of the
 -- user's own network. A problem without path, line and field belongs to the formula of the score.
 local function locate(problem, resolved, network)
+  local located = { what = problem.what, expected = problem.expected, hint = problem.hint }
   local path = problem.path or problem.line and network and network.path
-  local field = not path and (problem.field or "encoding.score") or nil
-  return { path = path or not problem.field and resolved.source or nil, line = path and problem.line,
-    col = path and (problem.col or problem.line and 1), field = field, what = problem.what, expected = problem.expected,
-    hint = problem.hint }
+  if path then
+    located.path, located.line, located.col = path, problem.line, problem.col or problem.line and 1
+  else
+    located.path, located.field = not problem.field and resolved.source or nil, problem.field or "encoding.score"
+  end
+  return located
 end
 
 function M.build(resolved, facts)

@@ -261,10 +261,14 @@ end
 -- not of a block; and it must be the group's output, or the input of a block, or a value that the backward pass reads.
 function M.is_in_group(device, value)
   local group = value.scope
-  return group.is_group and value.op and value.op.kind ~= "block" and (value == group.output_value or value.carried
-    or device.buffers.scopes[group].read_backward[value] or lists.any(group.ops, function(op)
-      return op.kind == "block" and op.x == value and reads_input(device, op.block)
-    end)) and true or false
+  if not group.is_group or not value.op or value.op.kind == "block" then
+    return false
+  elseif value == group.output_value or value.carried or device.buffers.scopes[group].read_backward[value] then
+    return true
+  end
+  return lists.any(group.ops, function(op)
+    return op.kind == "block" and op.x == value and reads_input(device, op.block)
+  end) and true or false
 end
 
 -- The block or group whose state has the output of a block or a group.
