@@ -22,6 +22,7 @@ local TRIES = 3 -- attempts to claim a folder: between two steps another process
 
 local process, claim_count = nil, 0
 
+-- The parts of an identity that this process has.
 local function identify_process()
   if not process then
     local host = shell.capture({ "uname", "-n" }):gsub("%s+$", ""):gsub("[^%w.-]", "_")
@@ -38,6 +39,7 @@ local function parse(identity)
   return host and { host = host, pid = pid, boot = boot, namespace = namespace }
 end
 
+-- Whether the process with an identity has certainly ended.
 local function has_ended(identity)
   local holder, current = parse(identity), identify_process()
   return holder.host == current.host and holder.boot == current.boot and holder.namespace == current.namespace

@@ -49,6 +49,7 @@ function Diagnostics:show_path(path, shown_path)
   self.shown_paths[path] = shown_path
 end
 
+-- A text that is equal for an error and its duplicates.
 local function make_key(record)
   local position = record.at or record
   local field = record.shared_field or record.field or ""
@@ -122,10 +123,12 @@ local function add_source_line(self, position, out)
   end
 end
 
+-- The text of an error's hint, or nil.
 local function resolve_hint(record)
   return type(record.hint) ~= "function" and record.hint or record.hint and record.hint()
 end
 
+-- Adds the lines of one error to the list `out`.
 local function add_lines(self, record, out)
   local message = record.field and record.field .. ": " .. record.what or record.what
   out[#out + 1] = format_position(self, record) .. "error: " .. message

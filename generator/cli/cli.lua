@@ -55,6 +55,7 @@ local function make_target_row(default)
   return { "--target TARGET", "processors: cpu, or cpu,cuda" .. default, convert = read_target }
 end
 
+-- Adds the options for the CUDA half. default: words for the default of --arch.
 local function add_cuda(command, default)
   options.add(command, {
     lists.merge(make_target_row(""), { default = "cpu" }),

@@ -35,6 +35,7 @@ local FIELDS = {
 
 local NAMES = lists.map(FIELDS, function(field) return field[1] end)
 
+-- Reads one line, the item at `path`; nil after errors.
 local function read_line(node, path, heads, report)
   if not tree.is_record(node) then
     return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is not a line", M.TEXT)

@@ -97,6 +97,7 @@ M.by_path = {}
 M.children = { [""] = {} }
 M.copies = {}
 
+-- Adds a field to M.by_path and M.children. Pairs in `choices` become words and lines of `details`.
 local function add_field(field)
   local parent, name = field.path:match("^(.*)%.([^%.]+)$")
   if field.choices and type(field.choices[1]) == "table" then

@@ -16,6 +16,7 @@ local values = require("spec.values")
 
 local M = {}
 
+-- Whether the value at a path is a default, which the spec does not state.
 local function is_default(context, path)
   local origin = context.origins[path]
   return origin ~= nil and origin.default == true

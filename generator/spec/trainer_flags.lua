@@ -57,6 +57,7 @@ function M.find_meaning(word, flags, root)
     or meanings.hint)
 end
 
+-- The message about an argument that is not a flag of the trainer.
 local function describe_unknown(word, flags, root)
   if word:sub(1, 1) ~= "-" then
     return ("train: '%s' is not a flag\nhint: the flags of the trainer: %s"):format(word, table.concat(flags, " "))
@@ -94,6 +95,7 @@ local function find_number_problem(name, flag, text)
   end
 end
 
+-- The message about the value of a flag, or nil. text: the value as the user wrote it.
 local function find_value_problem(name, flag, text)
   local form = NUMBERS[flag.kind]
   if not form then

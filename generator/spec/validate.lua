@@ -53,6 +53,7 @@ local M = {}
 local add = values.add_error
 local DEFAULT = { default = true }
 
+-- Records the origins of a node and of the nodes inside it.
 local function record_origin(context, path, node)
   context.origins[path] = node.origin
   for i, item in ipairs(node.items or {}) do
@@ -63,6 +64,7 @@ local function record_origin(context, path, node)
   end
 end
 
+-- The default of a field: a copy of the value, with a number as a float.
 local function get_default(context, field)
   local value = field.default
   if type(value) == "function" then
@@ -85,6 +87,7 @@ local function report_unknown_family(context, node, path)
   end
 end
 
+-- Reports a field that its table may not have. kind: as in check_names; legal_fields: the fields that it may have.
 local function report_unknown_field(context, node, path, kind, legal_fields)
   local family, field_path = path:match("^encoding%.(%l+%d?)%.?(.*)$")
   if families.is_name[family] and field_path == "" then
@@ -194,6 +197,7 @@ local function read_value(context, field, node, result)
   end
 end
 
+-- Reads a field of any type, with the fields attached to its value, into `result`.
 local function read_field(context, field, node, result)
   if field.type == "table" then
     if node or not field.optional then

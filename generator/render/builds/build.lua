@@ -244,6 +244,7 @@ local function claim_replacement(dir)
     claim.describe_holder(holder), path)
 end
 
+-- Moves the files of the staging folder into dir, in place of older ones; the stamp last.
 local function replace_files(staging, dir)
   os.remove(dir .. "/stamp")
   write.remove_tree(dir .. "/src")

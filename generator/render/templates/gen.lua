@@ -31,6 +31,7 @@ local M = {}
 local DEVICE = "device.cu" -- cuda.mk uses the same name
 local TASK = "task.c" -- the Makefile uses the same name
 
+-- Replaces a text, in the form that it has in comments, by another.
 local function replace(text, old, new)
   return (text:gsub(escape.c_comment(old):gsub("%p", "%%%0"), new))
 end
@@ -50,6 +51,7 @@ local function remove_names(text, plan, names)
   return compiled.number_names(text:gsub("(longhand_%l+_)" .. symbol .. "%f[^%w_]", "%1"), names)
 end
 
+-- The part of the digested text that stands for one file.
 local function format_part(file, text)
   return ("%s %d\n%s"):format(file.path, #text, text)
 end

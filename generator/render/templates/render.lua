@@ -101,6 +101,7 @@ local function point_at(run, name)
   frame.col = source:find(pattern, frame.col or 1) or frame.col or source:find("%S") or 1
 end
 
+-- Returns the value of a name for a template: from the innermost extras that have it, else from the plan.
 local function lookup(run, name)
   for i = #run.extras, 1, -1 do
     local value = rawget(run.extras[i], name)
@@ -291,6 +292,7 @@ local function make_environment(run)
   })
 end
 
+-- Returns the parsed template, or one section of it; each is parsed once in a rendering.
 local function parse(run, name, section)
   local key = section and name .. "#" .. section or name
   if not run.parsed[key] then

@@ -76,6 +76,7 @@ local function replace(text, first, last, line)
   end
 end
 
+-- The items of a list for which is_kept[index] is true, separated by commas.
 local function join_kept(list, is_kept)
   return table.concat(lists.map(list, function(word, i) return is_kept[i] and word or nil end), ", ")
 end

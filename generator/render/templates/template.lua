@@ -95,6 +95,7 @@ local function close(reader, token, line)
   end
 end
 
+-- Opens, continues or closes a block at a keyword; does nothing at another name.
 local function read_keyword(reader, token, line)
   local word, top = token.text, reader.blocks[#reader.blocks]
   if FORBIDDEN[word] then
@@ -133,6 +134,7 @@ local function check_syntax(reader)
   end
 end
 
+-- Opens and closes brackets at the tokens of one line.
 local function check_brackets(reader, tokens, line)
   for _, token in ipairs(tokens) do
     if token.kind == "op" and token.text:find("^[%(%[{]$") then
@@ -211,6 +213,7 @@ end
 
 local is_correct = {} -- the set of codes of holes and suffixes without a mistake, since much code is repeated
 
+-- Refuses a hole that contains more than a name, a field or one call. col: the column of its "${".
 local function check_hole(reader, expression, line, col)
   if is_correct[expression] then
     return
@@ -234,6 +237,7 @@ local function check_hole(reader, expression, line, col)
   is_correct[expression] = true
 end
 
+-- Reads a line of output.
 local function read_text(reader, source, line)
   local code, from = { ";" }, 1
   while true do
@@ -284,6 +288,7 @@ local function split_suffix(source)
   return source
 end
 
+-- Refuses a suffix whose code is not an expression, or for a loop not the head of a loop.
 local function check_suffix(reader, line, suffix)
   local form = suffix.word == "for" and "for %s do end" or "return (%s)"
   local code = form:format(suffix.code)

@@ -46,6 +46,7 @@ local function make_environment(dialect)
   })
 end
 
+-- Describes the use of a name that the environment lacks. problem: { name, verb, value }, see make_environment.
 local function describe_global(problem, dialect)
   local is_name, is_set = type(problem.name) == "string", problem.verb == "set"
   local name = is_name and problem.name or "_ENV[...]"

@@ -18,6 +18,7 @@ local M = {}
 -- The field of a section that a word in place of the section sets: the name of a preset, or the kind of the task.
 local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
+-- A table { field = node } in place of a word; other nodes are returned unchanged.
 local function expand_word(node, field)
   if not node or type(node.value) ~= "string" then
     return node
@@ -88,6 +89,7 @@ local function merge_task(base, override)
   return tree.merge(base, override)
 end
 
+-- Merges the section `train`: steps replace the parent's epochs, and epochs its steps.
 local function merge_train(base, override)
   local merged = tree.merge(base, override)
   local steps, epochs = override.fields.steps, override.fields.epochs

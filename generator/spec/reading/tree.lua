@@ -39,6 +39,7 @@ local function give_up(context, path, message, expected)
   return context.report(path, message, expected)
 end
 
+-- Builds the node of a table; nil after an error. depth: the number of tables around it.
 local function build_table(context, value, path, depth)
   if context.open[value] then
     return context.report(path, "the table contains itself", "a tree of tables")
@@ -85,6 +86,7 @@ end
 -- Builds a tree from a Lua value. origin(path) returns the origin of the value at a path; report(path, message,
 -- expected) reports an error. Invalid values are left out, so the caller must check whether an error was reported.
 function M.build(value, origin, report)
+  -- nodes: the number of nodes so far; open: the set of the tables around the current value
   return build({ origin = origin, report = report, nodes = 0, open = {} }, value, "", 0)
 end
 

@@ -69,6 +69,7 @@ local function check_shards(context, report)
   end
 end
 
+-- Refuses device_products = "warps" for wide models, whose products a library computes.
 local function check_products(context, report)
   local resolved = context.resolved
   if resolved.device_products ~= "warps" then
@@ -146,6 +147,7 @@ local function explain_readout(context, readout)
   end
 end
 
+-- Refuses a readout at a token of the input if the answer cannot be read there.
 local function check_readout(context, report)
   local model = context.resolved.model
   if not model.readout or not context.task then

@@ -124,6 +124,7 @@ local function add_constants(context, node, path, parameters)
   return merge_parameters(parameters, constants)
 end
 
+-- Whether a node is a table with the field `name` and nothing else.
 local function has_only(node, name)
   return tree.is_record(node) and node.fields[name] ~= nil and not tree.iterate_others(node, { name })()
 end

@@ -152,6 +152,7 @@ local function expand(list, p, spec_size, heads)
   return values
 end
 
+-- Reads the values of a parameter from a list of numbers; nil after an error.
 local function read_list(context, node, path, p, spec_size)
   local list = {}
   for i, item in ipairs(node.items) do
@@ -166,6 +167,7 @@ local function read_list(context, node, path, p, spec_size)
     describe_lengths(p, spec_size, context.heads))
 end
 
+-- Reads the values of a parameter from a name of values; nil after an error.
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
     return context.report(node, path, show(node.value) .. " is not a name of initial values", INIT_TEXT,

@@ -99,6 +99,7 @@ local function check_values(report, path, axis, request)
   end
 end
 
+-- Checks the axes of `by`, the field at `path`, and the values that they request.
 local function check_by(facts, report, path, by)
   local count = 0
   for name, request in next, by do

@@ -56,6 +56,7 @@ local function choose(context, option, node)
   return choice or get_default(option)
 end
 
+-- Refuses options that the task lacks. names: the names of its options; kind: words for the task.
 local function check_names(context, node, names, kind)
   for name, choice_node in tree.iterate_others(node, names) do
     if not tree.try_drop(context, choice_node, "task.options." .. name) then
