@@ -207,7 +207,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
     { spec = make_decoder_spec() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.join_cautions(cell, "median", { value = 1 }),
-    "1 of 3 runs: 2 not evaluated; 2 runs were evaluated in another way, greedy ones are scored")
+    "1 of 3 runs: 2 not evaluated; 2 runs were evaluated with another decoding, greedy evaluations are scored")
   lu.assertEquals(cell.summary.scores, { 12.5 })
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, evaluations of other runs are "
     .. "greedy")

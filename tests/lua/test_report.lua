@@ -191,8 +191,8 @@ function TestPage.test_only_on_the_joined_axis_and_items_without_cells()
     .. 'only = { m = { "b" } } }, { kind = "table", value = "max", rows = "m", where = { w = "t" }, '
     .. 'only = { m = { "b" } } }', 'with = { w = { "s" } }')
   lu.assertStrMatches(text:match("\ns +[^\n]*"), "\ns +35.0.*")
-  lu.assertStrContains(text:gsub("\n", " "), "report[2] (table) is left out: no cell of the study fits its where, only "
-    .. "and pages.")
+  lu.assertStrContains(text:gsub("\n", " "), "report[2] (table) is left out: no cell of the study fits the item's "
+    .. "`where`, `only` and `pages`.")
   lu.assertNotStrContains(text, "report[1]")
 end
 
@@ -230,7 +230,7 @@ function TestPage.test_runs_on_examples_of_a_file()
     .. "of 100 examples,\n2 lengths 4..5, on the set test.")
   lu.assertStrMatches(output:match("training lengths  [^\n]*"), "training lengths +3 to 5")
   lu.assertNotNil(output:find("\nsums_rope +50%.0 %(1%)%*\n"))
-  lu.assertStrContains(output, "scored on the examples of training, there are no others")
+  lu.assertStrContains(output, "scored on the examples of training, since there are no others")
   for _, name in ipairs({ "report.txt", "index.html", "runs.csv", "tables.tex" }) do
     local text = support.read(root .. "/report/" .. name)
     lu.assertNotStrContains(text, "nil")
@@ -248,7 +248,7 @@ function TestPage.test_a_folder_without_runs()
   for _, subfolder in ipairs({ "/a", "/a/0123456789abcdef", "/a/0123456789abcdef/lr0.001-seed0" }) do
     code, message = report.run({ project = project, runs = path:match("^(.*/within)/") .. subfolder })
     lu.assertEquals(code, 1)
-    lu.assertStrMatches(message, ".*\n  hint: it lies within one: [^\n]*/within")
+    lu.assertStrMatches(message, ".*\n  hint: it lies within the folder of runs [^\n]*/within")
   end
   code, message = report.run({ project = project, runs = "no/such" })
   lu.assertEquals({ code, message }, { 1, "longhand report: there is no folder no/such\n  expected: a folder of runs" })

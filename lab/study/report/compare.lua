@@ -1,8 +1,11 @@
 -- Compares two runs: their differing fields, the first step with different numbers, their curves.
 --
--- Input: { runs, other, metric, out, say }; runs and other are each the folder of a run or a file in it; metric: the
--- only metric whose curves are shown, nil: all. Output: an exit code, and a message if the code is not 0. Writes only
--- below `out`, and nothing without `out`.
+-- Input:
+--   runs, other   the two runs, each as the folder of the run or a file in this folder
+--   metric        the only metric whose curves are shown; nil: all
+--   out           the folder of results; nil: nothing is written
+--   say           a function that prints a text
+-- Output: an exit code, and a message if the code is not 0. Writes only below `out`.
 
 local canonical = require("base.canonical")
 local colours = require("lab.study.report.figures.colours")
@@ -25,7 +28,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100 -- characters of a line of text
 local SAMPLE_ROWS = 12 -- rows of the table of curves
-local STYLE_NAMES = { "relative", "rand-rope" } -- encodings whose styles the two runs have in figures
+local STYLE_NAMES = { "relative", "rand-rope" } -- encodings; run A has the style of the first, run B of the second
 local STYLES = colours.choose_styles(STYLE_NAMES)
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
@@ -47,7 +50,8 @@ local function read(path)
   return run
 end
 
--- Adds the values within a value to `texts`, as texts by path, and returns `texts`. path: the path of the value.
+-- Adds every value inside `value` that is not a table to `texts`, as a text with its path as key, and returns `texts`.
+-- path: the path of `value`.
 local function flatten(value, path, texts)
   if type(value) ~= "table" then
     texts[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
@@ -64,7 +68,8 @@ local function list_differing_keys(a, b)
   return lists.filter(canonical.merge_keys(a, b), function(key) return a[key] ~= b[key] end)
 end
 
--- Returns facts as texts by path, and fields of the resolved spec with "spec: " before their path.
+-- Returns a map from paths to texts. It contains the facts of run.json, and the fields of the resolved spec, whose
+-- paths begin with "spec: ".
 local function list_facts(run)
   local map = { flags = table.concat(run.facts.flags, " ") }
   for key, value in pairs(run.facts) do
@@ -90,7 +95,8 @@ local function list_differences(a, b)
   return lists.append(filter(false), filter(true))
 end
 
--- Returns the first step with different logged numbers, { step, keys, a, b }, or nil; and the count of common steps.
+-- Finds the first step at which both runs logged different numbers. Returns { step, keys, a, b } or nil: the step, the
+-- names of these numbers, and the logged lines of both runs; and the count of common steps up to this one.
 local function find_first_difference(a, b)
   local rows_by_step, common_count = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
@@ -157,8 +163,8 @@ local function make_title(metric)
   return (measures.by_name[metric].title:gsub("^%l", string.upper))
 end
 
--- Returns the curves to show, without curves that neither run has. metric: the only metric to show; nil: all metrics. A
--- curve:
+-- Returns the pairs of curves to show, without pairs that have no points. metric: the only metric to show; nil: all
+-- metrics. A pair:
 --   name      the name of its files
 --   title     its title
 --   x_name    the name of x

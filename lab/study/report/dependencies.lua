@@ -13,9 +13,10 @@ local paths = require("base.paths")
 local M = {}
 
 local ABSENT = "absent"
-local NAMES_PREFIX = "names/" -- prefix for the state of a folder; a name holds no slash
+local NAMES_PREFIX = "names/" -- begins the state of a listed folder; slashes separate the names in the folder
 local MAX_ROUNDING = 2 -- seconds: the coarsest rounding of a file's times
 
+-- The original functions, since M.observe replaces them for a time.
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
 local attributes_buffer = {} -- the table that lfs.attributes fills for M.read_state
 
@@ -30,8 +31,8 @@ local function list_names(path, own_paths)
   return NAMES_PREFIX .. (is_readable and table.concat(names, "/") or "/unreadable")
 end
 
--- Returns the state of a path. with_names: the state of a folder has the names in it, except the names of entries whose
--- absolute paths are in the set `own_paths` (nil: all names).
+-- Returns the state of a path. with_names: whether the state of a folder lists the names in the folder. own_paths: a
+-- set of absolute paths; names of entries with these paths are left out (nil: none is).
 function M.read_state(path, with_names, own_paths)
   local entry = attributes(path, attributes_buffer)
   if not entry then
@@ -86,7 +87,8 @@ function M.add_modules(dependencies)
   end
 end
 
--- Removes the work's own files from the dependencies, also from listings. own_paths: the set of their absolute paths.
+-- Removes files that the computation itself wrote from the dependencies, also from the states of listed folders.
+-- own_paths: the set of the absolute paths of these files.
 function M.remove(dependencies, own_paths)
   for path, state in pairs(dependencies) do
     if own_paths[paths.resolve(path)] then
@@ -101,7 +103,7 @@ function M.remove(dependencies, own_paths)
   end
 end
 
--- Whether all dependencies have the same states now. own_paths: the set of absolute paths of the work's own files.
+-- Whether all dependencies have the same states now. own_paths: as for M.remove.
 function M.are_unchanged(dependencies, own_paths)
   for path, state in pairs(dependencies) do
     if M.read_state(path, is_listed(state), own_paths) ~= state then

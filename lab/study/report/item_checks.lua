@@ -39,7 +39,7 @@ local function describe_unknown_axis(study, name)
   return describe_unknown("not an axis of the study", name, lists.get_names(study.axes))
 end
 
--- Makes a check of a word that must be in a list; problem: such as "not a set".
+-- Makes a check that a value is in the list `known_names`. problem: the text of the problem, such as "not a set".
 local function make_word_check(problem, known_names)
   return function(_, _, value)
     if not lists.has(known_names, value) then
@@ -48,7 +48,7 @@ local function make_word_check(problem, known_names)
   end
 end
 
--- Makes a check that a value is valid by is_valid(value); problem: a text in which %s stands for the value.
+-- Makes a check that is_valid(value) is true. problem: the text of the problem, in which %s stands for the value.
 local function make_form_check(is_valid, problem, expected)
   return function(_, _, value)
     if not is_valid(value) then
@@ -122,6 +122,7 @@ function checks.numbers(study, item, value)
   return problem, expected, hint
 end
 
+-- Checks that a name is a value of the axis that the item's field `axis` or `lines` names.
 local function check_name(study, item, name)
   local axis = find_axis(study, item.axis or item.lines)
   if axis and not lists.has(axis.values, name) then
@@ -139,6 +140,7 @@ checks.count = make_form_check(function(n) return math.type(n) == "integer" end,
   "whole numbers")
 checks.counts = make_list_check(checks.count, "not a list of numbers", "a list such as { 6, 10, 50 }")
 
+-- Checks one name on the item's axis. With a scale, any name is valid, since the scale may leave out this name.
 function checks.choice(study, item, value)
   if not study.scale then
     return check_name(study, item, value)
@@ -215,7 +217,7 @@ checks.titles = make_form_check(function(value)
   return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
 end, "not two titles", '{ of = "...", against = "..." }')
 
--- Checks a list of names of an axis's values, by the name of the axis; returns the same results as M.checks.
+-- Checks that `values` is a list of values of the axis `name`. Returns the same results as a function in M.checks.
 function M.check_axis_values(study, name, values)
   local axis = find_axis(study, name)
   if not axis then

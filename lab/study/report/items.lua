@@ -1,8 +1,8 @@
 -- Checks the items of a study's `report`, and fills in their defaults.
 --
--- Input: a study with axes and `report`, a list of items. Output: a list of complete items, in which an item occurs
--- once for each of its pages; the field `index` is the item's index in `report`. Or nil and a message that names the
--- file and the field. docs/reports.md describes each kind.
+-- Input: a study with axes and `report`, a list of items. Output: a list of complete items; an item with `pages` occurs
+-- once for each combination of values of these axes. The field `index` is the item's index in `report`. If an item is
+-- invalid: nil, and a message that names the file and the field. docs/reports.md describes each kind.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -19,8 +19,8 @@ local keys = canonical.sort_keys
 local checks, describe_unknown, is_record = item_checks.checks, item_checks.describe_unknown, item_checks.is_record
 local find_axis = score_tables.find_axis
 
--- Fields of each kind of item, with the kind of the field, which names a check of item_checks.lua. Fields with "?" are
--- optional. Kinds of fields:
+-- Kind of item -> field -> kind of the field. The kind of a field names its check in item_checks.lua. A "?" after the
+-- kind means that the field is optional. Kinds of fields:
 --   axis      the name of an axis of the study
 --   numbers   the name of an axis of the study whose values are numbers
 --   place     the name of an axis of the study or of evaluations
@@ -43,7 +43,8 @@ local KINDS = {
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
   claim = { rows = "axis", at = "counts", bound = "bound", passes = "count?" },
 }
--- Fields of items of every kind; `where`, `pages` and `over` are checked together, since they share the axes.
+-- Fields of items of every kind. An empty text stands for a field without a check of its own: find_problem begins with
+-- the field `kind`, and checks `where`, `pages` and `over` together, since an axis may be in only one of them.
 local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?",
   labels = "labels?", width = "width?" }
 local AXES = { axis = true, numbers = true, place = true } -- kinds of fields that name an axis
@@ -146,8 +147,9 @@ local function choose_placed_lengths(study)
   end)) or nil
 end
 
--- Returns the default items: medians, and with `max` the best run, in tables over the first two axes with several
--- values, by page for the other axes; then curves by length, by place, during training and along an axis of numbers.
+-- Returns the default items. First come tables over the first two axes with several values: a table of medians and, if
+-- `max` is true, a table of the best scores. The other axes with several values are in `pages`. Then come curves by
+-- length, by place, during training and along an axis of numbers.
 local function make_defaults(study, max)
   local single_axes = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single_axes)
@@ -192,14 +194,14 @@ local function name_values(value)
   return list
 end
 
--- Returns the names that the axis has in the study's scale; in a study without a scale, all names.
+-- Returns those of `names` that the axis has in the study's scale; in a study without a scale, all of `names`.
 local function filter_scale(study, axis_name, names)
   local axis = study.scale and find_axis(study, axis_name)
   return axis and type(names) == "table" and lists.filter(names, function(name) return lists.has(axis.values, name) end)
     or names
 end
 
--- Returns a copy of an item for the study's scale, with `pages` as a list.
+-- Returns a copy of an item for the study's scale, with names as texts and `pages` as a list.
 local function fit_item(study, item)
   if type(item) ~= "table" then
     return item

@@ -1,7 +1,10 @@
 -- Masks of a plan as a picture, or as text where gnuplot is missing: the verb `plan --mask`.
 --
--- Input: { open, say, out (the file of the picture, or nil) } (verbs.lua). Output: an exit code and a message. Masks
--- have the longest lengths of training, up to MAX_TOKENS tokens.
+-- Input, from verbs.lua:
+--   open   a function that returns the spec with its plan, or nil and an exit code
+--   say    a function that prints a text
+--   out    the file of the picture; nil: <id of the spec>.svg
+-- Output: an exit code and a message. Masks have the longest lengths of training, up to MAX_TOKENS tokens.
 
 local draw = require("lab.study.report.figures.draw")
 local heat = require("lab.study.report.figures.heat")
@@ -13,11 +16,12 @@ local write = require("base.write")
 
 local M = {}
 
-local MAX_TOKENS = 400 -- highest number of queries, and of keys
+local MAX_TOKENS = 400 -- maximum count of queries, and of keys
 local PANEL = 220 -- pixels
 local ENVIRONMENT = 4
 
--- Returns { label (an attention's name), { title, rows (masks.list_cells) } for each head } for each attention.
+-- Returns a list with one element for each attention. Its field `label` is the attention's name; its list has an entry
+-- { title, rows } for each head, with rows from masks.list_cells.
 local function list_masks(plan)
   return lists.map(plan.attentions, function(family)
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]

@@ -1,9 +1,14 @@
 -- Opens a folder of runs as a study.
 --
 -- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output of M.open: the
--- study with its cells read (cells.lua), each with `task`, its task's facts (project:settle_task) or nil; and with
--- path, get_plan (from make_planner), problems (messages on damage outside the runs), and, if known, set (the words of
--- --set) and remarks (texts); or nil and a message, which begins with `prefix` unless it names a line of a file.
+-- study with its cells read (cells.lua); the field `task` of a cell has the facts of its task (project:settle_task), or
+-- is nil. Further fields of the study:
+--   path       the path of its file, or the folder of runs
+--   get_plan   a function from make_planner
+--   problems   messages on damage outside the runs
+--   set        the words of --set, or nil
+--   remarks    texts, or nil
+-- After an error: nil and a message, which begins with `prefix` unless it names a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
@@ -18,7 +23,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MAX_REMARKS = 3 -- on cells of an earlier version
+local MAX_REMARKS = 3 -- texts that a remark shows, of a longer list of texts
 
 local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
@@ -133,7 +138,7 @@ function M.open(options, prefix)
     local root = run_files.find_root(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
       .. "<id>/<digest>/<run>/run.json in it%s"):format(prefix, options.runs,
-      root and "\n  hint: it lies within one: " .. root or "")
+      root and "\n  hint: it lies within the folder of runs " .. root or "")
   end
   study.problems = lists.append(problems, study.problems or {})
   study.path = study.path or options.runs
@@ -143,7 +148,7 @@ function M.open(options, prefix)
   return study
 end
 
--- Joins the first MAX_REMARKS texts as sentences, and adds the number of the others.
+-- Joins the first MAX_REMARKS texts as sentences, and adds the count of the other texts.
 local function join_first(texts)
   local shown_text = table.concat(texts, ". ", 1, math.min(#texts, MAX_REMARKS)) .. "."
   return #texts > MAX_REMARKS and ("%s And %d more."):format(shown_text, #texts - MAX_REMARKS) or shown_text

@@ -1,8 +1,17 @@
 -- The verb `report`: tables and curves of a study's runs, or of any runs, as text, CSV, LaTeX, pictures and one page.
 --
--- Input: { project, runs, other, study, scale, metric, max, out, no_cache, say }, the options of the verb: runs is a
--- folder of runs; with `other`, compare.lua compares two runs instead. Output: an exit code, and a message if the code
--- is not 0. Writes only below `out`, by default a folder in `runs`, and into the cache; does not change the runs.
+-- Input: the options of the verb:
+--   project         of project.lua
+--   runs            a folder of runs
+--   other           the folder of a second run, or nil; with it, compare.lua compares two runs instead
+--   study, scale    names of a study and of its scale, or nil
+--   metric          the name of the scored metric, or nil
+--   max             whether default items show the best of all runs, too
+--   out             the folder of results; nil: a folder in `runs`
+--   no_cache        whether the cache is neither read nor written
+--   say             a function that prints a text
+-- Output: an exit code, and a message if the code is not 0. Writes only below `out` and into the cache; does not change
+-- the runs.
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local by_place = require("lab.study.report.figures.by_place")
@@ -56,11 +65,11 @@ local MAX_CELLS_ON_SCREEN, MAX_NOTES_ON_SCREEN, MAX_DAMAGED_ON_SCREEN = 40, 12, 
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- Finds a cell for which several rows of the paper's table fit, and returns its name; nil if there is none.
+-- Returns the name of a cell that several rows of the paper's table fit; nil if there is no such cell.
 local function find_ambiguous_cell(study, item, file)
   local axis = item.at and numbers.find_axis(study)
   if item.at and not axis then
-    return nil -- nothing has a score, so the unit of the numbers is unknown
+    return nil -- no run has a score, so the axis of the numbers in `at` is unknown
   end
   local position = item.at and { [axis] = item.at[1] } or {}
   local cell = lists.find(study.cells, function(candidate)
@@ -70,8 +79,9 @@ local function find_ambiguous_cell(study, item, file)
   return cell and score_tables.format_key(study, cell)
 end
 
--- Reads the paper's files (published.lua) that the items name. Returns { by_item, setting }: the file of numbers by
--- item, and the file of the paper's settings.
+-- Reads the paper's files (published.lua) that the items name. Returns:
+--   by_item   item -> the paper's file of numbers for this item
+--   setting   the file of the paper's settings, or nil
 local function read_published(project, study, checked_items)
   local by_item, setting = {}, nil
   for _, item in ipairs(checked_items) do
@@ -92,9 +102,9 @@ local function read_published(project, study, checked_items)
   return { by_item = by_item, setting = setting }
 end
 
--- Functions that make the tables and the figures of items, by kind. A function of a figure may return tables, too, and
--- these may have names of their own. A figure has panels for curves.lua, or a script. A figure and a table may have
--- `file`, a further file.
+-- Kind of item -> the function that makes its table, or its figure. A function in FIGURES returns a figure or nil, and
+-- a list of tables or nil; these tables may have names of their own. A figure has panels for curves.lua, or a gnuplot
+-- script. The field `file` of a figure or a table is a further file to write, or nil.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
   spread = spread.make_table, claim = claims.make_table }
@@ -114,7 +124,8 @@ end
 local NOT_IN_NAMES = lists.split_set("kind index title setting published names titles labels width pages")
 local MAX_NAME, PREFIX = 64, 48 -- bytes: a longer name becomes its first bytes and a digest
 
--- Returns the words within a value of an item: for a table, the items of its list, then each name with its value.
+-- Returns the words of a field's value. The words of a table are the words of its list, then each named key with the
+-- words of its value.
 local function list_words(value)
   if type(value) ~= "table" then
     return { tostring(value) }
@@ -124,10 +135,11 @@ local function list_words(value)
   end))
 end
 
--- Words in names of files for names of sets that mean little by themselves.
+-- Set -> its word in names of files, for a set whose own name would say too little there.
 local SET_WORDS = { [runs.EPOCH] = "batch_accuracy" }
 
--- Returns the name of an item's files: its kind and the values of its fields, so that other items do not matter.
+-- Returns the name of an item's files: its kind and the values of its fields. So the name does not depend on other
+-- items.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
     local field_words = not NOT_IN_NAMES[field] and list_words(item[field]) or {}
@@ -140,45 +152,45 @@ local function make_file_name(item)
 end
 
 -- Returns a sentence on each item of a study's report that fits no cell on any of its pages. checked_items: the items,
--- once per page. fitted_items: the set of the indices of those items of the report that fit a cell.
-local function describe_unfitted(checked_items, fitted_items)
+-- once per page. fitted_indices: the set of the indices of those items of the report that fit a cell.
+local function describe_unfitted(checked_items, fitted_indices)
   return lists.map(lists.group(checked_items, function(item) return item.index end), function(pages)
     local last = pages[#pages]
-    return not fitted_items[last.index] and ("report[%d] (%s) is left out: no cell of the study fits its where, only "
-      .. "and pages."):format(last.index, last.title or last.kind) or nil
+    return not fitted_indices[last.index] and ("report[%d] (%s) is left out: no cell of the study fits the item's "
+      .. "`where`, `only` and `pages`."):format(last.index, last.title or last.kind) or nil
   end)
 end
 
-local function make_section(model)
-  return { title = model.title, table = model }
+local function make_section(contents)
+  return { title = contents.title, table = contents }
 end
 
 -- Makes the tables and figures of the items, in order, with names for files, and then the tables of held_out.lua.
--- Returns these sections, each a figure for curves.lua or { title, table }; and a sentence on each item that fits no
--- cell. papers: from read_published.
+-- papers: from read_published. Returns these sections, each a figure for curves.lua or { title, table }; and a list
+-- with a sentence on each item that fits no cell.
 local function make_sections(study, checked_items, papers)
-  local sections, fitted_items, use_counts = {}, {}, {}
+  local sections, fitted_indices, name_counts = {}, {}, {}
   for _, item in ipairs(checked_items) do
     local shown_study = select_cells(study, item)
     if #shown_study.cells > 0 then
-      fitted_items[item.index] = true
+      fitted_indices[item.index] = true
       local name = make_file_name(item)
-      use_counts[name] = (use_counts[name] or 0) + 1
-      name = use_counts[name] > 1 and ("%s-%d"):format(name, use_counts[name]) or name
-      local figure, models
+      name_counts[name] = (name_counts[name] or 0) + 1
+      name = name_counts[name] > 1 and ("%s-%d"):format(name, name_counts[name]) or name
+      local figure, tables
       if FIGURES[item.kind] then
-        figure, models = FIGURES[item.kind](shown_study, item, name)
+        figure, tables = FIGURES[item.kind](shown_study, item, name)
       else
-        models = { TABLES[item.kind](shown_study, item, papers.by_item[item]) }
+        tables = { TABLES[item.kind](shown_study, item, papers.by_item[item]) }
       end
       sections[#sections + 1] = figure and lists.update(figure, { name = name, width = item.width })
-      lists.append(sections, lists.map(models or {}, function(model)
-        return make_section(lists.update(model, { name = model.name and name .. "-" .. model.name or name }))
+      lists.append(sections, lists.map(tables or {}, function(contents)
+        return make_section(lists.update(contents, { name = contents.name and name .. "-" .. contents.name or name }))
       end))
     end
   end
   return lists.append(sections, lists.map(held_out.make_tables(study), make_section)),
-    describe_unfitted(checked_items, fitted_items)
+    describe_unfitted(checked_items, fitted_indices)
 end
 
 local function make_sweep_words(options, study)
@@ -203,8 +215,8 @@ local function make_command_formatter(options, study)
   end
 end
 
--- Makes the paragraphs below the title, a list of { text, is_flagged }: first about the scores, then, flagged, about
--- limits of comparing them.
+-- Returns the paragraphs below the title, a list of { text, is_flagged }. The first paragraph describes the scores. The
+-- others are flagged: they warn of limits of comparisons with these scores.
 local function make_lead(report, study)
   local requested_count, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
@@ -230,7 +242,7 @@ end
 --   study, title         the study, and the title of the page
 --   settings             from settings.lua
 --   paper                the file of the paper's settings
---   every_cell           tables of all cells
+--   every_cell           a list of tables about all cells
 --   readings             from readings.lua
 --   format_command       a function of a cell that returns the command to make its runs
 --   analyses             from study_analyses.lua
@@ -285,12 +297,12 @@ local function format_report(report, is_complete)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
   lists.append(parts, lists.map(report.lead, function(paragraph) return table_text.wrap(paragraph.text, WIDTH) end))
   parts[#parts + 1] = "What was run\n" .. format_settings(report)
-  local models = list_tables(report)
+  local tables = list_tables(report)
   if is_complete or #report.study.cells <= MAX_CELLS_ON_SCREEN then
-    lists.append(models, report.every_cell)
+    lists.append(tables, report.every_cell)
   end
-  lists.append(parts, lists.map(models, function(model)
-    return (table_text.render(model, WIDTH, max_notes):gsub("\n$", ""))
+  lists.append(parts, lists.map(tables, function(contents)
+    return (table_text.render(contents, WIDTH, max_notes):gsub("\n$", ""))
   end))
   parts[#parts + 1] = #report.readings > 0 and format_readings(report) or nil
   parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open_study.format(report.problems) or nil
@@ -361,7 +373,7 @@ function M.run(options)
   if options.other then
     return compare.run(options)
   end
-  -- The key of a cached report has everything that the report depends on, except for files.
+  -- The key of a cached report contains everything on which the report depends, except the contents of files.
   local key = canonical.format({ folder = lfs.currentdir(), runs = options.runs, study = options.study,
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
   local record = not options.no_cache and report_cache.recall(key)

@@ -146,7 +146,7 @@ local SETTINGS = {
   end },
 }
 
--- Formats the paper's learning rates, a text of numbers with blanks between them, as ours are formatted.
+-- Formats the paper's learning rates like those of the runs. text: numbers with blanks between them.
 local function format_rates(text)
   local rates = lists.map(lists.find_all(text or "", "%S+"), function(word)
     return ("%g"):format(tonumber(word) or 0)

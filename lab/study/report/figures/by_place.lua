@@ -25,7 +25,8 @@ local COLUMNS = { "step", "axis", "number", "from", "place", "counted", places_m
   "first_errors" }
 local FIRST_ERRORS = { "with an error", "median place", "quartiles", "sequences" }
 
--- Returns { line (of score_tables.list_along), by_run = { { run, [n] = places } } } for each line, with its runs.
+-- Returns an entry { line, by_run } for each line of the figure. line: from score_tables.list_along. by_run: for each
+-- run at the line's chosen rate { run, [number] = places }, with the places (places.lua) of each number in item.at.
 local function read_lines(study, item)
   return lists.map(score_tables.list_along(study, item, item.lines), function(line)
     return { line = line, by_run = lists.map(runs.get_chosen_runs(line.cell), function(run)
@@ -34,7 +35,7 @@ local function read_lines(study, item)
   end)
 end
 
--- Returns the places of a line's runs at a number, without runs that have none.
+-- Returns a list of the places at a number, of all runs of a line that have places there.
 local function list_places(entry, number)
   return lists.map(entry.by_run, function(by_number) return by_number[number] end)
 end
@@ -123,7 +124,7 @@ local function tabulate_places(study, item, line_entries, axis, kinds, number)
   end)
   local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
   local caption = captions.join(item.title and heading,
-    "the last of the numbers is that of labels, over all seeds at the chosen learning rate", captions.name_rates(study))
+    "labels: their number, over all seeds at the chosen learning rate", captions.name_rates(study))
   local subs = lists.map(kinds, function(kind)
     return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right"
   end)
@@ -162,7 +163,7 @@ local function tabulate_errors(study, item, line_entries, axis)
     end), notes = {} }
 end
 
--- Returns the lines of the CSV file of one run and number.
+-- Returns the lines of the CSV file for one run at one number.
 local function format_places(study, cell, run, number, places)
   return table.concat(lists.collect(places_module.SIDES, function(side)
     return lists.map(places[side].counted, function(label_count, place)

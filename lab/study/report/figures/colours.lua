@@ -1,13 +1,16 @@
 -- The colour, dash and point of each encoding: the same in every picture.
 --
--- Input: names of encodings or of an axis' values. Output: styles by name: { colour, dark, dash, point }, two colours
--- "#rrggbb" for light and for dark background, with gnuplot's numbers of dashes and points. A randomized form has
--- a dashed line, and another colour than its plain form; names without a style of their own take the remaining colours
--- in their order, and then the same colours with other dashes. Points are filled or consist of strokes, not hollow:
--- inside a hollow point one would see the curve, but only half of it at the curve's ends, which looks like another kind
--- of point. The eight colours
--- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3
--- to 1 with the page and with its shaded parts; a test measures both.
+-- Input: names of encodings or of an axis' values. Output: a table from names to styles. A style:
+--   colour   the colour on a light background, "#rrggbb"
+--   dark     the colour on a dark background
+--   dash     gnuplot's dash type of the line
+--   point    gnuplot's number of the kind of point
+-- A randomized form has a dashed line, and another colour than its plain form. Names without a style of their own take
+-- the remaining colours in their order, and then the same colours with other dashes. Points are filled or consist of
+-- strokes. A hollow point would show the curve inside it: all of the curve's width in most points, half of it in the
+-- first and the last point, so that these two would look like another kind of point. The eight colours differ by at
+-- least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to 1 with the
+-- page and with its shaded parts; a test measures both.
 
 local lists = require("base.lists")
 
@@ -51,13 +54,13 @@ end
 
 -- Returns the style that is reserved for an encoding; nil if there is none.
 local function find_style(name)
-  local base, round = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "") -- round 1: a randomized form
-  local index = (PALETTE_INDICES[base] or {})[round + 1]
-  return index and make_style(index, round)
+  local base, prefix_count = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "")
+  local index = (PALETTE_INDICES[base] or {})[prefix_count + 1]
+  return index and make_style(index, prefix_count) -- a randomized form (one prefix) is dashed, as in round 1
 end
 
--- Returns the styles of names. Names with a reserved style get it, unless an earlier name has it already; then the
--- other names get the remaining styles.
+-- Returns the styles of names. First, each name with a reserved style gets this style, unless an earlier name has it
+-- already. After that, all other names get the remaining styles.
 function M.choose_styles(names)
   local styles, used_styles, count = {}, {}, 0
   -- Assigns a style to a name, unless another name has this style or the colour `forbidden_if_used` (nil: any colour
@@ -97,7 +100,8 @@ local function mix_shade(share, dark)
   end)
 end
 
--- Returns styles of the names of an axis; if all are numbers, shades in ascending order, the most visible first.
+-- Returns styles for the values of an axis. If all values are numbers, their colours are shades in the order of the
+-- values; the smallest value has the most visible shade.
 function M.choose_styles_along(names)
   local order, styles = lists.map(names, function(name) return tonumber(name) end), {}
   if #names < 2 or #order < #names then

@@ -6,14 +6,14 @@
 --   title, xlabel, ylabel: texts
 --   percent: whether y is in percent
 --   x, y: axes (scales.lua)
---   curves = { { points = { { x, y }, ... }, style, faint, line, band }, ... }: style: from colours.lua; line: the
---     name of the line to which the curve belongs; band = { { x, low, high }, ... } around the curve. figure.lua reads
---     further fields
+--   curves = { { points = { { x, y }, ... }, style, faint, line, band }, ... }: style: from colours.lua; faint: whether
+--     the curve is thin and pale; line: the name of the line to which the curve belongs; band: an area around the
+--     curve, { { x, low, high }, ... }, or nil. figure.lua reads further fields
 --   levels = { { y, text, shift }, ... }: horizontal lines with a text, `shift` text lines above the level
 --   marks = { { x }, ... }: dashed vertical lines; shade = { from, to }: a range of x
 --   labels = { { x, y, text, align }, ... }: texts in the panel; align: gnuplot's word, such as "center"
---   strip: a low panel below with the same x axis, which has no numbers there, or nil. Its legend = { { title, style },
---     ... } is in the figure's legend, too; its styles have no `point`
+--   strip: a low panel below this panel, or nil. It has the same x axis, without numbers. Its legend = { { title,
+--     style }, ... } is in the figure's legend, too; its styles have no `point`
 
 local escape = require("base.escape")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -26,9 +26,12 @@ local quote, format_number = gnuplot.quote, gnuplot.format_number
 
 M.POINTS = 100 -- maximum number of points of a curve; beyond it, neighbours are averaged
 
--- In pixels of the files: the minimum width and height of a panel, the height of a strip, the font (8 points); and in
--- the legend the height of a line, the width of a letter, and the width of the rest of an entry.
-local MIN_WIDTH, MIN_HEIGHT, STRIP, FONT, LINE, LETTER, SAMPLE = 200, 190, 62, 11, 14, 6.5, 50
+-- Sizes in pixels of the files:
+local MIN_WIDTH, MIN_HEIGHT = 200, 190 -- of a panel
+local STRIP = 62 -- height of a strip
+local FONT = 11 -- 8 points
+-- In the legend: height of a line, width of a letter, width of a sample with the gaps around it.
+local LINE, LETTER, SAMPLE = 14, 6.5, 50
 local ASPECT = 0.65 -- height of a panel divided by its width
 local NAME_OFFSET = 12 -- pixels from the top of a picture of the page to the middle of the y axis' name
 local MAX_SYMBOLS = 8 -- on a curve, roughly
@@ -41,17 +44,17 @@ local ZOOMED = "0, 50, 80, 90, 95, 98, 99, 99.5, 100" -- ticks of a zoomed axis 
 
 -- Averages neighbours until a curve or a band has at most M.POINTS points.
 function M.thin(points)
-  local group, thin = math.ceil(#points / M.POINTS), {}
-  if group <= 1 then
+  local group_size, averages = math.ceil(#points / M.POINTS), {}
+  if group_size <= 1 then
     return points
   end
-  for first = 1, #points, group do
-    local neighbours = table.move(points, first, math.min(first + group - 1, #points), 1, {})
-    thin[#thin + 1] = lists.map(points[first], function(_, coordinate)
+  for first = 1, #points, group_size do
+    local neighbours = table.move(points, first, math.min(first + group_size - 1, #points), 1, {})
+    averages[#averages + 1] = lists.map(points[first], function(_, coordinate)
       return lists.sum(neighbours, function(point) return point[coordinate] end) / #neighbours
     end)
   end
-  return thin
+  return averages
 end
 
 local function make_block(name, points)
@@ -65,7 +68,8 @@ local function list_panels(figure)
   return lists.collect(figure.panels, function(panel) return { panel, panel.strip } end)
 end
 
--- Returns the blocks of data of a figure's curves, and sets `number` of each curve, from 1 on in the whole figure.
+-- Returns the blocks of data of a figure's curves. Sets the field `number` of each curve: its index, from 1, among all
+-- curves of the figure.
 local function make_blocks(figure)
   local blocks, count = {}, 0
   for _, curve in lists.iterate_nested(list_panels(figure), "curves") do
@@ -106,9 +110,9 @@ local function format_ranges(panel)
     not panel.y.zoom and "set ytics nomirror " .. (panel.y.step or panel.percent and 20 or "autofreq") or nil }, "\n")
 end
 
--- Returns the lines that draw a panel's marks, levels and labels. on_page: whether the panel is on the HTML page; there
--- the names of levels are next to the panel, and not in it.
-local function format_marks(panel, on_page)
+-- Returns the lines that draw a panel's marks, levels and labels. is_on_page: whether the panel is on the HTML page;
+-- there the names of levels are next to the panel, and not in it.
+local function format_marks(panel, is_on_page)
   local lines = { "unset object\nunset arrow\nunset label" }
   if panel.shade then
     lines[#lines + 1] = ("set object 1 rectangle from %s,graph 0 to %s,graph 1 fc rgb '#e8999977' fs solid noborder "
@@ -121,8 +125,8 @@ local function format_marks(panel, on_page)
   lists.append(lines, lists.map(panel.levels or {}, function(level)
     local shift = level[3] or 0
     return ("set label %s at graph %s, first %s left offset 0,%s font ',%d' tc rgb '#777777'"):format(quote(level[2]),
-      on_page and "1.01" or "0.02", format_number(level[1]),
-      format_number(on_page and shift or shift ~= 0 and shift or 0.5), on_page and 12 or 9)
+      is_on_page and "1.01" or "0.02", format_number(level[1]),
+      format_number((is_on_page or shift ~= 0) and shift or 0.5), is_on_page and 12 or 9)
   end))
   return table.concat(lists.append(lines, lists.map(panel.labels or {}, function(label)
     return ("set label %s at %s,%s %s tc rgb '#777777'"):format(quote(label[3]), format_number(label[1]),
@@ -153,8 +157,8 @@ local function format_plot(texts)
   return #texts > 0 and "plot " .. table.concat(texts, ", \\\n     ") or "plot NaN notitle"
 end
 
--- Returns the lines that draw a panel. height: the pixels of the panel's picture on the page, where the panel has no
--- title and the name of its y axis is at the top left; nil in files.
+-- Returns the lines that draw a panel. height: on the page, the height of the panel's picture in pixels; nil in files.
+-- A panel of the page has no title, and the name of its y axis is at the top left.
 local function format_panel(panel, height)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
   local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel),
@@ -162,7 +166,7 @@ local function format_panel(panel, height)
   lists.append(lines, height and { ("set label %s at screen 0.01,%.6f left"):format(ylabel, 1 - NAME_OFFSET / height)
     .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
-  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(layer) return layer[1] end))
+  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(part) return part[1] end))
   return table.concat(lines, "\n")
 end
 
@@ -234,8 +238,12 @@ function M.make_script(figure)
   return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks, font = FONT }, lines)
 end
 
--- Sizes on the page, in pixels: a panel; the panel's margins, where `levels` replaces `right` if there are levels; a
--- sample of a line, the smallest picture that gnuplot can draw; and a strip.
+-- Sizes on the page, in pixels:
+--   width, height              of a panel
+--   left, right, top, bottom   margins of a panel
+--   levels                     the right margin of panels with levels
+--   sample                     width and height of a sample of a line, the smallest picture that gnuplot can draw
+--   strip                      height and margins of a strip
 M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 },
   strip = { height = 86, top = 26, bottom = 12 } }
 
@@ -247,7 +255,7 @@ end
 
 -- Returns the curves that gnuplot draws in a panel, in the order of drawing; false stands for a level.
 function M.list_drawn_curves(panel)
-  return lists.map(list_parts(panel), function(layer) return layer[2] or false end)
+  return lists.map(list_parts(panel), function(part) return part[2] or false end)
 end
 
 -- Returns the lines that set the margins of a picture of the page. layout: a panel's or a strip's part of M.PAGE.
@@ -258,8 +266,8 @@ local function format_margins(figure, layout)
 end
 
 -- Returns a script that draws every panel and strip of a figure, and a sample of every line, each into its own SVG:
--- { path, text, makes (the names of these SVG files) }. gnuplot reads the script after the figure's, which defines the
--- data.
+-- { path, text, makes (the names of these SVG files) }. gnuplot reads this script after the script of M.make_script,
+-- which defines the data.
 function M.make_page(figure)
   local layout, makes, lines = M.PAGE, {}, { FRAME, "set key off" }
   local function add(kind, i, width, height, text)

@@ -1,8 +1,10 @@
 -- Runs gnuplot on scripts in a temporary folder, since a link in the folder of results may lead to another folder.
 --
--- Input: files { path, text }, the scripts and their data; the names of the scripts without .gnuplot; scripts of a page
--- (curves.make_page), of which gnuplot reads each after the script with the same index. Output: the pictures as files,
--- and the texts of the page's pictures by name; or nil and an error.
+-- Input:
+--   files   { path, text } each: the scripts and their data
+--   names   the names of the scripts without .gnuplot
+--   pages   scripts of a page (curves.make_page); gnuplot reads pages[i] after the script of names[i]
+-- Output: the pictures as files, and the texts of the page's pictures by name; or nil and an error.
 
 local curves = require("lab.study.report.figures.curves")
 local gnuplot = require("lab.study.report.figures.gnuplot")
@@ -17,11 +19,11 @@ local REMEDY = "; everything but the pictures is written; to install it: apt-get
 -- Returns a message on what this machine lacks for drawing, or nil. With -d gnuplot ignores the user's settings.
 local function find_missing()
   local text, code = shell.capture_all({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
-  local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
+  local missing_terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
     return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
   end)
   return code ~= 0 and "gnuplot is not installed" .. REMEDY
-    or terminal and ("this gnuplot has no terminal %s"):format(terminal) .. REMEDY or nil
+    or missing_terminal and ("this gnuplot has no terminal %s"):format(missing_terminal) .. REMEDY or nil
 end
 
 local function draw(folder, files, names, pages)
@@ -58,21 +60,24 @@ function M.run(files, names, pages)
   if not folder then
     return nil, message
   end
-  local pictures, page_pictures = draw(folder, files, names, pages or {})
+  local pictures, page_pictures_or_message = draw(folder, files, names, pages or {})
   write.remove_tree(folder)
-  return pictures, page_pictures
+  return pictures, page_pictures_or_message
 end
 
 -- Appends the pictures to the files. Returns an error or nil, and the page's pictures.
 function M.add(files, names, pages)
-  local pictures, page_pictures = M.run(files, names, pages)
-  lists.append(files, pictures or {})
-  return not pictures and page_pictures or nil, pictures and page_pictures or {}
+  local pictures, page_pictures_or_message = M.run(files, names, pages)
+  if not pictures then
+    return page_pictures_or_message, {}
+  end
+  lists.append(files, pictures)
+  return nil, page_pictures_or_message
 end
 
--- Writes `files`, the scripts and pictures of figures, and index.html, whose text make_page(pictures) returns: all of
--- them or none. Adds all to `files`. Returns the changed paths, nil, and a message if pictures are missing; or nil and
--- a message.
+-- Adds the scripts and pictures of figures to `files`, and index.html with the text that make_page(pictures) returns.
+-- Then writes all files or none. Returns the changed paths, nil, and a message if pictures are missing; or nil and a
+-- message.
 function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = figure.script or curves.make_script(figure) }

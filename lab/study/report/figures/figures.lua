@@ -27,7 +27,8 @@ M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are th
 local SAMPLES_TEXT = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
 -- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
--- each named measure, multiplied by `factor`, without lengths that lack a measure. split: `name` of runs.get_curve.
+-- each named measure, multiplied by `factor`, without lengths that lack a measure. split: the argument `name` of
+-- runs.get_curve.
 function M.list_points(run, split, factor, ...)
   local points, names = {}, { ... }
   for _, evaluation in ipairs(runs.get_curve(run, split)) do
@@ -66,7 +67,8 @@ function M.make_levels(task, metric)
 end
 
 -- Marks the training lengths of a run: a vertical line at the longest length, and a shaded range of the lengths on
--- which all runs of the panel were trained. Adds nothing if the lengths are unknown or the axis is another.
+-- which all runs of the panel were trained. Adds nothing if the lengths are unknown, or if the run was evaluated by
+-- another axis than the length.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.get_lengths(run, "train") or {}
   if #lengths == 0 then
@@ -210,14 +212,14 @@ local function tabulate_times(study, item, times, threshold)
     return slow[key] and fast[key] and ("%.1f times"):format(slow[key] / fast[key]) or entries.MISSING
   end)
   rows[#rows + 1] = lists.append({ table.concat(titles, " / "), "" }, ratios)
-  local caption = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
-    .. "count as longer than any in the median%s"):format(threshold, item.published
+  local caption = ("Runs at the chosen learning rate; the time of the first evaluation at or above %g%%; in the "
+    .. "median, runs that never reach this count as slower than all others%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = ("Training time to %g%% %s"):format(threshold, entries.name_metric(study))
-  local model = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), caption = caption,
+  local contents = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), caption = caption,
     heads = { item.lines, "runs", "median", "fastest" }, rows = rows })
-  model.rows[#rows].is_summary = true
-  return model
+  contents.rows[#rows].is_summary = true
+  return contents
 end
 
 -- Makes the figure and the table of an item of the kind "time".
@@ -254,6 +256,7 @@ end
 -- or, if `show` is "max", the best score and the mean. line_name: the value, or false for an item without this axis.
 local function make_curves(study, item, line_name, style)
   local values = score_tables.list_along(study, item, item.x, line_name and { [item.lines] = line_name })
+  -- Points { x, summary of a cell, index of this cell }.
   local points = seed_curves.sort(lists.map(values, function(value)
     local summary = value.cell and value.cell.summary
     return summary and summary.best_score and summary.best_rate
@@ -278,7 +281,8 @@ local function make_curves(study, item, line_name, style)
     make_curve(prefix .. "mean", "(3,3)", function(summary) return summary.best_rate.mean end) }
 end
 
--- Returns an axis (scales.lua) over the ticks with a margin; logarithmic, to base 2, if all ticks are positive.
+-- Returns an axis (scales.lua) over the ticks with a margin. The axis is logarithmic with base 2 if all ticks are
+-- positive.
 local function choose_range(ticks)
   local low, high = math.min(table.unpack(ticks)), math.max(table.unpack(ticks))
   if low > 0 then

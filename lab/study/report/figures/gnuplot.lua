@@ -17,8 +17,8 @@ function M.to_pixels(millimetres)
   return millimetres / 25.4 * 96
 end
 
--- Terminals: the ending of their files; the command; and the size of a pixel of the SVG in the unit of the command,
--- which is pixels, or centimetres (96 pixels per inch) for a PDF.
+-- Terminals { ending, command, scale }: the ending of their files; the command that selects the terminal; and the
+-- factor from pixels of the SVG to the unit of sizes in the command, which is centimetres for a PDF and else pixels.
 M.TERMINALS = {
   { "svg", "set terminal svg noenhanced size %.0f,%.0f dynamic font 'Helvetica,%d' background rgb 'white'", 1 },
   { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale %.4f linewidth %.4f "
@@ -35,9 +35,13 @@ function M.make_block(name, lines)
   return ("$%s << EOD\n%s\nEOD"):format(name, table.concat(lines, "\n"))
 end
 
--- Returns the script that writes a drawing, lines of gnuplot, to <name>.svg, .pdf and .png in its working folder.
--- picture = { name, width, height, font, max_width, data }: data: lines before the drawings; font: a size, by default
--- 12; max_width: pixels to which the PDF is scaled down, or nil.
+-- Returns the script that writes a drawing to <name>.svg, .pdf and .png in its working folder. drawing: gnuplot's lines
+-- that draw it. Fields of picture:
+--   name            of the files, without ending
+--   width, height   in pixels of the SVG
+--   font            the size of the font; nil: 12
+--   max_width       pixels to which a wider PDF is scaled down, or nil
+--   data            lines of the script that define the data, or nil
 function M.make_script(picture, drawing)
   local scale = math.min(1, (picture.max_width or picture.width) / picture.width)
   local parts = lists.join({ "set encoding utf8" }, picture.data or {})

@@ -41,8 +41,8 @@ function M.measure_names(names, letter)
   return 24 + (letter or LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
 end
 
--- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. max_tics: the
--- maximum number of tics, which are at equal distances; nil: each name has a tic.
+-- Returns names as tics of gnuplot at the numbers `first`, first + 1, ... In a label, % is doubled, since gnuplot reads
+-- the label of a tic as a format. max_tics: the maximum number of tics, at equal distances; nil: each name has a tic.
 function M.format_tics(names, first, max_tics)
   local step = math.ceil(#names / (max_tics or #names))
   return table.concat(lists.map(names, function(name, i)
@@ -52,8 +52,8 @@ end
 
 -- Returns a panel of a matrix.
 --   rows    the number of rows
---   range   the numbers with the first and the last colour, { from, to }; nil: from minus to plus the largest absolute
---           value, which is added to the title
+--   range   the numbers with the first and the last colour, { from, to }; nil: { -peak, peak }, with the largest
+--           absolute value as peak, which is then added to the title
 --   names   the names of rows and of columns, { rows, columns }, or nil
 function M.draw(values, rows, title, range, names)
   local columns, low, high = #values // rows, scales.find_range({ values })
@@ -105,8 +105,8 @@ function M.add_numbers(panel, values, rows, range, form)
   end), "using 1:2:3:4 with labels tc rgb variable font ',8'" })
 end
 
--- Frames the squares of a panel for which is_framed, a list, is true: dark lines within lighter and wider ones, which
--- are visible on every colour.
+-- Frames squares of a panel. is_framed: a list with a boolean for each square, row by row. A frame is a dark line
+-- within a wider light line, which is visible on every colour.
 function M.frame(panel, rows, columns, is_framed)
   local lines = {}
   local function is_inside(row, column)

@@ -1,10 +1,10 @@
 -- Heat maps of a report: scores over two axes, of the study's grid or of the evaluations.
 --
--- Input: a study with its cells read, an item { rows, columns, panels (or nil) }, the name of its files. Output: a
--- picture { title, caption, script, file } for the report's page and files, of which file is a CSV file, nil if no run
--- has scores along both axes; and a list of at most one table (score_tables.lua). Scores are medians over seeds if both
--- axes are of the grid, else means, at the chosen learning rate. Squares of training lengths, or of conditions that are
--- not beyond training, are framed.
+-- Input: a study with its cells read, an item { rows, columns, panels (or nil) }, the name of its files. Output: nil if
+-- no run has scores along both axes; else a picture { title, caption, script, file } for the report's page and files,
+-- and a list of at most one table (score_tables.lua). file: a CSV file. Scores are medians over seeds if both axes are
+-- of the grid, else means, at the chosen learning rate. Squares of training lengths, or of conditions that are not
+-- beyond training, are framed.
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -21,19 +21,21 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local SQUARE, MIN_SIDE, MAX_SIDE = 34, 90, 330 -- pixels: the side of a square; limits of a panel's side
+local SQUARE = 34 -- pixels of the side of a square
+local MIN_SIDE, MAX_SIDE = 90, 330 -- limits of a panel's side in pixels
 local MAX_ROW_WIDTH = 600 -- pixels of a row of panels
 local SINGLE_WIDTH = 330 -- minimum pixels of the width of a single panel, for the texts above it
 local MAX_COLUMNS = 16 -- columns of a table, and columns of squares with numbers
 local NAN = 0 / 0
 
--- Returns the evaluated conditions of a run on the axes of evaluations with these names: { by, value, trained }.
--- trained: whether the condition is a training length, or is not beyond training.
+-- Returns a run's results on the one or two axes of evaluations that `names` lists, as a list of { by, value,
+-- is_trained }. by: { [axis] = number }; is_trained: whether the condition is a training length, or is not beyond
+-- training.
 local function list_conditions(run, study, names)
   local metric, factor = study.scored.metric, metrics.by_name[study.scored.metric].factor
-  local function make(axis_values, value, trained)
+  local function make(axis_values, value, is_trained)
     value = tonumber(value)
-    return value and { by = axis_values, value = factor * value, trained = trained } or nil
+    return value and { by = axis_values, value = factor * value, is_trained = is_trained } or nil
   end
   if #names > 1 then
     local evaluation = runs.get_evaluation(run, study.scored.split)
@@ -54,7 +56,7 @@ local function list_conditions(run, study, names)
   end) or {}
 end
 
--- Returns the points { row, column, value, trained } of a cell.
+-- Returns the points { row, column, value, is_trained } of a cell.
 local function list_points(study, item, cell)
   local names = lists.filter({ item.rows, item.columns }, function(name)
     return not score_tables.find_axis(study, name)
@@ -62,7 +64,7 @@ local function list_points(study, item, cell)
   local function make(condition)
     return { row = condition.by[item.rows] or cell.key[item.rows], column = condition.by[item.columns]
       or cell.key[item.columns],
-      value = condition.value, trained = condition.trained }
+      value = condition.value, is_trained = condition.is_trained }
   end
   if #names == 0 then
     local value = entries.get_value(cell, "median").value
@@ -85,7 +87,8 @@ local function list_along(study, name, points, key)
   end)
 end
 
--- Returns the map of a panel: { title, values (row-major, NaN for gaps), trained, counts }.
+-- Returns the map of a panel, { title, values, is_trained, counts }, with three row-major lists: the mean value of each
+-- square, NaN for gaps; whether a square is trained; and the count of a square's points.
 local function make_map(title, points, rows, columns)
   local points_by_row = {}
   for _, point in ipairs(points) do
@@ -93,14 +96,14 @@ local function make_map(title, points, rows, columns)
     points_by_row[point.row][point.column] = points_by_row[point.row][point.column] or {}
     table.insert(points_by_row[point.row][point.column], point)
   end
-  local map = { title = title, values = {}, trained = {}, counts = {} }
+  local map = { title = title, values = {}, is_trained = {}, counts = {} }
   for _, row in ipairs(rows) do
     for _, column in ipairs(columns) do
       local cell_points = points_by_row[row] and points_by_row[row][column] or {}
       local index = #map.values + 1
       map.values[index] = statistics.mean(lists.map(cell_points, function(point) return point.value end)) or NAN
-      map.trained[index], map.counts[index] = lists.find(cell_points, function(point) return point.trained end) ~= nil,
-        #cell_points
+      map.is_trained[index] = lists.find(cell_points, function(point) return point.is_trained end) ~= nil
+      map.counts[index] = #cell_points
     end
   end
   return map
@@ -120,8 +123,11 @@ local function measure_side(count, min_side)
   return math.max(min_side, math.min(SQUARE * count, MAX_SIDE))
 end
 
--- Returns the script of a picture. names: { rows, columns }, the names of both; words: { name, title, range, unit,
--- form, framed } of the picture.
+-- Returns the script of a picture. names: { rows, columns }, the names of the values on both axes. Fields of words:
+--   name, title   of the picture
+--   range         the numbers with the first and the last colour
+--   unit, form    the unit of the scores, and their format
+--   has_frames    whether some squares are framed
 local function make_script(maps, names, item, words)
   local rows, columns = #names.rows, #names.columns
   local drawn_panels = lists.map(maps, function(map)
@@ -129,7 +135,7 @@ local function make_script(maps, names, item, words)
     if columns <= MAX_COLUMNS then
       heat.add_numbers(panel, map.values, rows, words.range, words.form)
     end
-    heat.frame(panel, rows, columns, map.trained)
+    heat.frame(panel, rows, columns, map.is_trained)
     return panel
   end)
   table.insert(drawn_panels[#drawn_panels].lines,
@@ -141,7 +147,7 @@ local function make_script(maps, names, item, words)
     panel_width = panel_width, left = left, column_gap = left,
     bottom = bottom, row_gap = 60 + bottom,
     rows = panels.arrange(drawn_panels, math.max(1, MAX_ROW_WIDTH // (panel_width + left)), ""),
-    note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.framed
+    note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.has_frames
       and "; framed: training" or "") })
 end
 
@@ -151,7 +157,7 @@ local function make_csv(study, item, maps, rows, columns)
     return lists.map(map.values, function(value, i)
       return map.counts[i] > 0 and table.concat(lists.map({ map.name or "", rows[(i - 1) // #columns + 1],
         columns[(i - 1) % #columns + 1], study.scored.metric, ("%.9g"):format(value), map.counts[i],
-        map.trained[i] and 1 or 0 }, csv.format_field), ",") .. "\n" or nil
+        map.is_trained[i] and 1 or 0 }, csv.format_field), ",") .. "\n" or nil
     end)
   end)
   return table.concat(lists.map(heads, csv.format_field), ",") .. "\n" .. table.concat(lines)
@@ -192,20 +198,19 @@ function M.make(study, item, name)
   local maps = lists.map(panel_entries, function(entry)
     return lists.update(make_map(entry.title, entry.points, rows, columns), { name = entry.name })
   end)
-  local names, framed_point = { rows = row_names, columns = column_names }, lists.find(points, function(point)
-    return point.trained
-  end)
+  local names = { rows = row_names, columns = column_names }
+  local has_frames = lists.find(points, function(point) return point.is_trained end) ~= nil
   local title = score_tables.make_title(item, ("%s in %s by %s and %s"):format(metric.title, metric.unit, item.rows,
     item.columns))
   local caption = captions.join("at the chosen learning rate of each cell: the median over seeds if both axes are of "
     .. "the study, else the mean",
-    framed_point and "framed: training lengths, or conditions that are not beyond training",
+    has_frames and "framed: training lengths, or conditions that are not beyond training",
     captions.name_answers(study), captions.name_rates(study))
-  local table_model = tabulate(item, maps, names, title, caption, metric.form)
+  local contents = tabulate(item, maps, names, title, caption, metric.form)
   return { title = title, caption = caption, script = make_script(maps, names, item, { name = name, title = title,
     range = choose_range(maps, metric), unit = metric.unit, form = metric.unit == "percent" and "%.0f" or "%.2g",
-    framed = framed_point }), file = { path = name .. ".csv", text = make_csv(study, item, maps, rows, columns) } },
-    { table_model }
+    has_frames = has_frames }), file = { path = name .. ".csv", text = make_csv(study, item, maps, rows, columns) } },
+    { contents }
 end
 
 return M

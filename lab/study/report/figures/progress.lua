@@ -43,9 +43,9 @@ local function read_logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Returns the curves of a cell's runs at its chosen learning rate, lists of { step or epoch, value }. logged_metrics: a
--- cache of the results of read_logged by run.
-local function list_curves(cell, split, in_epochs, metric, logged_metrics)
+-- Returns the curves of a cell's runs at its chosen learning rate, lists of { x, value }. has_epochs: whether x is in
+-- epochs, and not in steps. logged_metrics: a cache of the results of read_logged by run.
+local function list_curves(cell, split, has_epochs, metric, logged_metrics)
   return lists.map(runs.get_chosen_runs(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
@@ -54,15 +54,15 @@ local function list_curves(cell, split, in_epochs, metric, logged_metrics)
     else
       points = time_to_threshold.list_points(run, split, metric)
     end
-    for _, point in ipairs(in_epochs and points or {}) do
+    for _, point in ipairs(has_epochs and points or {}) do
       point[1] = point[1] / count_epoch_steps(run)
     end
     return #points > 0 and points or nil
   end)
 end
 
-local function make_panel(split, title, in_epochs, study)
-  return { title = title, split = split, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
+local function make_panel(split, title, has_epochs, study)
+  return { title = title, split = split, xlabel = has_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.name_metric(study)
       or captions.name_answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
     percent = split == "epoch" or split ~= M.LOSS and metrics.by_name[study.scored.metric].unit == "percent",
@@ -76,16 +76,16 @@ local function make_value_panels(study, item, value, splits, styles)
     function(line) return line.cell end)
   local panels = {}
   local chosen_runs = lists.collect(lines, function(line) return runs.get_chosen_runs(line.cell) end)
-  local in_epochs = not lists.find(chosen_runs, function(run) return not count_epoch_steps(run) end)
+  local has_epochs = not lists.find(chosen_runs, function(run) return not count_epoch_steps(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
     local title = value and score_tables.label(study, item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
-    panels[split] = make_panel(split, title, in_epochs, study)
+    panels[split] = make_panel(split, title, has_epochs, study)
   end
   for _, entry in ipairs(lines) do
     local logged_metrics = {} -- one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
-      local panel, curves_of_runs = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric,
+      local panel, curves_of_runs = panels[split], list_curves(entry.cell, split, has_epochs, study.scored.metric,
         logged_metrics)
       for _, points in ipairs(curves_of_runs) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
@@ -102,7 +102,7 @@ local function make_value_panels(study, item, value, splits, styles)
   return panels
 end
 
--- Returns the panels, each with the name of its set in `split`. styles: by value of the axis of lines.
+-- Returns the panels; the field `split` of a panel is the name of its set. styles: value of the axis `lines` -> style.
 function M.make_panels(study, item, styles)
   local splits = item.splits or M.SPLITS
   local by_value = lists.map(score_tables.list_panels(study, item), function(value)

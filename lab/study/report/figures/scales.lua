@@ -10,12 +10,12 @@ local M = {}
 
 M.ZOOM_OFFSET = 0.1 -- gives 100% a finite position
 
--- In percent: the number from which on values are close to 100, and the minimum difference between curves there.
-local CROWDED_FROM, MIN_DIFFERENCE = 95, 0.1
+local CROWDED_FROM = 95 -- percent: values from this number on are close to 100
+local MIN_DIFFERENCE = 0.1 -- percent: a zoomed axis is used if values close to 100 differ by more than this
 local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
 local MIN_LOG_RATIO = 20 -- values with a larger ratio get a logarithmic axis
 
--- Returns a step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
+-- Returns the distance between ticks, 1, 2 or 5 times a power of ten, so that a range of width `span` has about five.
 function M.choose_step(span)
   local rough = math.max(span, 1e-9) / 5
   local power = 10 ^ math.floor(math.log(rough, 10))
@@ -53,7 +53,8 @@ function M.find_range(lists_of_numbers, get_number)
   return low, high
 end
 
--- Returns the gnuplot lines that set the range and the ticks of the axis x or y to lists of numbers.
+-- Returns the gnuplot lines that set the range and the ticks of an axis so that all numbers of the lists fit. letter:
+-- "x" or "y".
 function M.fit_axis(letter, lists_of_numbers)
   local low, high = M.find_range(lists_of_numbers)
   if low > high then
@@ -64,9 +65,9 @@ function M.fit_axis(letter, lists_of_numbers)
     M.choose_step(high - low + 2 * pad))
 end
 
--- Sets the y axis of a panel to fit its curves. Percentages are zoomed if most are near 100. Other numbers have a
--- logarithmic axis if they differ much. A linear axis that is not zoomed begins just below the smallest number, if this
--- number exceeds half of the largest; else at 0, or at the smallest number if this is negative.
+-- Sets the y axis of a panel to fit its curves. An axis of percentages is zoomed if most of them are near 100. Another
+-- axis is logarithmic if its numbers differ much. Otherwise it is linear: it begins just below the smallest number if
+-- this number exceeds half of the largest; else it begins at 0, or at a negative smallest number.
 function M.fit_panel(panel)
   if panel.percent then
     panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }

@@ -1,10 +1,12 @@
 -- A figure on the page: a legend, a picture of each panel, and the numbers of each panel as a table.
 --
--- Input: a figure from figures.lua or compare.lua, and the SVG texts of its pictures, which gnuplot drew, by the names
--- that curves.make_page gives them; none without gnuplot. A bold curve may have `cell`, its cell's number, or `cells`,
--- { [x] = number }, if each point has its own cell. Output: HTML that is also valid XML. A script (page.js) hides lines
--- when their names are pressed, and reads numbers from the tables. Colours become CSS properties that the page sets for
--- light and dark backgrounds; all parts of a line are in groups with the line's number, which the script can hide.
+-- Input:
+--   figure     from figures.lua or compare.lua. A bold curve may have `cell`, the index of its cell, or `cells`,
+--              { [x] = index of a cell }, if each point has its own cell
+--   pictures   name of a file (curves.make_page) -> the SVG that gnuplot drew; empty without gnuplot
+-- Output: HTML that is also valid XML. A script (page.js) hides a line when its name is pressed, and reads numbers from
+-- the tables. Colours become CSS properties that the page sets for light and dark backgrounds. Every part of a line is
+-- in a group with the line's index, so that the script can hide the whole line.
 
 local canonical = require("base.canonical")
 local curves = require("lab.study.report.figures.curves")
@@ -38,8 +40,10 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- Returns the picture of a panel or a strip. edges: its part of curves.PAGE; line_numbers: by title; alternative: the
--- text alternative of the picture.
+-- Returns the picture of a panel or a strip.
+--   edges          its part of curves.PAGE
+--   line_numbers   title of a line -> the line's index
+--   alternative    the text alternative of the picture
 local function make_picture(panel, svg, edges, line_numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(line_numbers[curve.line],
@@ -60,7 +64,7 @@ local function compute_share(figure, panel, value)
   return (curves.PAGE.left + (curves.get_right_edge(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 
--- Attributes of a line's sample in the legend: the middle of the sample that gnuplot draws, 36 by 14 pixels.
+-- Attributes of a line's sample in the legend. It shows the middle of the sample that gnuplot draws, 36 by 14 pixels.
 local KEY = ('class="key" aria-hidden="true" viewBox="%d %d 36 14" %%s'):format(curves.PAGE.sample[1] / 2 - 18,
   curves.PAGE.sample[2] / 2 - 7)
 
@@ -80,7 +84,8 @@ local function format_number(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- Returns a panel's bold curves, { curve, number (of the line), points, point_by_x, band (by x) }; and all x.
+-- Returns a panel's bold curves as a list of { curve, number (the line's index), points, point_by_x, band (by x) }; and
+-- the x of all their points, ascending.
 local function list_series(panel, line_numbers)
   local function get_x(point)
     return point[1]

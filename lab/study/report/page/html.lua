@@ -17,14 +17,14 @@ function M.escape_name(text)
   return (escape.html(text):gsub("_", "_<wbr/>"))
 end
 
-local function make_head_row(model)
-  local span = #model.subs > 1 and ' colspan="2"' or ""
-  return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(model.corner), table.concat(lists.map(
-    model.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
+local function make_head_row(contents)
+  local span = #contents.subs > 1 and ' colspan="2"' or ""
+  return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(contents.corner), table.concat(lists.map(
+    contents.columns, function(column) return ('<th scope="col">%s</th>'):format(M.escape_name(column.title)) end)))
 end
 
--- Makes the i-th cell of an entry. The first cell has our value, which links to its runs. No line break splits "±" from
--- its number.
+-- Makes the cell of the i-th text of an entry. The first text is the value of the runs, and links to them. No line
+-- break splits "±" from the number after it.
 local function make_cell(entry, i)
   local text = escape.html(entry.texts[i] or ""):gsub("± ", "±\u{A0}")
   if i > 1 then
@@ -38,9 +38,9 @@ local function make_cell(entry, i)
   return ("<td%s>%s%s</td>"):format(class, text, detail)
 end
 
-local function make_row(model, row)
-  local count = #model.subs
-  return table.concat(lists.map(model.subs, function(sub, i)
+local function make_row(contents, row)
+  local count = #contents.subs
+  return table.concat(lists.map(contents.subs, function(sub, i)
     local cells = lists.map(row.cells, function(entry) return make_cell(entry, i) end)
     local head = i == 1 and ('<th scope="%s"%s>%s</th>'):format(count > 1 and "rowgroup" or "row",
       count > 1 and (' rowspan="%d"'):format(count) or "", M.escape_name(row.title)) or ""
@@ -51,8 +51,8 @@ local function make_row(model, row)
   end), "\n")
 end
 
-local function make_notes(model)
-  local items = lists.map(model.notes, function(note) return "<li>" .. escape.html(note) .. "</li>" end)
+local function make_notes(contents)
+  local items = lists.map(contents.notes, function(note) return "<li>" .. escape.html(note) .. "</li>" end)
   return #items > 0 and ('\n<details class="notes"><summary>* %s</summary><ul>%s</ul></details>'):format(
     wording.count(#items, "note"), table.concat(items)) or ""
 end
@@ -63,15 +63,16 @@ function M.wrap(name, body)
 end
 
 -- Makes a table. heading: the text above the table, which the caption does not repeat.
-function M.make_table(model, heading)
+function M.make_table(contents, heading)
   local parts = {}
-  parts[1] = model.title ~= heading and escape.html(model.title) or nil
-  parts[#parts + 1] = model.caption and model.caption ~= model.title and escape.html(model.caption) or nil
-  local separator = model.caption and model.caption:find("^%u") and ". " or ": "
+  parts[1] = contents.title ~= heading and escape.html(contents.title) or nil
+  parts[#parts + 1] = contents.caption and contents.caption ~= contents.title and escape.html(contents.caption) or nil
+  local separator = contents.caption and contents.caption:find("^%u") and ". " or ": "
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, separator)) or ""
-  local rows = lists.map(model.rows, function(row) return make_row(model, row) .. "\n" end)
-  return M.wrap(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
-    make_head_row(model), table.concat(rows))) .. make_notes(model)
+  local rows = lists.map(contents.rows, function(row) return make_row(contents, row) .. "\n" end)
+  local body = ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption, make_head_row(contents),
+    table.concat(rows))
+  return M.wrap(contents.title or heading, body) .. make_notes(contents)
 end
 
 local FOLDER = select(2, ...):match("^.*/") -- the folder of this module

@@ -25,9 +25,10 @@ local function make_code_block(text)
   return ("<p><code>%s</code></p>"):format(escape(text))
 end
 
--- Makes a table in a box with a name. rows: lists of cells: first the content of the row's title, then cells, each a
--- <td> or the content of one. class: the table's, or nil.
-local function make_sheet(name, caption, heads, rows, class)
+-- Makes a table in a box with a name.
+--   rows    lists of HTML texts: first the content of the row's title, then cells, each a <td> or the content of one
+--   class   the CSS class of the table, or nil
+local function make_boxed_table(name, caption, heads, rows, class)
   local titles = lists.map(heads, function(head) return ('<th scope="col">%s</th>'):format(head) end)
   local lines = lists.map(rows, function(row)
     return ('<tr><th scope="row">%s</th>%s</tr>'):format(row[1], table.concat(lists.map({ table.unpack(row, 2) },
@@ -44,14 +45,13 @@ local function make_settings(report)
     paper_value = item.differs and ('<td class="flag">%s</td>'):format(paper_value) or paper_value
     return { escape(item.name), escape(item.value), paper_value }
   end)
-  return make_sheet("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
+  return make_boxed_table("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
     { "setting", "here", paper and "paper" }, rows, "facts")
 end
 
 local function make_readings(report)
-  return make_sheet("Readings", readings.TITLE, { "question", "answer" }, lists.map(report.readings, function(item)
-    return { escape(item.question), escape(item.text) }
-  end), "facts")
+  local rows = lists.map(report.readings, function(item) return { escape(item.question), escape(item.text) } end)
+  return make_boxed_table("Readings", readings.TITLE, { "question", "answer" }, rows, "facts")
 end
 
 local function make_run_row(run, form)
@@ -76,11 +76,11 @@ local function make_cell(report, cell)
     summary.evaluated, wording.count(summary.requested, "run"),
     summary.best_score and (", best %s"):format(form:format(summary.best_score)) or "",
     make_code_block(report.format_command(cell)),
-    table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
+    table.concat(facts), make_boxed_table("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 
--- Makes a picture from the bytes of a PNG or of gnuplot's SVG, or nil. As an image, an untrusted picture runs no
--- scripts.
+-- Makes an <img> from the bytes of a PNG or of gnuplot's SVG; bytes: nil if there is no picture. A picture in an <img>
+-- runs no scripts, so it need not be trusted.
 local function make_image(bytes, alternative, caption)
   if not bytes then
     return make_paragraph("no picture", "flag")
@@ -98,7 +98,8 @@ local function make_heat_map(heat_map, pictures)
     heat_map.caption)
 end
 
--- Makes the text and the picture of an analysis, a PNG, since an SVG has an element for every point of a scatter plot.
+-- Makes the picture and the text of an analysis. The picture is a PNG, since an SVG would have an element for every
+-- point of a scatter plot.
 local function make_analysis(analysis)
   local picture = make_image(analysis.png, analysis.name)
   local text = analysis.text:gsub("[^\n]+", escape)
@@ -118,7 +119,7 @@ function M.render(report, pictures)
   for _, analysis in ipairs(report.analyses or {}) do
     add(("Analysis: %s"):format(analysis.name), make_analysis(analysis))
   end
-  local tables = lists.map(report.every_cell, function(model) return html.make_table(model) end)
+  local tables = lists.map(report.every_cell, function(contents) return html.make_table(contents) end)
   add("Every cell", table.concat(tables, "\n"))
   if #report.readings > 0 then
     add("Readings", make_readings(report))

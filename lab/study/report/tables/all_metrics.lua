@@ -18,14 +18,14 @@ local SETS = { "validation", "train", "test", "in_distribution", "between", "bey
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
 local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name for a metric next to accuracy
 
--- Returns the evaluation of a run on exactly this set; nil if the evaluation only takes the place of `test`.
+-- Returns the evaluation of a run whose split is exactly this set; nil without one.
 local function find_evaluation(run, set)
   local evaluation = runs.get_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Returns the sets on which any run was evaluated; the last of them are the parts of test that are beyond training on
--- given axes. Second result: whether some sets are parts of test.
+-- Returns the sets on which any run was evaluated. They end with the parts of test that are beyond training on named
+-- axes. Second result: whether some sets are parts of test.
 local function list_sets(study)
   local is_evaluated, axis_sets, has_parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do
@@ -57,7 +57,7 @@ local function list_metrics(study, sets)
 end
 
 local ANSWERS = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy "
-  .. "is of tokens whose target is known up to them"
+  .. "is of tokens that the model predicts after the right earlier tokens"
 
 -- Describes the grid that most runs have on each set: "sets: validation (mean over 8 lengths 1..8)".
 local function describe_grids(study, sets)

@@ -15,7 +15,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local LATE_COUNT = 10 -- the median of so many last evaluations during training is shown
+local LATE_COUNT = 10 -- number of last evaluations during training whose median is shown
 
 -- Returns the median of a run's scores in its last evaluations during training; nil if none has the metric.
 local function compute_late_score(run, metric)

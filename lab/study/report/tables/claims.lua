@@ -1,10 +1,10 @@
 -- A table of a report: a claim about the scores of single seeds, and whether the runs show it.
 --
--- Input: a study with its cells read, an item { rows, at, bound, passes }. Output: a table as in score_tables.lua, with
--- a row for each value of an axis, a column for each number (a length, or a number of another axis of the evaluation)
--- that lists the score of every seed at the chosen learning rate, and a column that counts the seeds that meet the
--- bound at all numbers. passes: for models with loops, the number of passes; nil: the number of training. The runs show
--- the claim if all requested seeds of all rows have run and meet the bound.
+-- Input: a study with its cells read, an item { rows, at, bound, passes }. passes: for models with loops, the number of
+-- passes; nil: as many as in training. Output: a table as in score_tables.lua, with a row for each value of an axis. It
+-- has a column for each number in `at` (a length, or a number of another axis of the evaluation), which lists the
+-- scores of all seeds at the chosen learning rate. The last column counts the seeds that meet the bound at all numbers.
+-- The runs show the claim if all requested seeds of all rows have run and meet the bound.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -28,8 +28,8 @@ local function meets(bound, score)
   return score ~= nil and (not bound.above or score > bound.above) and (not bound.below or score < bound.below)
 end
 
--- Makes a row. Adds its seeds to the counts: `requested`; `scored`, with scores at all numbers; `meeting`, which meet
--- the bound at all numbers.
+-- Makes a row. Adds its seeds to the fields of `counts`: `requested` counts all requested seeds; `scored`, the seeds
+-- with scores at all numbers; `meeting`, the seeds that meet the bound at all numbers.
 local function make_row(study, item, row, counts)
   local form, list = metrics.by_name[study.scored.metric].form, runs.get_chosen_runs(row.cell)
   local meeting_count, scored_count = 0, 0
@@ -48,10 +48,11 @@ local function make_row(study, item, row, counts)
   for name, number in pairs({ requested = requested_count, scored = scored_count, meeting = meeting_count }) do
     counts[name] = counts[name] + number
   end
-  local line = lists.map(texts, function(scores) return #scores > 0 and table.concat(scores, ", ")
-    or entries.MISSING end)
-  line[#line + 1] = ("%d of %d"):format(meeting_count, requested_count)
-  return lists.append({ row.label, cell = row.cell }, line)
+  local columns = lists.map(texts, function(scores)
+    return #scores > 0 and table.concat(scores, ", ") or entries.MISSING
+  end)
+  columns[#columns + 1] = ("%d of %d"):format(meeting_count, requested_count)
+  return lists.append({ row.label, cell = row.cell }, columns)
 end
 
 local function describe(counts)

@@ -1,12 +1,12 @@
--- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
+-- Costs of a study's runs: parameters, tokens, operations, times, and the learning rates that were tried.
 --
 -- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.make_cells_table returns a
 -- table (score_tables.lua); M.compute returns the cost of one run, with nil for unknown numbers:
 --   parameters   the number of parameters
---   tokens       tokens of all streams of the sequences that the run was trained on
---   flops        operations: the plan's number for a step times the steps
---   is_upper_bound   whether tokens and flops are upper bounds, computed with the longest sequence, as for a user's own
---                    dataset files; for other tasks they are means over the training lengths
+--   tokens       the number of tokens, of all streams, in the sequences of the whole training
+--   flops        floating-point operations: the plan's number for a step times the number of steps
+--   is_upper_bound   true for a user's own dataset files: tokens and flops are upper bounds, computed with the longest
+--                    sequence. For other tasks they are means over the training lengths
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -1,6 +1,8 @@
--- Tables of held-out results in addition to the score: the share of trained examples; exact matches of finer conditions
--- that have examples of their own, such as counts of carries for each count of digits; and scores by the noise on
--- embeddings, or by the number of passes.
+-- Tables of held-out results in addition to the score:
+--   the share of examples that were in the training data
+--   exact matches by a further axis, such as the count of carries for each count of digits; each combination of numbers
+--   on both axes has examples of its own
+--   scores by the noise on embeddings, and by the number of passes
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
 -- numbers. All numbers are of runs at the chosen learning rate.
@@ -16,8 +18,12 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, number (the one on the first
--- axis, or false), axis (the first axis), has_one_axis (whether `by` names no other), condition, run }.
+-- Returns the conditions of a cell's runs at the chosen learning rate, a list of entries:
+--   run, condition   of this run, from its evaluation
+--   by               { [axis] = number } of the condition
+--   axis             the first axis
+--   number           the number on the first axis, or false
+--   has_one_axis     whether `by` names only one axis
 local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen_runs(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
@@ -50,21 +56,21 @@ local function format_shares(shares)
 end
 
 local function tabulate_trained(study)
-  local axis, novel = nil, false
+  local axis, is_novel = nil, false
   local rows = lists.map(study.cells, function(cell)
     local shares = {}
     for _, entry in ipairs(list_conditions(study, cell)) do
       if entry.number and entry.condition.trained and entry.has_one_axis then
-        shares[entry.number], axis, novel = entry.condition.trained, entry.axis, novel or entry.run.novel
+        shares[entry.number], axis, is_novel = entry.condition.trained, entry.axis, is_novel or entry.run.novel
       end
     end
     local text = format_shares(shares)
     return text and { score_tables.format_key(study, cell), text, cell = cell }
   end)
   return #rows > 0 and entries.tabulate({ name = "trained",
-    title = ("Examples that were trained on, by %s"):format(axis), caption = novel
-    and "they are left out (eval.novel); a number without others has no accuracy" or nil, heads = { "cell",
-    "share of the examples" }, rows = rows }) or nil
+    title = ("Examples that were trained on, by %s"):format(axis), caption = is_novel
+    and "evaluation leaves these examples out (eval.novel); a number without other examples has no accuracy" or nil,
+    heads = { "cell", "share of the examples" }, rows = rows }) or nil
 end
 
 -- Returns the further axes of those conditions whose number on the first axis was also evaluated without further axes.
@@ -72,10 +78,11 @@ local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
     local list = list_conditions(study, cell)
-    local is_single_number = lists.to_set(lists.map(list, function(entry) return entry.has_one_axis and entry.number
-      or nil end))
+    local is_evaluated_alone = lists.to_set(lists.map(list, function(entry)
+      return entry.has_one_axis and entry.number or nil
+    end))
     for _, entry in ipairs(list) do
-      for name in pairs(is_single_number[entry.number] and entry.by or {}) do
+      for name in pairs(is_evaluated_alone[entry.number] and entry.by or {}) do
         names[#names + 1] = name ~= entry.axis and name or nil
       end
     end
@@ -84,9 +91,9 @@ local function list_finer_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Whether a table by an axis includes a condition. frame: the frame (the width to which numbers are padded) that the
--- condition must have; nil: the condition must name no frame, and so has the frame of training. A table by frames
--- includes only conditions without further axes.
+-- Whether a table by an axis includes a condition. The frame of a condition is the width to which numbers are padded.
+-- frame: the frame that the condition must have; nil: the condition must name no frame, and so has the frame of
+-- training. A table by frames includes only conditions without further axes.
 local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
     return entry.by[runs.FRAME] == frame
@@ -94,8 +101,8 @@ local function is_included(entry, axis, frame)
   return not lists.find(canonical.sort_keys(entry.by), function(name) return name ~= axis and name ~= entry.axis end)
 end
 
--- Returns { [number on an axis] = the shares of exact matches of a cell's conditions with that number }; and { [number]
--- = whether the number is beyond training }.
+-- Returns two tables whose keys are the numbers on an axis: the list of the shares of exact matches, one for each of
+-- the cell's conditions with this number; and whether the number is beyond training.
 local function list_matches(study, cell, axis, frame)
   local matches, is_beyond = {}, {}
   for _, entry in ipairs(list_conditions(study, cell)) do
@@ -116,12 +123,12 @@ local function list_frames(study, axis)
   return lists.drop_repeats(list)
 end
 
-local function complete_table(study, model)
+local function complete_table(study, contents)
   local titles = lists.map(study.cells, function(cell) return score_tables.format_key(study, cell) end)
-  return lists.update(model, { subs = { "" }, columns = entries.make_columns(titles), notes = {} })
+  return lists.update(contents, { subs = { "" }, columns = entries.make_columns(titles), notes = {} })
 end
 
--- Makes the table by an axis. frame: includes only conditions with this frame; nil: with the frame of training.
+-- Makes the table by an axis. frame: as for is_included.
 local function tabulate_axis(study, axis, frame)
   local is_beyond, numbers = {}, {}
   local matches_by_cell = lists.map(study.cells, function(cell)
@@ -140,11 +147,12 @@ local function tabulate_axis(study, axis, frame)
       return entries.make_entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
     end) }
   end)
-  local caption = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): "
-    .. "no training example gets as far"
+  local caption = "an entry is a mean over the numbers on the other axes with which its number was evaluated; each "
+    .. "combination has examples of its own; (beyond): no training example has such a number"
   if axis == runs.FRAME then
-    caption = "the mean over the digits that fit; places of a number, 0: no padding. Scores and curves are of the "
-      .. "frame of training, where more digits are no longer sequences"
+    caption = "an entry is a mean over the counts of digits that fit the frame; a frame is the width to which numbers "
+      .. "are padded, 0: no padding. Scores and curves are of the frame of training, in which more digits do not make "
+      .. "a sequence longer"
   end
   local name, frame_text = "by_" .. axis, ""
   if frame then
@@ -157,14 +165,15 @@ end
 
 -- The tables by level: the name of the level, the end of the title, the end of the explanation.
 local LEVELS = {
-  { "noise", "noise on embeddings", "deviations as eval.noise says. The score of a run is that of its least noise" },
-  { "passes", "passes of a model with loops", "the score of a run is that at the passes of training. "
-    .. "confidence: for each length the passes of the table whose answers are the most probable on average; per "
-    .. "example: for each example those of its most probable answers. oracle: as many as the task "
+  { "noise", "noise on embeddings", "the numbers are deviations, in the unit eval.noise. The score of a run is its "
+    .. "score at the least noise" },
+  { "passes", "passes of a model with loops", "the score of a run is its score at the passes of training. confidence: "
+    .. "at each length, the number of passes whose answers are the most probable on average; confidence per example: "
+    .. "for each example, the number of passes whose answers are the most probable. oracle: as many passes as the task "
     .. "length, or as the value on an axis" },
 }
 
--- Makes the table by the values of a level; nil if no run was evaluated at several.
+-- Makes the table by the values of a level; nil if no run was evaluated at several values.
 local function tabulate_level(study, name, subject, explanation)
   local metric = metrics.by_name[study.scored.metric]
   local values = lists.collect(lists.collect(study.cells, runs.get_chosen_runs), function(run)
@@ -185,6 +194,7 @@ local function tabulate_level(study, name, subject, explanation)
     end)
   end)
   local chosen_runs = rows[1] and name == "passes" and lists.collect(study.cells, runs.get_chosen_runs) or {}
+  -- Adds a row for a rule that chooses the number of passes, if a run has an evaluation by this rule.
   local function add_rule(row_title, get_evaluation)
     rows[#rows + 1] = lists.any(chosen_runs, get_evaluation) and make_row(row_title, get_evaluation) or nil
   end

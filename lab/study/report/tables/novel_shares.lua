@@ -1,8 +1,8 @@
 -- Novelty in a report: scores by length next to the shares of a test sequence that no training sequence has
 -- (lab/pages/novelty.lua).
 --
--- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.find returns the shares of a
--- cell by length, { positions, distances, keys }, and {} if they are unknown; it computes them once for a cell.
+-- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.find returns, for a cell, a
+-- table from lengths to shares { positions, distances, keys }, empty if they are unknown; it computes them once a cell.
 -- M.make_cells_table returns a table as in score_tables.lua, with rows for some lengths of each cell; nil if no cell
 -- was evaluated at a length with something new.
 
@@ -23,7 +23,7 @@ M.DESCRIPTION = "shares of a test sequence that no training sequence has: tokens
 
 local SHARES = { "positions", "distances", "keys" }
 
--- Returns the scores of a cell's chosen runs by length, { length = scores }, and the lengths in ascending order.
+-- Returns the scores of a cell's chosen runs, { [length] = list of scores }; and the lengths in ascending order.
 local function list_scores(study, cell)
   local metric, scores, lengths = metrics.by_name[study.scored.metric], {}, {}
   for _, run in ipairs(runs.get_chosen_runs(cell)) do

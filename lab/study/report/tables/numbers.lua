@@ -49,8 +49,8 @@ local function make_entry(study, item, cell, key, number, published)
     or entry
 end
 
--- Makes rows of results that the paper quotes. The field `source` of a row has the source, and numbers without a
--- column.
+-- Makes rows of results that the paper quotes. The field `source` of a row is a text: the source, and those of its
+-- numbers for which the table has no column.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted_rows = lists.filter(published and published.rows or {}, function(line)

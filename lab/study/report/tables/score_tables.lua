@@ -36,8 +36,10 @@ function M.list_values(study, name)
   return axis and axis.values or {}
 end
 
--- Returns the values of an axis, each { name, label, key, cell }. key: by axis, this value, the values of the item's
--- `where` and `other_values`; cell: the cell with these values, or nil.
+-- Returns a list of { name, label, key, cell }, one for each value of an axis.
+--   name, label   the value, and the text that names it
+--   key           { [axis] = value }: this value, and the values in the item's `where` and in `other_values`
+--   cell          the cell with the values of `key`, or nil
 function M.list_along(study, item, axis, other_values)
   return lists.map(M.list_values(study, axis), function(name)
     local key = lists.merge(item.where or {}, { [axis] = name }, other_values or {})
@@ -50,7 +52,8 @@ function M.list_panels(study, item)
   return item.panels and M.list_values(study, item.panels) or { false }
 end
 
--- Returns the name of a value without context: its label in the report, or the value, a number after its axis's name.
+-- Returns the text that names a value where its axis is not shown: its label in the report, if it has one; else
+-- "AXIS VALUE" for a number, and the value itself for a name.
 function M.label(study, axis, value)
   return study.labels and study.labels[value] or tonumber(value) and ("%s %s"):format(axis, value) or value
 end
@@ -85,7 +88,8 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- Makes an item's table. heading: the table's numbers in words, the default title; details: further sentences, or nil.
+-- Makes an item's table. heading: describes the numbers, and is the title of an item without a title of its own;
+-- details: further sentences, or nil.
 function M.complete(item, heading, details, published, columns, rows, notes)
   return { title = M.make_title(item, heading), caption = captions.join(item.title and heading, details),
     corner = item.rows,
@@ -139,18 +143,17 @@ function M.tabulate_sets(study, item, published)
   end)
   mark_columns(rows, columns, study.scored.metric)
   local heading = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean")
-    :format(
-    entries.name_metric(study), metrics.by_name[study.scored.metric].unit)
-  local model = M.complete(item, heading, captions.describe(study, true), published, columns, rows)
-  table.insert(model.subs, 2, "s.e.")
-  return model
+    :format(entries.name_metric(study), metrics.by_name[study.scored.metric].unit)
+  local contents = M.complete(item, heading, captions.describe(study, true), published, columns, rows)
+  table.insert(contents.subs, 2, "s.e.")
+  return contents
 end
 
 -- Makes the entry of a side of a comparison (side: "of" or "against") in one row: our best result and the paper's best
 -- result among the side's names. The entry's `note` has the cautions on all cells of the side: "rope: 3 of 30 runs".
 local function make_side_entry(study, item, measure, published, row, side)
-  local fixed = type(item.published) == "table" and item.published[side]
-  local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
+  local named = type(item.published) == "table" and item.published[side] -- the column that the item names
+  local columns = named and { named, named:match("_mean$") and named:gsub("_mean$", "_sd") or nil } or measure.columns
   local best, paper, paper_sd, notes, form = { measurement = {} }, nil, nil, {}, measure.form
   for _, name in ipairs(item[side]) do
     local key = lists.merge(item.where or {}, { [item.rows] = row, [item.axis] = name })

@@ -1,12 +1,12 @@
--- A table of a report: shares of the variance of scores that come from the separate seeds of parts of the random
--- numbers (lab/study/read/seeds.lua).
+-- A table of a report: how much of the variance of scores comes from each seed, for runs that have separate seeds for
+-- parts of their random numbers (lab/study/read/seeds.lua).
 --
 -- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua, with a row for each cell
 -- whose seeds are crossed: every combination of the seeds of two or three parts has a run. nil without such a cell.
--- Parts whose seeds change together are one factor. The factors are random effects. The variance component of a set of
--- factors is estimated by the method of moments from the mean squares of an analysis of variance without replication:
--- with MS_S, the mean square of the set S, the component of T is the sum over all S that contain T of (-1)^(|S| - |T|)
--- MS_S, divided by the product of the numbers of seeds of the factors outside T.
+-- Parts whose seeds change together are one factor. The factors are random effects. The variance component of a set T
+-- of factors is estimated by the method of moments from the mean squares MS_S of an analysis of variance without
+-- replication. The sum is over all sets S that contain T, and n_i is the number of seeds of factor i:
+--   component_T = (sum of (-1)^(|S| - |T|) MS_S) / (product of n_i over the factors i outside T)
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -31,8 +31,8 @@ local function number_seeds(cell_runs, part_name)
   end), " "), count
 end
 
--- Returns the factors of runs, { parts, levels (number of seeds) }: parts whose seeds change together are one factor,
--- and parts with a single seed are none.
+-- Returns the factors of runs, a list of { parts, levels (number of seeds) }. Parts whose seeds change together are one
+-- factor; a part with a single seed is no factor.
 local function list_factors(cell_runs)
   local by_pattern = lists.group(seeds.PARTS, function(part_name) return (number_seeds(cell_runs, part_name)) end)
   return lists.filter(lists.map(by_pattern, function(parts)
@@ -45,8 +45,8 @@ local function make_key(run, factors, set)
   return table.concat(lists.map(set, function(i) return seeds.get(run, factors[i].parts[1]) end), " ")
 end
 
--- Returns the factors of a crossed list of runs, nil if it is not crossed; and one run for each combination of seeds,
--- since equal seeds give equal runs. The seeds of a damaged run are unknown, and it does not count.
+-- Returns the factors of a list of runs whose seeds are crossed, nil if they are not; and one run for each combination
+-- of seeds, since equal seeds give equal runs. A damaged run does not count, since its seeds are unknown.
 function M.find_factors(cell_runs)
   local with_seed = lists.filter(cell_runs, function(run) return run.seed end)
   local distinct_runs = lists.map(lists.group(with_seed, function(run)
@@ -106,24 +106,24 @@ local function compute_mean_squares(crossed_runs, factors, sets)
 end
 
 -- Returns the variance components of crossed runs with scores:
---   factors            the factors, each with share (of the sum of all components) and is_negative, whether its
---                      estimate is negative and counts as 0
+--   factors            the factors, with two more fields: share, of the sum of all components; and is_negative, whether
+--                      the factor's estimate is negative and counts as 0
 --   sd                 the root of the sum of all components
---   rest               the share of combinations of seeds
---   rest_is_negative   whether an estimate for a combination is negative and counts as 0
+--   rest               the share of all sets of several factors
+--   rest_is_negative   whether an estimate for such a set is negative and counts as 0
 -- Shares are nil if all scores are equal.
 function M.compute(crossed_runs, factors)
   local sets = list_sets(#factors)
   local squares = compute_mean_squares(crossed_runs, factors, sets)
   local total, rest_total, result = 0, 0, { factors = factors }
   for _, set in ipairs({ table.unpack(sets, 2) }) do
-    local outside = #crossed_runs
+    local outside_product = #crossed_runs -- the product of n_i over all factors, and then over those outside the set
     for _, i in ipairs(set) do
-      outside = outside // factors[i].levels
+      outside_product = outside_product // factors[i].levels
     end
     local component = sum_alternating(sets, #set, function(superset)
       return contains(superset, set)
-    end, function(superset) return squares[superset] end) / outside
+    end, function(superset) return squares[superset] end) / outside_product
     total = total + math.max(0, component)
     if #set == 1 then
       factors[set[1]].share, factors[set[1]].is_negative = math.max(0, component), component < 0

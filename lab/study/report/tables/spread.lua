@@ -15,9 +15,11 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns { mean, within, between, groups, runs } of lists of scores, one list for each group: the mean of all scores,
--- the standard deviations within and between groups (nil if undefined), the number of lists with a score, and the
--- number of scores.
+-- Returns the spread of lists of scores, one list for each group:
+--   mean              of all scores
+--   within, between   the standard deviations within and between groups, nil if undefined
+--   groups            the number of lists with a score
+--   runs              the number of scores
 function M.compute(lists_of_scores)
   local groups = lists.filter(lists_of_scores, function(list) return #list > 0 end)
   local scores = lists.collect(groups, function(list) return list end)
@@ -58,10 +60,10 @@ function M.make_table(study, item)
     row) end)
   local heading = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
     metrics.by_name[study.scored.metric].unit, item.of)
-  local model = score_tables.complete(item, heading, nil, nil, columns, rows)
-  model.caption = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
+  local contents = score_tables.complete(item, heading, nil, nil, columns, rows)
+  contents.caption = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
     captions.describe(study, true))
-  return model
+  return contents
 end
 
 return M

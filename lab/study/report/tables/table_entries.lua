@@ -21,8 +21,11 @@ local M = {}
 
 M.MISSING = "missing"
 
--- By an item's `value`: title, of a table; short, the title of the table's only column; form, the format of the value;
--- columns, the names of the paper's columns.
+-- An item's `value` -> fields of its table:
+--   title     the default title
+--   short     the title of the only column
+--   form      the format of the value; nil: the metric's
+--   columns   the names of the paper's columns
 local VALUES = {
   median = { title = "%s in %s: median, least to most and number of seeds, at the chosen learning rate",
     short = "median (least to most; seeds)", columns = { "accuracy_median" } },
@@ -33,7 +36,7 @@ local VALUES = {
     form = "%.2f", columns = { "hours_mean", "hours_sd" } },
 }
 
-local SHORT = 0.1 -- smaller values of the form "%.2f", such as times, are shown with two significant digits
+local SMALL = 0.1 -- smaller values of the form "%.2f", such as times, are shown with two significant digits
 
 function M.name_metric(study)
   return metrics.by_name[study.scored.metric].title
@@ -59,11 +62,11 @@ function M.choose_form(study, item, published)
   local seconds = lists.map(study.cells, function(cell)
     return cell.summary.hours.mean and 3600 * cell.summary.hours.mean
   end)
-  local unit, length = "hours", 3600
+  local unit, unit_seconds = "hours", 3600
   if not published and #seconds > 0 then
-    unit, length = M.choose_time_unit(seconds)
+    unit, unit_seconds = M.choose_time_unit(seconds)
   end
-  return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
+  return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // unit_seconds })
 end
 
 -- Returns a cell's measurement: { value, sd, min, max, count (of runs) }. kind: a key of VALUES. measure: the result
@@ -90,7 +93,7 @@ function M.format_number(form, value, sd)
   if not value then
     return M.MISSING
   end
-  form = form == "%.2f" and value < SHORT and "%.2g" or form
+  form = form == "%.2f" and value < SMALL and "%.2g" or form
   return form:format(value) .. (sd and " ± " .. form:format(sd) or "")
 end
 
@@ -141,12 +144,13 @@ function M.describe_missing_runs(cell)
     wording.count(summary.requested, "run"), runs.format_states(summary.states)) or nil
 end
 
--- Adds cautions on a cell's scores: a grid that differs from the study's, a rate chosen on scored examples or beyond
--- training, evaluations with two decodings, scores only on examples or lengths of training.
+-- Adds cautions on a cell's scores, if they apply: the grid differs from the study's; runs were evaluated with two
+-- decodings; the rate was chosen on scored examples or beyond training; there are scores only on training examples or
+-- at training lengths.
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.has_other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   if summary.other_decoding then
-    parts[#parts + 1] = ("%s evaluated in another way, %s ones are scored"):format(
+    parts[#parts + 1] = ("%s evaluated with another decoding, %s evaluations are scored"):format(
       summary.other_decoding == 1 and "1 run was" or wording.count(summary.other_decoding, "run") .. " were",
       metrics.decodings[summary.decoding] or "the other")
   end
@@ -156,8 +160,8 @@ local function add_score_cautions(parts, summary)
       or "the learning rate was chosen on the scored examples"
   end
   if summary.best_run and summary.best_run.is_within then
-    parts[#parts + 1] = summary.best_run.is_trained and "scored on the examples of training, there are no others"
-      or "scored at training lengths, there are no others"
+    parts[#parts + 1] = summary.best_run.is_trained and "scored on the examples of training, since there are no others"
+      or "scored at training lengths, since there are no others"
   end
 end
 
@@ -244,18 +248,18 @@ function M.make_columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
 
--- Makes a table with one text in each cell. model: { name, title, caption, notes, heads, rows }; heads and each row are
--- texts, the first for the left column. A row may have `cell`, the study's cell to which its texts link, and
+-- Makes a table with one text in each cell, from { name, title, caption, notes, heads, rows }. heads, and each row, are
+-- a list of texts, the first for the left column. A row may have `cell`, the study's cell to which its texts link, and
 -- is_missing, whether there is no value.
-function M.tabulate(model)
-  local rows = lists.map(model.rows, function(row)
+function M.tabulate(source)
+  local rows = lists.map(source.rows, function(row)
     return { title = row[1], cells = lists.map({ table.unpack(row, 2) }, function(text)
       return { texts = { text }, number = row.cell and row.cell.number,
         is_missing = row.is_missing or text == M.MISSING }
     end) }
   end)
-  return { name = model.name, title = model.title, caption = model.caption, notes = model.notes or {}, subs = { "" },
-    corner = model.heads[1], columns = M.make_columns({ table.unpack(model.heads, 2) }), rows = rows }
+  return { name = source.name, title = source.title, caption = source.caption, notes = source.notes or {},
+    subs = { "" }, corner = source.heads[1], columns = M.make_columns({ table.unpack(source.heads, 2) }), rows = rows }
 end
 
 -- Marks the entries with the best value, unless an entry has no value.
@@ -270,8 +274,8 @@ function M.mark_best(entries, metric)
   end
 end
 
--- Returns the cautions of a row's entries, each once, after the titles of the row and of the columns with this caution.
--- A caution of all columns follows the row's title alone.
+-- Returns the cautions of a row's entries, each once, in the form "ROW, COLUMN, COLUMN: caution" with the titles of the
+-- row and of the columns that have this caution. If all columns have it, the form is "ROW: caution".
 local function collect_row_notes(row, columns)
   local noted_columns = lists.filter(lists.map(row.cells, function(entry, i)
     return { note = entry.note, title = columns[i].title }

@@ -41,37 +41,37 @@ end
 
 -- Returns the left column as lines: the corner, an empty line next to the titles of values, if there are several, and
 -- the titles of rows; and the column's width.
-local function format_left(model)
-  local titles = lists.map(model.rows, function(row) return row.title end)
-  local lines = lists.join({ model.corner, #model.subs > 1 and "" or nil }, titles)
+local function format_left(contents)
+  local titles = lists.map(contents.rows, function(row) return row.title end)
+  local lines = lists.join({ contents.corner, #contents.subs > 1 and "" or nil }, titles)
   local width = measure_widest(lines)
   return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
 -- Returns a column as lines, its title, the titles of values if there are several, the values by row; and its width.
-local function format_column(model, column)
-  local title, values = model.columns[column].title, lists.map(model.rows, function(row)
+local function format_column(contents, column)
+  local title, values = contents.columns[column].title, lists.map(contents.rows, function(row)
     return row.cells[column].texts
   end)
-  local texts_by_line = lists.join({ model.subs }, values)
-  local widths = lists.map(model.subs, function(_, i)
+  local texts_by_line = lists.join({ contents.subs }, values)
+  local widths = lists.map(contents.subs, function(_, i)
     return measure_widest(lists.map(texts_by_line, function(texts) return texts[i] or "" end))
   end)
   local width = lists.sum(widths, function(column_width) return column_width end) + #widths - 1
   widths[1] = widths[1] + math.max(0, measure_width(title) - width)
   width = math.max(width, measure_width(title))
-  return lists.join({ pad(title, width) }, lists.map(#model.subs > 1 and texts_by_line or values, function(texts)
+  return lists.join({ pad(title, width) }, lists.map(#contents.subs > 1 and texts_by_line or values, function(texts)
     return table.concat(lists.map(widths, function(column_width, i) return pad(texts[i] or "", column_width) end), " ")
   end)), width
 end
 
 -- Returns the table's blocks. A block is a list of columns as lines, first the left column, that together fit the
 -- page's width; its field `width` is the width of all these columns together.
-local function split_blocks(model, page)
-  local left, left_width = format_left(model)
+local function split_blocks(contents, page)
+  local left, left_width = format_left(contents)
   local blocks, used_width = { { left } }, left_width
-  for column in ipairs(model.columns) do
-    local lines, width = format_column(model, column)
+  for column in ipairs(contents.columns) do
+    local lines, width = format_column(contents, column)
     if used_width + #GAP + width > page and #blocks[#blocks] > 1 then
       blocks[#blocks + 1], used_width = { left }, left_width
     end
@@ -82,11 +82,11 @@ local function split_blocks(model, page)
   return blocks
 end
 
-local function format_block(model, block)
-  local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(block.width), {}
-  local summary = lists.find(model.rows, function(row) return row.is_summary end)
+local function format_block(contents, block)
+  local heads, rule, lines = #contents.subs > 1 and 2 or 1, ("-"):rep(block.width), {}
+  local summary = lists.find(contents.rows, function(row) return row.is_summary end)
   for i in ipairs(block[1]) do
-    lines[#lines + 1] = summary and model.rows[i - heads] == summary and rule or nil
+    lines[#lines + 1] = summary and contents.rows[i - heads] == summary and rule or nil
     local texts = lists.map(block, function(column) return column[i] end)
     lines[#lines + 1] = table.concat(texts, GAP):gsub(" +$", "")
     lines[#lines + 1] = i == heads and rule or nil
@@ -94,22 +94,22 @@ local function format_block(model, block)
   return table.concat(lines, "\n")
 end
 
-local function format_notes(model, page, max_notes)
-  local notes = lists.map(model.notes, function(note, i)
+local function format_notes(contents, page, max_notes)
+  local notes = lists.map(contents.notes, function(note, i)
     return (not max_notes or i <= max_notes) and M.wrap("* " .. note, page, "  ") or nil
   end)
-  if #notes < #model.notes then
-    notes[#notes + 1] = ("* and %d more"):format(#model.notes - #notes)
+  if #notes < #contents.notes then
+    notes[#notes + 1] = ("* and %d more"):format(#contents.notes - #notes)
   end
   return #notes > 0 and table.concat(notes, "\n") or nil
 end
 
 -- Returns the table as text. page: the page's width; max_notes: nil for all.
-function M.render(model, page, max_notes)
-  local parts = { M.wrap(model.title, page) .. (model.caption and model.caption ~= model.title
-    and "\n" .. M.wrap(model.caption, page) or "") }
-  lists.append(parts, lists.map(split_blocks(model, page), function(block) return format_block(model, block) end))
-  parts[#parts + 1] = format_notes(model, page, max_notes)
+function M.render(contents, page, max_notes)
+  local parts = { M.wrap(contents.title, page) .. (contents.caption and contents.caption ~= contents.title
+    and "\n" .. M.wrap(contents.caption, page) or "") }
+  lists.append(parts, lists.map(split_blocks(contents, page), function(block) return format_block(contents, block) end))
+  parts[#parts + 1] = format_notes(contents, page, max_notes)
   return table.concat(parts, "\n\n") .. "\n"
 end
 

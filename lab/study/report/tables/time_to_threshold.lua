@@ -1,9 +1,10 @@
 -- A table of a report: the steps and the time of training until an evaluation during training reaches a threshold.
 --
 -- Input: a study with its cells read, an item { rows, threshold (in percent), split }. Output: a table as in
--- score_tables.lua, with a row for each value of an axis. It counts the runs at a cell's chosen learning rate that
--- reached the threshold. For these runs, it has mean and standard deviation of two numbers: the step of the first
--- evaluation at or above the threshold, and the seconds of training until then. Both are blank if no run reached it.
+-- score_tables.lua, with a row for each value of an axis. A row counts the runs at a cell's chosen learning rate that
+-- reached the threshold. It also shows the mean and standard deviation, over these runs, of two numbers: the step of
+-- the first evaluation at or above the threshold, and the seconds of training until then. Both are blank without such a
+-- run.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -56,17 +57,18 @@ local function measure_cell(study, cell, split, threshold)
   return results
 end
 
+-- Makes an entry of the mean of a list and its standard deviation, both divided by `scale`.
 local function make_entry(list, form, scale, cell)
   local mean, sd = statistics.mean(list), statistics.sd(list)
   return { value = mean, number = cell and cell.number,
     texts = { mean and entries.format_number(form, mean / scale, sd and sd / scale) or "" } }
 end
 
-local function make_row(row, results, length)
+local function make_row(row, results, unit_seconds)
   local note = entries.join_cautions(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#results.steps, results.runs, note and "*" or "")
   return { title = row.label, cells = { make_entry(results.steps, "%.0f", 1, row.cell),
-    make_entry(results.seconds, "%.2f", length, row.cell),
+    make_entry(results.seconds, "%.2f", unit_seconds, row.cell),
     { texts = { count }, note = note, number = row.cell and row.cell.number } } }
 end
 
@@ -75,12 +77,12 @@ function M.make_table(study, item)
     score_tables.list_along(study, item, item.rows)
   local measurements = lists.map(axis_values, function(row) return measure_cell(study, row.cell, split,
     item.threshold) end)
-  local unit, length = entries.choose_time_unit(lists.collect(measurements,
+  local unit, unit_seconds = entries.choose_time_unit(lists.collect(measurements,
     function(results) return results.seconds end))
   local columns = entries.make_columns({ "steps", unit, "runs" })
-  local rows = lists.map(axis_values, function(row, i) return make_row(row, measurements[i], length) end)
+  local rows = lists.map(axis_values, function(row, i) return make_row(row, measurements[i], unit_seconds) end)
   local heading = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the "
-    .. "runs that get there, at the chosen learning rate"):format(unit, item.threshold,
+    .. "runs that reach it, at the chosen learning rate"):format(unit, item.threshold,
     entries.name_metric(study), split)
   return score_tables.complete(item, heading, captions.name_rates(study), nil, columns, rows)
 end
