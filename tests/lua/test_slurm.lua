@@ -58,7 +58,7 @@ function TestPacking.test_groups_are_rectangles_of_missing_runs()
   lu.assertEquals(#packing.make_groups({ make_cell("a", { 1 }, { 0, 9 }), make_cell("b", { 1 }, { 0, 9 }) }, 1), 20)
 end
 
--- The separate seeds of a part are in one group if all their runs are missing; if not, each has a group of its own.
+-- The separate seeds of a part are in one group if all their runs are missing; if not, each seed has its own group.
 function TestPacking.test_groups_of_runs_with_separate_seeds_of_parts()
   local function make_crossed(missing_run)
     local cell = { id = "a", seeds = { 0, 1, part_seeds = { init = { 0, 1, 2 } } } }
@@ -88,11 +88,13 @@ function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
   lu.assertEquals({ groups[1].is_replacement, groups[3].is_replacement }, { false, true })
 end
 
--- Packs groups that take these seconds (false: unknown) into `min_tasks` (by default 1) to `max_tasks` tasks, which
--- should take at most 60 seconds, with at most `lanes` lanes (by default 1). Returns the tasks, lists of groups, the
--- seconds of the longest task, and the number of lanes.
-local function pack(list, max_tasks, min_tasks, lanes)
-  local groups = lists.map(list, function(seconds, i) return { seconds = seconds or nil, runs = { i }, name = i } end)
+-- Packs groups into tasks, which should take at most 60 seconds. group_seconds: the seconds of each group, false if
+-- unknown; min_tasks: the minimum number of tasks, by default 1; lanes: the maximum number of lanes, by default 1.
+-- Returns the tasks, each a list of groups; the seconds of the longest task; and the number of lanes.
+local function pack(group_seconds, max_tasks, min_tasks, lanes)
+  local groups = lists.map(group_seconds, function(seconds, i)
+    return { seconds = seconds or nil, runs = { i }, name = i }
+  end)
   return packing.make_tasks(groups, { min_tasks = min_tasks or 1, max_tasks = max_tasks, seconds = 60,
     lanes = lanes or 1 })
 end
@@ -117,15 +119,16 @@ end
 function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
   local tasks, max_seconds = pack({ 50, 50, 50, 50 }, 2)
   lu.assertEquals({ #tasks, max_seconds, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
-  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- 500 seconds exceed a task, whose group continues after a requeue
+  lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- a group may exceed the time of a task: it continues after a requeue
   lu.assertEquals({ #pack({ 1, 1 }, 9), #pack({ 1, 1, 1 }, 9, 2), #pack({ 1, 1 }, 9, 5) }, { 1, 2, 2 })
   local even, seconds = pack({ false, false, false, false, false }, 2)
   lu.assertEquals({ #even[1], #even[2], seconds }, { 3, 2, nil })
 end
 
--- Returns the number of runs in each group, and the number of lanes, for cells with so many seeds.
-local function choose(seeds, max_tasks, cpus)
-  local groups, lanes = packing.choose_groups(lists.map(seeds, function(count, i)
+-- Chooses groups for cells whose numbers of seeds are seed_counts. Returns the numbers of runs of the groups as a text,
+-- and the number of lanes.
+local function choose(seed_counts, max_tasks, cpus)
+  local groups, lanes = packing.choose_groups(lists.map(seed_counts, function(count, i)
     return make_cell("c" .. i, { 1 }, { 0, count - 1 })
   end), max_tasks, cpus or max_tasks)
   return table.concat(lists.map(groups, function(group) return #group.runs end), " "), lanes
@@ -145,7 +148,7 @@ function TestPacking.test_lanes_have_a_processor_for_each_run()
   lu.assertEquals({ choose({ 2, 2, 2, 2, 2, 2, 2, 2 }, 16, 4) }, { "2 2 2 2 2 2 2 2", 2 })
   lu.assertEquals({ choose({ 16, 16 }, 16, 4) }, { "16 16", 1 })
   lu.assertEquals({ choose({ 2, 2 }, 2, 1) }, { "2 2", 1 })
-  lu.assertEquals({ choose({ 1, 1, 1, 6 }, 6, 1) }, { "1 1 1 6", 1 }) -- any groups take the time of nine runs
+  lu.assertEquals({ choose({ 1, 1, 1, 6 }, 6, 1) }, { "1 1 1 6", 1 }) -- one processor: all groupings take equal time
   lu.assertEquals({ choose({ 5, 5, 5, 5 }, 16, 4) }, { "5 5 5 5", 1 })
 end
 

@@ -12,7 +12,7 @@ local stopping = require("lab.study.read.stopping")
 
 TestStopping = {}
 
--- A line of a length at a number of passes. more_keys: text of further fields, which begins with a comma.
+-- A line of eval.jsonl for a length and a number of passes. more_keys: a comma and the text of further fields.
 local function make_line(length, passes, accuracy, more_keys)
   return reports.make_eval_line(100, "beyond", ('"length":%d,"passes":%d'):format(length, passes), accuracy, more_keys)
 end
@@ -28,7 +28,7 @@ local function read_passes(name, ...)
   return runs.read(write_passes(name, ...))
 end
 
--- Confidence chooses the passes with the least uncertainty for each length, without its accuracy.
+-- Confidence chooses, for each length, the number of passes with the least uncertainty. It does not read accuracies.
 function TestStopping.test_confidence_chooses_passes_by_length()
   local function make_uncertain(length, passes, accuracy, uncertainty)
     return make_line(length, passes, accuracy, (',"uncertainty":%g'):format(uncertainty))
@@ -43,7 +43,7 @@ function TestStopping.test_confidence_chooses_passes_by_length()
     make_line(41, 3, 1)), "test"))
 end
 
--- The chosen evaluation of a generative model has all measures of the evaluations of single numbers of passes.
+-- The chosen evaluation of a generative model has every measure that the evaluations at fixed numbers of passes have.
 function TestStopping.test_confidence_keeps_teacher_forced_measures()
   local function make_decoded(passes, teacher_forced, uncertainty)
     return make_line(41, passes, 0.25, (',"decoding":"teacher_forced","accuracy_teacher_forced":%g,"uncertainty":%g')
@@ -60,7 +60,7 @@ function TestStopping.test_confidence_keeps_teacher_forced_measures()
   lu.assertEquals({ stopped.is_weighted, stopped.totals, stopped.uncounted }, { true, { 7 }, { false } })
 end
 
--- A line with results of single examples: texts of lists.
+-- A line with results of single examples. uncertainty, correct, counted: lists as texts, a number for each example.
 local function make_listed(length, passes, uncertainty, correct, counted)
   return make_line(length, passes, 0.125, (',"by_example":{"uncertainty":[%s],"correct":[%s],"counted":[%s]}'):format(
     uncertainty, correct, counted))
@@ -69,8 +69,8 @@ end
 local TWO_PASSES = make_listed(41, 2, "0.5,0.25,1,0.125", "2,4,4,0", "4,4,4,0")
 local THREE_PASSES = make_listed(41, 3, "0.25,0.5,1,0", "4,0,0,0", "4,4,4,0")
 
--- Each example has the passes with its own least uncertainty, the fewest of equal ones, without its labels. The last
--- line of a condition counts.
+-- For each example, the number of passes with the least uncertainty is chosen; of equally uncertain ones, the smallest.
+-- Labels are not read. Of several lines of a condition, the last one counts.
 function TestStopping.test_confidence_chooses_passes_by_example()
   local run = read_passes("confident_examples", make_listed(41, 2, "0,0,0,0", "0,0,0,0", "4,4,4,0"),
     make_listed(42, 2, "0.5,0.25,1,0.125", "2,4,4,0", "4,4,4,0"), THREE_PASSES,
@@ -94,7 +94,8 @@ function TestStopping.test_lines_without_comparable_examples()
   lu.assertStrContains(run.notes[1], "lists of different lengths")
 end
 
--- The table has the row for shares, but not for losses, which lines lack for single examples.
+-- The table has a row of confidence per example if the metric is a share. For the loss it has no such row, since lines
+-- have no losses of single examples.
 function TestStopping.test_row_of_a_report()
   local root = reports.get_root(write_passes("listed_report", TWO_PASSES, THREE_PASSES))
   local function list_rows(metric)

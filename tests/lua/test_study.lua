@@ -53,7 +53,7 @@ function TestGrid.test_fragments_are_merged_in_order()
   lu.assertEquals(rope.source, "probe.lua:reverse_string_rand_rope")
 end
 
--- Seeds of parts are crossed; a part whose seed equals the run's seed is not set apart.
+-- Seeds of parts are crossed. A part whose seed equals the run's seed is not named in the run's folder.
 function TestGrid.test_separate_seeds_of_parts_are_crossed()
   local text = SMALL:gsub("seeds = {[^}]*}", "seeds = { 2, 3, init = { 3, 4 }, data = { 2, 2 } }", 1)
   local cell = expand(support.write("seeds.lua", text)).cells[1]
@@ -331,7 +331,8 @@ function TestStudies.test_studies_have_a_small_scale()
   end
 end
 
--- All cells and items of the reports of recipes are valid, at both scales, which share the numbers of claims.
+-- All cells of recipes, and all items of their reports, are valid with and without the scale `small`. So claims use
+-- numbers that both evaluate.
 function TestStudies.test_studies_of_recipes_are_valid()
   for _, name in ipairs({ "looped_copy", "counting", "addition_protocol", "addition_recipes", "chomsky_baselines" }) do
     for _, scale in ipairs({ false, "small" }) do

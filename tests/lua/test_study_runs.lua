@@ -200,8 +200,8 @@ function TestFailures.test_failures_of_a_group_are_reported_for_any_order_of_lin
   lu.assertEquals(format_errors(WARNED[3], FAILED[3], WARNED[2], FAILED[2], WARNED[1], FAILED[1], CLOSING), text)
 end
 
--- Processes that train other runs of a cell write to the same log.
-function TestFailures.test_runs_of_another_part_are_left_out()
+-- Several processes, which train different runs of a cell, write to one log.
+function TestFailures.test_runs_of_other_processes_are_left_out()
   local log = support.write("log.txt", FAILED[1] .. FAILED[2])
   lu.assertEquals(failures.format_errors(log, 0, 1, { { learning_rate = 1e-3, seed = 10 } }),
     "    learning rate 0.001, seed 10: error: step 2: the loss is nan")
@@ -229,7 +229,7 @@ local function write_trainer(body)
   return path
 end
 
-function TestBench.test_rows_or_the_exit_code()
+function TestBench.test_bench_gives_rows_or_an_exit_code()
   local rows = estimate.run_bench(write_trainer([[[ "$*" = "bench --json --lengths 5" ] &&
     echo '{"mode":"train","length":5,"steps_per_second":2.5}' && echo '{"mode":"eval","length":5}']]),
     { "--lengths", "5" })

@@ -12,8 +12,11 @@ local stages = require("lab.study.grid.stages")
 
 local expand = probes.expand
 
--- Two teachers (plain), and for each a cell without a stage (loose), a student that is made from the teacher's run
--- (taken), and a student that is made from this student's run (again).
+-- A study with two teachers. Values of the axis `bias`:
+--   plain   the teacher
+--   loose   a cell without a stage
+--   taken   a student whose spec is made from the teacher's run
+--   again   a student whose spec is made from the run of `taken`
 local STAGED = [[
 return {
   title = "staged",
@@ -77,7 +80,8 @@ function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
   lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
 end
 
--- The cell's spec is the verb's, into which the study's fragments are merged: base and values have priority.
+-- The spec of a cell begins with the spec that the verb wrote. The study's fragments are merged into it, so fields of
+-- `base` and of the axes' values have priority.
 function TestStages.test_the_verb_s_spec_is_merged_with_the_cell_s()
   local path, out = write_staged()
   local source = index_by_id(expand(path, { out = out })).teacher_0_taken.source

@@ -11,6 +11,7 @@ TestSumsOverKeys = {}
 
 local plan, make_plan, make_score = score_specs.plan, score_specs.make_plan, score_specs.make_score
 
+-- A score that each query lowers by a soft count of keys.
 local COUNT = make_score("x.score - x.slope * sum_to_query(sigmoid(x.score))", "slope = { init = 1 }")
 
 local function assert_refused(words, encoding, kind)
@@ -59,7 +60,7 @@ function TestSumsOverKeys.test_a_constant_term_gets_no_gradient()
   lu.assertTrue(derive("x.slope * exp(0.1 * x.distance)").row_sums.trains)
 end
 
--- A sum over an index that contains sums over keys has one sum over keys for each of its terms.
+-- If a sum over an index contains a sum over keys, each of its terms gets a sum over keys of its own.
 function TestSumsOverKeys.test_sums_inside_of_sums_are_written_out()
   local score = make_plan(make_score("x.score + sum(3, function(m) return sum_to_query(tanh(x.score - m)) end)"))
     .attentions[1].score

@@ -34,7 +34,7 @@ end
 local EVALUATED = '{"step":70,"split":"in_distribution","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
 local RUN_FACTS = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
--- The text of run.json of a run that ended at a step.
+-- The text of run.json for a run that ended at this step.
 local function make_facts(cell, run, spec, step)
   return ('{"id":"%s","digest":"%s","seed":%d,"learning_rate":%.17g,"spec":%s,"step":%d,"train_seconds":1,'
     .. '"ended":null,"exit":0}\n'):format(cell.id, cell.spec.plan.digest, run.seed, run.learning_rate,
@@ -89,7 +89,7 @@ function TestRunProgress.test_a_locked_folder_shows_a_run_in_training()
   lu.assertEquals(run.state, "running")
 end
 
--- A sweep does not know the conditions of examples that a task makes, but knows with which decoding they are evaluated.
+-- If a task makes dataset files, a sweep does not know the conditions of an evaluation. It does know the decoding.
 function TestRunProgress.test_a_decoder_without_lengths()
   local cell, run = expand_cell({ conditions = {}, lengths = {}, decoding = "greedy" })
   local spec = reports.make_spec("successor")
@@ -143,13 +143,13 @@ end
 
 TestProgressText = {}
 
--- A study of tasks by widths, in which each cell has two runs of 100 operations. fill(run, index of the task, index of
--- the width, 1 or 2, cell) sets a run's state and progress.
-local function make_grid(tasks, widths, fill)
+-- A study of tasks by widths, in which each cell has two runs of 100 operations. fill(run, i, j, k, cell) sets a run's
+-- state and progress; i, j, k: the indices of the task, of the width, and of the run in its cell.
+local function make_grid(task_count, width_count, fill)
   local study = { axes = { { name = "task", values = {} }, { name = "width", values = {} } }, cells = {} }
-  for i = 1, tasks do
+  for i = 1, task_count do
     study.axes[1].values[i] = "task_" .. i
-    for j = 1, widths do
+    for j = 1, width_count do
       study.axes[2].values[j] = tostring(16 * j)
       local cell = { key = { task = "task_" .. i, width = tostring(16 * j) }, runs = {}, id = "cell",
         goal = { total = 10, work = 100 }, spec = { plan = { flops_per_step = 10 } } }
@@ -163,11 +163,11 @@ local function make_grid(tasks, widths, fill)
   return study
 end
 
--- Fills a run of make_grid, number `seed` of its cell: the first run of each cell is done; the second run is running
--- for the first task, has failed for the second task, and has not begun for the others.
-local function finish_half(run, task, _, seed)
-  run.state = seed == 1 and "done" or task == 1 and "running" or task == 2 and "failed" or "absent"
-  run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or seed == 1 and { work = 100,
+-- A function `fill` of make_grid. The first run of each cell is done. The second run is running for the first task, has
+-- failed for the second task, and has not begun for the other tasks.
+local function finish_half(run, i, _, k)
+  run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
+  run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
     accuracy = 0.25 } or nil
 end
 
@@ -221,8 +221,8 @@ function TestProgressText.test_a_line_for_each_group()
     "task_2 32   [####....]       1/2              1          0.2500" })
 end
 
--- If a terminal has too few lines, the values of the last axis share a line; if that is not enough, running cells are
--- shown. Lines fit with any names.
+-- If a terminal has too few lines, all values of the last axis share a line. If the lines are still too many, lines of
+-- running cells are shown, and the others are counted. No line is too long, whatever the names are.
 function TestProgressText.test_lines_fit_the_terminal()
   local failed = {}
   for i = 1, 9 do
@@ -249,7 +249,7 @@ function TestProgressText.test_lines_fit_the_terminal()
   lu.assertEquals(lines[#lines], "and 42 more: 168 of 336 runs done")
 end
 
--- The remaining time follows from the work since the start, or from the rate if there is none yet.
+-- The remaining time follows from the work since the start; if no work is done yet, from the rate.
 function TestProgressText.test_time_left()
   local estimate = progress_text.make_time_estimator()
   local sums = { done_work = 100, work = 1000, unknown = 0, is_known = true, work_rate = 9 }
@@ -270,7 +270,7 @@ function TestProgressText.test_plain_lines_without_a_terminal()
   lu.assertEquals({ table.concat(actual), display:get_size() }, { "a\nb\nc\n", nil })
 end
 
-function TestProgressText.test_why_a_run_failed()
+function TestProgressText.test_the_reason_of_a_failure_is_in_the_log()
   local log = support.write("log.txt", "learning rate 0.001, seed 3: error: step 2: the loss is nan\n  more\n"
     .. "learning rate 0.001, seed 4: error: step 9: no\n[###...] 3 runs\n")
   local lines = failures.read_last_lines(log)
@@ -281,7 +281,7 @@ end
 TestSetAside = { tearDown = support.clean }
 
 -- If another sweep has already moved the damaged run, the run counts as absent.
-function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
+function TestSetAside.test_a_damaged_run_that_another_sweep_moved_is_absent()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
     damage = "torn" }
@@ -292,7 +292,7 @@ end
 
 TestEqualPlans = { tearDown = support.clean }
 
--- A cell that another name has trained already is trained again, and the sweep says so.
+-- If a finished run has the plan of a cell, but another name, the cell is trained again, and the sweep reports it.
 function TestEqualPlans.test_finished_runs_of_another_name_are_reported()
   local cell, run = expand_cell()
   local dir, out = run.dir:gsub("^[^/]+", "equal/parity_check_old"), nil

@@ -1,5 +1,5 @@
--- `analyze tables`, on tables of positions: sinusoids, Procrustes distances by LAPACK, compared with published and
--- known values, and the files of the verb.
+-- `analyze tables` for tables of positions. Sinusoids and Procrustes distances, which LAPACK computes, are compared
+-- with published and known values. The files that the verb writes are checked.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -69,8 +69,8 @@ function TestSinusoids.test_rows_of_the_papers_code()
   lu.assertAlmostEquals(correlation.cosine(line, grid), 0.7246, 5e-5)
 end
 
--- A checkpoint stores no table of sinusoids: the spec has the place and the channels of the table, and the kind of
--- positions, from which the table follows.
+-- A checkpoint stores no table of sinusoids. The table is computed from the spec: from the place and the channels of
+-- the table, and from the kind of positions.
 function TestSinusoids.test_runs_without_a_stored_table()
   local path = support.write("sinusoid/checkpoint.safetensors", (safetensors.make_file({}, {})))
   local function read_table(positions, additive)
@@ -93,7 +93,7 @@ end
 
 TestProcrustes = {}
 
--- The distances of tables from a reference; with_rotated: results have the rotated tables, too.
+-- The distances of tables from a reference. with_rotated: whether the results have the rotated tables, too.
 local function measure(shape, reference, tables, with_rotated)
   return assert(with_folder(function(folder)
     return procrustes.measure(reports.project, folder, shape, reference, tables, with_rotated)
@@ -112,7 +112,7 @@ function TestProcrustes.test_fixed_schemes()
   lu.assertAlmostEquals(result[2].nuclear, 1280, 1e-9)
 end
 
--- Normal numbers, in every call the same times sigma, by the method of Box and Muller.
+-- Normal numbers times sigma, by the method of Box and Muller. The normal numbers are the same in every call.
 local function compute_normal(count, sigma)
   local values, state = {}, 12345
   local function sample_uniform()

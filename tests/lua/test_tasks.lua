@@ -33,7 +33,7 @@ local function read_changed(changes)
   return tasks.read(folder, d), d
 end
 
--- Reads the header with one other line, false for none.
+-- Reads HEADER with `line` in place of the line with this number; false removes the line.
 local function read(line_number, line)
   return read_changed(line_number and { [line_number] = line } or {})
 end
@@ -53,7 +53,7 @@ function TestTasks.test_long_alphabets()
   local facts, d = read(3, " * input symbols: 8..10 + *\n *    = a: 2..2\n *    chance_of")
   lu.assertEquals(d:text(), "")
   lu.assertEquals(facts.probe.input_symbols, { "8", "9", "10", "+", "*", "=", "a:", "2", "chance_of" })
-  lu.assertEquals(#read(3, " * symbols: 0..64999").list, 0) -- next to output symbols
+  lu.assertEquals(#read(3, " * symbols: 0..64999").list, 0) -- conflicts with the line of output symbols
   facts, d = read_changed({ [3] = " * symbols: 0..64999", [4] = false })
   lu.assertEquals(d:text(), "")
   lu.assertEquals({ #facts.probe.output_symbols, facts.probe.output_symbols[65000] }, { 65000, "64999" })
@@ -200,7 +200,7 @@ function TestTasks.test_axes_may_name_options()
   end
 end
 
--- Reads the header of a task with dataset files, whose lengths are numbers, with additional lines.
+-- Reads the header of a task that makes dataset files, so that its lengths are constants. line: additional lines.
 local function read_dataset_task(line)
   local facts, d = read_changed({ [5] = " * input length: 16", [6] = " * output length: 1", [8] = line })
   return facts.probe, d:text()
@@ -301,7 +301,8 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
   end
 end
 
--- The literal is a sample input, in the task's symbols, of a task with a function that solves inputs of users.
+-- The literal of a task is a sample input, in the task's symbols. A task with a literal must have a function that
+-- solves inputs of users.
 function TestTasks.test_a_literal_has_its_function()
   for line, expected_words in pairs({
     [" * number length: n"] = 'probe.c:8:4: error: number length: "n" is not a number of digits',
@@ -347,7 +348,7 @@ function TestTasks.test_a_user_s_file_gives_facts_and_text()
   lu.assertEquals({ facts.kind, facts.path, facts.text }, { "probe", "there/probe.c", text .. "\n" })
 end
 
--- A line of thousands of blanks takes no more time than another line, and is too long.
+-- A line of thousands of blanks is refused as too long, in no more time than another line.
 function TestTasks.test_long_lines_are_refused_at_once()
   local began = os.clock()
   for _, line in ipairs({ " * chance:" .. (" "):rep(64000) .. "0.5", " * " .. ("a "):rep(32000),
@@ -362,15 +363,15 @@ function TestTasks.test_long_lines_are_refused_at_once()
   lu.assertTrue(os.clock() - began < 5, "patterns that go over blanks again and again")
 end
 
--- The headers of samplers define names lh_task_<word>, with which no task can be called.
+-- The headers that samplers include define names lh_task_<word>. No task can have one of these words as its kind.
 function TestTasks.test_no_task_has_a_name_of_the_headers()
-  local samplers, used_kinds = tasks.read("runtime/data/tasks", diagnostics.new()), {}
+  local samplers, reserved_words = tasks.read("runtime/data/tasks", diagnostics.new()), {}
   for _, header in ipairs({ "task", "rng" }) do
     for kind in support.read(("include/longhand/%s.h"):format(header)):gmatch("lh_task_([%w_]+)") do
-      used_kinds[kind] = not samplers[kind] or nil
+      reserved_words[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(used_kinds, { sample = true, collect = true, expand = true, solve = true, place = true,
+  lu.assertEquals(reserved_words, { sample = true, collect = true, expand = true, solve = true, place = true,
     find_result = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.read_own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))

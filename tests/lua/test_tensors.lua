@@ -22,7 +22,7 @@ local function refuse(bytes, expected_words)
   lu.assertStrContains(message, expected_words)
 end
 
-function TestTensors.test_a_file_of_another_program()
+function TestTensors.test_a_file_of_another_program_is_read()
   local file = safetensors.open(REFERENCE)
   lu.assertEquals(file.metadata.encoding, "rand_relative")
   lu.assertEquals(file.entries["embed.token.weight"].shape, { 7, 16 })
@@ -45,7 +45,7 @@ function TestTensors.test_header_of_a_new_file_has_keys_in_order()
 end
 
 -- Tensors in the file are not in alphabetical order, and n70 is a second length.
-function TestTensors.test_sites_of_a_trace_in_the_order_of_the_file()
+function TestTensors.test_sites_of_a_trace_are_in_the_order_of_the_file()
   local list = {}
   for i, name in ipairs({ "n7.tokens.source", "n7.tokens.target", "n7.memory", "n7.encoder.0.attention",
     "n7.encoder.0.entropy", "n7.input", "n7.decoder.0.scores", "n7.decoder.0.attention", "n7.cross.0.attention",

@@ -1,4 +1,4 @@
--- Positions that depend on tokens: what a plan, generated code and exported files have of them.
+-- Positions that depend on tokens: their data in a plan, their generated code, and their code in exported files.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,14 +11,14 @@ TestTokenPositions = {}
 
 local assert_has, assert_lacks = exports.assert_has, exports.assert_lacks
 
-local function write_spec(of_positions, of_encoding, more_fields)
+local function write_spec(position_fields, encoding_fields, more_fields)
   return ([[{ task = { kind = "free_addition", options = { longest = 5, pairs = 64 } },
     encoding = { kind = "learned", positions = { kind = "digits", offset = 7, max_position = 100%s } %s },
-    model = { kind = "decoder" }, train = { steps = 100 } %s }]]):format(of_positions or "", of_encoding or "",
+    model = { kind = "decoder" }, train = { steps = 100 } %s }]]):format(position_fields or "", encoding_fields or "",
     more_fields or "")
 end
 
--- An option of a later version, off by default, leaves the digests of earlier runs.
+-- Later versions of a task add options that are off by default. While they are off, digests are those of earlier runs.
 function TestTokenPositions.test_options_that_are_off_are_in_no_digest()
   local function compute_digests(options)
     local plan = exports.plan_text((write_spec():gsub("pairs = 64", "pairs = 64" .. options))).plan
@@ -31,7 +31,7 @@ function TestTokenPositions.test_options_that_are_off_are_in_no_digest()
   lu.assertNotEquals(hinted_model, model)
 end
 
-function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
+function TestTokenPositions.test_a_plan_has_the_digits_the_limit_and_the_rows_of_positions()
   local plan = exports.plan_text(write_spec()).plan
   lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 })
   lu.assertEquals(plan.token_positions.offset, 7)
@@ -39,14 +39,14 @@ function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
   lu.assertEquals({ plan.any_draws, plan.sequence_scratch, plan.streams[1].sequence_reader }, { false, false, false })
 end
 
-function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_largest()
+function TestTokenPositions.test_a_plan_has_the_largest_position_of_the_task()
   local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
     encoding = { use = "coupling", positions = { max_position = 600 } } }]]).plan
   lu.assertEquals(plan.token_positions, { max_position = 600, digits = false, by_line = false })
   lu.assertEquals({ plan.additive.rows, plan.limit }, { 601, false })
 end
 
-function TestTokenPositions.test_files_have_positions_in_their_lines()
+function TestTokenPositions.test_lines_of_dataset_files_have_positions()
   local plan = exports.plan_text([[{ task = { data = "bits.jsonl", input_symbols = 2, output_symbols = 2 },
     encoding = { use = "coupling", positions = { max_position = 600 } }, model = { kind = "decoder" } }]]).plan
   lu.assertEquals(plan.token_positions, { max_position = 600, digits = false, by_line = true })
@@ -58,7 +58,7 @@ local function render_device(spec)
   return text["device.cu"], text["cuda.c"]
 end
 
--- The host's program draws nothing, since the runtime writes positions that depend on tokens.
+-- The host code samples no positions, since the runtime computes positions that depend on tokens.
 function TestTokenPositions.test_device_code_reads_positions_of_tokens()
   local device, host = render_device(write_spec())
   assert_has(device, "v->positions = in->draws;", "add_placed_rows(v->T, token_positions() + ",
@@ -107,7 +107,7 @@ function TestTokenPositions.test_symbols_that_end_numbers_are_named()
   lu.assertStrContains(spaced[1], "encoding.positions.kind: with task.options.spaces, symbols within the numbers")
 end
 
-function TestTokenPositions.test_a_greatest_position_by_default_is_named()
+function TestTokenPositions.test_a_default_of_the_largest_position_gives_a_warning()
   local function list_warnings(positions)
     return exports.plan_text(([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
       encoding = { use = "coupling" %s } }]]):format(positions)).warnings
@@ -130,7 +130,7 @@ function TestTokenPositions.test_digits_of_both_alphabets_count()
   lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3 })
 end
 
-function TestTokenPositions.test_a_plan_of_indices_has_none()
+function TestTokenPositions.test_a_plan_of_indices_has_no_token_positions()
   lu.assertFalse(exports.plan_text('{ task = { kind = "bucket_sort" }, encoding = { kind = "learned" } }').plan
     .token_positions)
 end

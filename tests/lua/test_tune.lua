@@ -66,16 +66,16 @@ end
 
 TestTune = {}
 
--- Runs tune.run for 1000 seconds of a simulated clock: a compilation takes `compiles` seconds, a comparison one.
--- compute_gain(from, to, modes): the gain of one text of values over another. Returns the exit code, the output, and
--- the compared values.
-local function run_tune(compute_gain, compiles)
+-- Runs tune.run for 1000 seconds of a simulated clock. A compilation takes `compile_seconds`, a comparison takes one
+-- second. compute_gain(from, to, modes): the gain of the values in the text `to` over those in `from`. Returns the exit
+-- code, the output, and the compared values.
+local function run_tune(compute_gain, compile_seconds)
   local now, trainers, lines, compared, code, message = 1000, {}, {}, {}, nil, nil
   support.replace_fields({
     { os, "time", function() return now end },
     { measure, "build", function(_, values)
       local name = tuning.format(values)
-      now, trainers[name] = now + (trainers[name] and 0 or compiles), true
+      now, trainers[name] = now + (trainers[name] and 0 or compile_seconds), true
       return name
     end },
     { measure, "compare", function(from, to, modes, _, last)

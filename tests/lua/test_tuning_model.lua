@@ -50,8 +50,8 @@ function TestModel.test_every_default_is_legal()
   end
 end
 
--- The registers hold a tile's sums, a row of weights and one factor. The numbers of rows of gradient tiles divide 16,
--- of which all sizes are multiples.
+-- The registers hold a tile's sums, a row of weights and one factor. The number of rows of a gradient tile divides 16,
+-- since all sizes are multiples of 16.
 function TestModel.test_tiles_fit_their_registers_and_rows_divide_sizes()
   for _, level in ipairs(levels) do
     local values = tuning.list_values(make_plan(), level)
@@ -77,8 +77,8 @@ function TestModel.test_evaluation_takes_whole_blocks()
   end
 end
 
--- The block with the most memory per token decides, at any place of the network. first, second: hidden widths of two
--- blocks.
+-- The block with the most memory per token determines the choice, wherever it is in the network. first, second: hidden
+-- widths of two blocks.
 function TestModel.test_evaluation_depends_on_all_blocks()
   local function choose_tokens(first, second)
     support.write("net.lua", ([[

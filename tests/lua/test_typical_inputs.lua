@@ -19,10 +19,11 @@ end
 TestTypicalInputs = {}
 
 function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
+  -- { formula, parameters, two parts of the message, more fields of the encoding or nil, fields of the model or nil }
   local cases = {
     { "x.score + sum_between(log(x.gate))", 'gate = { per = "token" }', "log(x.gate) is NaN", "x.gate = -0.0617\n" },
     { "x.score + sum_between(log(x.gate + 0.05))", 'gate = { per = "token" }', "log(x.gate + 0.05) is NaN",
-      "x.gate = -0.0617\n" }, -- less than 0.02 times the root of the width, 16
+      "x.gate = -0.0617\n" }, -- the deviation is 0.02 times the root of the width, 16
     { "x.score + sqrt(x.gate + 0.5)", 'gate = { per = "token", from = "key" }', "sqrt(x.gate + 0.5) is NaN",
       "x.gate = -0.771\n" },
     { "x.score + log(x.gate - x.score + 1.5)", 'gate = { per = "token", from = "key" }', "is NaN", "x.score = 1\n" },
@@ -82,7 +83,8 @@ function TestTypicalInputs.test_finite_formulas_are_accepted()
   end
 end
 
--- Keys are at most as far as the longest example allows; the spec of a file need not state its length.
+-- The longest example limits the distances. The spec of a file need not state its longest length: the check then
+-- assumes 16. It assumes at most 64.
 function TestTypicalInputs.test_distances_of_datasets()
   local function find_messages(task, slope)
     local spec, message = project:plan(support.write("probe.lua", ([[return { task = { %s },
@@ -96,9 +98,9 @@ function TestTypicalInputs.test_distances_of_datasets()
   local file = "data = 'a.jsonl', input_symbols = 3, output_symbols = 2"
   lu.assertEquals(find_messages(generated, 0.05), "")
   lu.assertStrContains(find_messages(generated, 0.06), "at the start of training")
-  for _, case in ipairs({ { "", 16 }, { ", longest = 9", 9 }, { ", longest = 900", 64 } }) do
-    lu.assertEquals(find_messages(file .. case[1], 0.99 / (case[2] - 1)), "", case[1])
-    lu.assertStrContains(find_messages(file .. case[1], 1.01 / (case[2] - 1)), "at the start of training")
+  for field, assumed_length in pairs({ [""] = 16, [", longest = 9"] = 9, [", longest = 900"] = 64 }) do
+    lu.assertEquals(find_messages(file .. field, 0.99 / (assumed_length - 1)), "", field)
+    lu.assertStrContains(find_messages(file .. field, 1.01 / (assumed_length - 1)), "at the start of training")
   end
 end
 
@@ -112,7 +114,8 @@ function TestTypicalInputs.test_cross_attention_inherits_scores_of_short_example
   lu.assertEquals(resolved.encoding.cross.score, "x.score * sqrt(1 - x.s * x.key_length)")
 end
 
--- A mask with errors hides unknown keys, and the keys that lines and anti-diagonals hide depend on the head and length.
+-- The check does not compute which keys these masks hide. A mask with errors hides unknown keys; and the keys that
+-- lines and anti-diagonals hide depend on the head and the length.
 function TestTypicalInputs.test_masks_that_are_not_computed()
   local formula, parameters = "x.score + exp(x.a * abs(x.distance))", "a = { init = 50 }"
   for _, mask in ipairs({ "mask = { kind = 'near' }", "mask = { kind = 'window', left = -1 }" }) do

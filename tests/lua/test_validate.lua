@@ -132,7 +132,7 @@ function TestValidate.test_defaults_follow_other_fields()
   lu.assertEquals(resolved.encoding.relative, { kind = "shaw", clip = 16 })
 end
 
--- Presets are complete, can be changed and switched off, and kind none equals no scaling.
+-- Presets are complete, and can be changed and switched off. The kind "none" gives the same spec as no scaling.
 function TestValidate.test_scalings_of_rope_can_be_changed_and_switched_off()
   local function resolve_rotation(encoding)
     return accept("return { " .. TASK .. "encoding = { " .. encoding .. " } }").encoding.rotation
@@ -249,7 +249,7 @@ function TestValidate.test_shards_fit_the_batch()
   refuse("return { " .. TASK .. "train = { batch = 8, shards = 16 } }", "train.shards: 16 shards for a batch of 8")
 end
 
--- The sequences have up to 12 queries and 12 keys, so line 11 is the last line with a cell.
+-- The sequences have up to 12 queries and 12 keys, so line 11 is the last line that contains a pair.
 function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
   local function list_warnings(facets, lengths)
     local _, info = accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' }, train = { lengths = "

@@ -1,5 +1,5 @@
--- The validation stream of sampled tasks: its evaluations, coincidences with other streams, and the trainer's
--- arguments.
+-- The validation stream of sampled tasks: its evaluations, the shares of its inputs that other streams also have, and
+-- the trainer's arguments.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -35,16 +35,16 @@ function TestValidation.test_the_default_of_a_validation_stream_is_left_out()
   lu.assertNil(check_spec(10, "{ 1, 40 }", "validation = { examples = 128 }").eval.validation)
 end
 
--- Length 1 has two inputs and length 2 four. The expected share of inputs that another stream also has is that of
--- uniform samples: 1 - (1 - 1 / inputs)^others.
+-- Length 1 has two different inputs, and length 2 has four. Samples are uniform, so if a length has n different inputs,
+-- one of its inputs is among k samples of another stream with probability 1 - (1 - 1 / n)^k.
 function TestValidation.test_coincidences_are_counted()
   local resolved, info = check_spec(2, "{ 1, 2 }")
   local shares = validation.estimate_shares(resolved, info.task)
-  local epochs = 8 * 2 / 2
-  lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ epochs - 0.75 ^ epochs) / 2, 1e-12)
+  local samples_per_length = 8 * 2 / 2 -- two steps with batches of 8, two lengths
+  lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ samples_per_length - 0.75 ^ samples_per_length) / 2, 1e-12)
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
   resolved, info = check_spec(2, "{ 1, 2, curriculum = { { until_step = 1, max = 1 } } }")
-  shares = validation.estimate_shares(resolved, info.task) -- 1.5 and 0.5 of two steps with batches of 8
+  shares = validation.estimate_shares(resolved, info.task) -- length 1 has 1.5 of the two batches, length 2 has 0.5
   lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ 12 - 0.75 ^ 4) / 2, 1e-12)
   shares = validation.estimate_shares(check_spec(10, "{ 40, 41 }"), info.task)
   lu.assertTrue(shares.training < 1e-9 and shares.evaluation == 0) -- none of the stream's lengths is evaluated

@@ -21,7 +21,7 @@ local function assert_refused(words, formula, parameters, kind)
   lu.assertStrContains(message, words)
 end
 
--- The value of a formula's text for numbers in place of its symbols.
+-- The value of a formula, whose symbols stand for fixed numbers here, in units of 1e-9 and rounded to a whole number.
 local function compute(formula)
   local function log_sigmoid(y) return -math.log(1 + math.exp(-y)) end
   local x = { score = 0.5, distance = -3, slope = 0.25, strength = 0.7, key_gate = 1.5, query_gate = -0.4 }
@@ -47,8 +47,8 @@ function TestValues.test_presets_gate_penalties_by_products_of_their_tokens()
   }
   for preset, gate in pairs(GATES) do
     local planned, spec = make_plan(("use = %q"):format(preset))
-    local long = ("x.score - abs(x.distance) * x.slope * -log_sigmoid(-x.strength) * (%s)"):format(gate)
-    lu.assertEquals(compute(planned.attentions[1].score.formula), compute(long), preset)
+    local full_formula = ("x.score - abs(x.distance) * x.slope * -log_sigmoid(-x.strength) * (%s)"):format(gate)
+    lu.assertEquals(compute(planned.attentions[1].score.formula), compute(full_formula), preset)
     lu.assertEquals(spec.warnings, {})
     lu.assertFalse(planned.no_device_code)
   end
@@ -118,7 +118,7 @@ function TestValues.test_gates_get_gradients()
     "[2][token], once per sequence and layer, up to each token: log_sigmoid(x.gate); its gradient goes to x.gate")
 end
 
-function TestValues.test_cross_attention_does_not_take_sums_over()
+function TestValues.test_cross_attention_does_not_inherit_sums()
   local planned = make_plan("use = 'fox'", "encoder_decoder")
   lu.assertEquals(lists.map(planned.attentions, function(family) return family.score.kind end),
     { "expression", "expression", "none" })

@@ -40,8 +40,8 @@ function TestWarpProducts.test_device_code_has_nothing_of_the_other_kernel()
   end
 end
 
--- Names of functions for certain sizes, and the name by which list_calls replaces each.
-local NAMES = { { "^product_.*_to_.*_grad$", "product_backward" }, { "^product_.*_to_.*", "product_forward" } }
+-- Patterns of the names of functions for certain sizes, each with the name that list_calls returns instead.
+local SHORT_NAMES = { { "^product_.*_to_.*_grad$", "product_backward" }, { "^product_.*_to_.*", "product_forward" } }
 
 -- The names of the products and chains (several products in one function) that a layer calls in training, as one text.
 local function list_calls(plan)
@@ -49,7 +49,7 @@ local function list_calls(plan)
   for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
     for _, record in ipairs(list) do
       local routine = record.condition ~= "else" and record.routine or ""
-      local name = lists.find(NAMES, function(candidate) return routine:match(candidate[1]) end)
+      local name = lists.find(SHORT_NAMES, function(candidate) return routine:match(candidate[1]) end)
       names[#names + 1] = name and name[2] or routine:match("^chain_.*") or routine:match("^product_.*")
     end
   end
@@ -79,10 +79,10 @@ end
 function TestWarpProducts.test_functions_of_training_and_of_evaluation_differ()
   local text = render_device(make_plan("none", "warps"))
   for _, name in ipairs({ "product_width_to_3_width", "product_width_to_width", "chain_relu" }) do
-    local trains, evaluates = text:match("void " .. name .. "(%b()) %b{}"),
-      text:match("void " .. name .. "_in_evaluation(%b()) %b{}")
-    lu.assertStrContains(trains, "real *stored_")
-    lu.assertNotStrContains(evaluates, "stored_")
+    local training_parameters = text:match("void " .. name .. "(%b()) %b{}")
+    local evaluation_parameters = text:match("void " .. name .. "_in_evaluation(%b()) %b{}")
+    lu.assertStrContains(training_parameters, "real *stored_")
+    lu.assertNotStrContains(evaluation_parameters, "stored_")
   end
   local function read_rounded(name) -- whether x and the weight are rounded where they are stored
     return { text:match(name .. "%b() (%b{})"):match("sized_product%((%w+), (%w+)") }
@@ -134,7 +134,7 @@ function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads
   end
 end
 
--- The names of the arrays of hidden channels, of a layer's arrays and of gradients, as one text.
+-- The names of those arrays of a layer, and of the training, that hold hidden channels, as one text.
 local function list_hidden_arrays(kernel, max_length, model)
   local fields_text = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
   local device = plans.plan_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
@@ -145,8 +145,8 @@ local function list_hidden_arrays(kernel, max_length, model)
   return table.concat(names, " ")
 end
 
--- Three texts for each model: the arrays with tiles; with warps, if gradients of weights are added by shard; with
--- warps, if these are added over the batch.
+-- Each model has three lists of arrays: with tiles; with warps and gradients of weights that are added by shard; with
+-- warps and gradients of weights that are added over the batch.
 function TestWarpProducts.test_chains_have_no_arrays_that_no_operation_uses()
   local with_sums = "hidden_sum hidden dhidden dhidden_sum"
   for model, arrays in pairs({
@@ -179,14 +179,14 @@ function TestWarpProducts.test_wide_heads_are_not_in_fragments()
   end
 end
 
-function TestWarpProducts.test_each_precision_has_its_own_step()
-  local function has_step(precision, name)
-    return render_device(make_plan("none", "warps", precision)):find(name, 1, true) ~= nil
+function TestWarpProducts.test_each_precision_multiplies_by_its_own_code()
+  local function has_code(precision, text)
+    return render_device(make_plan("none", "warps", precision)):find(text, 1, true) ~= nil
   end
-  for precision, step in pairs({ float32 = "struct split {", tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(",
+  for precision, text in pairs({ float32 = "struct split {", tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(",
     float64 = "__shfl_sync(" }) do
     for _, code_precision in ipairs({ "float32", "tf32", "bf16", "float64" }) do
-      lu.assertEquals(has_step(code_precision, step), code_precision == precision,
+      lu.assertEquals(has_code(code_precision, text), code_precision == precision,
         precision .. " in " .. code_precision)
     end
   end

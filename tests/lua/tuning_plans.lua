@@ -14,9 +14,9 @@ function M.make_plan(...)
   return assert(project:plan(M.SPEC, { ... })).plan
 end
 
--- The value of a choice for an instruction-set level (its index in plan.deriving.levels), and the value's source.
-function M.get_choice(plan, level, name)
-  local choice = lists.find(plan.tuned[level].choices, function(candidate) return candidate.name == name end)
+-- The value of a choice for an instruction-set level, and the value's source. level_index: in plan.deriving.levels.
+function M.get_choice(plan, level_index, name)
+  local choice = lists.find(plan.tuned[level_index].choices, function(candidate) return candidate.name == name end)
   return choice.value, choice.from
 end
 
@@ -29,7 +29,7 @@ function M.with_empty_cache(run)
   end } }, run)
 end
 
--- Stores choices for SPEC's plan and this level, by default x86-64; returns the path of the file.
+-- Stores choices for SPEC's plan; returns the path of the file. level: the level's name, by default "x86-64".
 function M.store_choices(date, choices, level)
   local key = tuned.make_key(project, M.make_plan(), level or "x86-64")
   return assert(tune.write(key, { date = date, choices = choices, gain = { train = 1.02 } }))
