@@ -208,7 +208,7 @@ local function list_tree(folder)
 end
 
 function draw.run() -- in place of gnuplot
-  return nil, "no pictures", {}
+  return nil, "no pictures"
 end
 
 -- Runs a verb, which writes to the folder options.out if it writes; checks its exit code, its texts and its files.

@@ -22,7 +22,7 @@ local make_spec, write_run = reports.make_spec, reports.write_run
 
 -- Tests of captions draw no pictures.
 function draw.run()
-  return nil, "no pictures", {}
+  return nil, "no pictures"
 end
 
 -- A line of eval.jsonl of a decoder with greedy answers. values: { accuracy, teacher-forced accuracy, exact match,

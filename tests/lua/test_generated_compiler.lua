@@ -128,7 +128,8 @@ function TestCompiler.test_code_that_the_runtime_reads_compiles()
   end
 end
 
--- All names of random networks are sampled (networks.lua), among them words of generated code and of libraries.
+-- Compiles a random network. All its names are sampled (networks.lua), also from words of generated code and of
+-- libraries. cxx: the C++ compiler for its device code, or false.
 local function compile_random(id, cxx)
   random_specs.call_with_plan(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
     local folder
@@ -151,10 +152,10 @@ end
 function TestCompiler.test_random_networks_compile()
   require_level()
   local cxx = os.getenv("CXX") or "g++"
-  local _, found = support.shell(cxx .. " --version")
+  local _, is_installed = support.shell(cxx .. " --version")
   for number = 1, NETWORKS do
-    compile_random("random_" .. number, found and cxx)
-    compile_random("random_wide_" .. number, found and cxx)
+    compile_random("random_" .. number, is_installed and cxx)
+    compile_random("random_wide_" .. number, is_installed and cxx)
   end
 end
 

@@ -129,7 +129,7 @@ function TestTasks.test_computation_tokens_are_between_input_and_outputs()
     "3 computation tokens for each", "i < 3 * example->input_length; i++) *source++ = COMPUTATION_TOKEN;" }, {})
 end
 
-function TestTasks.test_without_the_spare_token_the_empty_one_follows_the_input_s()
+function TestTasks.test_without_a_spare_token_the_empty_token_follows_the_input_tokens()
   check_words(render_task({})["spec.c"], { "EMPTY_TOKEN = 6 }" }, {})
   check_words(render_task({ "model.spare_token=false" })["spec.c"], { "EMPTY_TOKEN = 5 }" }, {})
 end

@@ -19,17 +19,18 @@ local function list_lines(figure)
   return lists.find_all(figure.file.text:gsub("^[^\n]*\n", ""), "([^\n]+)\n")
 end
 
-local function make(study, item)
-  local figure, models = heat_maps.make(study, lists.merge({ kind = "heat" }, item), "map")
+-- Returns the figure and the table of an item.
+local function make_map(study, item)
+  local figure, tables = heat_maps.make(study, lists.merge({ kind = "heat" }, item), "map")
   lu.assertNil(hostile.find_gnuplot_problem(figure.script))
-  return figure, models[1]
+  return figure, tables[1]
 end
 
 -- Rows and columns are axes of the study, and a number is the median over seeds.
 function TestHeatMaps.test_over_the_grid()
   local study = reports.make_study("heat_grid", reports.SCORES)
-  local figure, model = make(study, { rows = "task", columns = "encoding" })
-  lu.assertEquals(lists.collect(model.rows, function(row)
+  local figure, contents = make_map(study, { rows = "task", columns = "encoding" })
+  lu.assertEquals(lists.collect(contents.rows, function(row)
     return lists.map(row.cells, function(entry) return entry.texts[1] end)
   end), { "52.0", "97.0", "30.0", "" })
   lu.assertEquals(figure.title, "Accuracy in percent by task and encoding")
@@ -39,7 +40,7 @@ end
 -- A number is the mean over seeds at a length; the shortest length is a training length.
 function TestHeatMaps.test_over_lengths()
   local study = reports.make_study("heat_lengths", reports.SCORES)
-  local figure = make(study, { rows = "encoding", columns = "length", panels = "task" })
+  local figure = make_map(study, { rows = "encoding", columns = "length", panels = "task" })
   local lines = list_lines(figure)
   lu.assertEquals(#lines, 9)
   lu.assertStrContains(lines[1], "even_pairs,rope,5,accuracy,99,3,1")
@@ -61,9 +62,9 @@ function TestHeatMaps.test_over_two_axes_of_evaluations()
       facts = { data = { by = { "first", "second" } } } })
   end
   local root = reports.get_root(dir)
-  local figure, model = make(cells.read_folder(root), { rows = "first", columns = "second" })
+  local figure, contents = make_map(cells.read_folder(root), { rows = "first", columns = "second" })
   lu.assertEquals(list_lines(figure), { ",1,1,accuracy,37.5,2,1", ",1,2,accuracy,50,2,0", ",2,2,accuracy,75,2,0" })
-  lu.assertEquals(lists.map(model.rows, function(row) return { row.cells[1].texts[1], row.cells[2].texts[1] } end),
+  lu.assertEquals(lists.map(contents.rows, function(row) return { row.cells[1].texts[1], row.cells[2].texts[1] } end),
     { { "37.5", "50.0" }, { "", "75.0" } })
   local study = cells.read_folder(root)
   study.path, study.report = "s.lua", { { kind = "heat", rows = "frist", columns = "second" } }

@@ -24,7 +24,7 @@ local validate = require("spec.validate")
 
 -- Scripts are only checked here; test_escape.lua runs gnuplot.
 function draw.run()
-  return nil, "no pictures", {}
+  return nil, "no pictures"
 end
 
 TestHostile = { tearDown = support.clean }
@@ -80,7 +80,7 @@ local function print_report(root, out, options)
   return code, message or "", output
 end
 
--- Each leaf of run.json gets one in eight texts, and the next leaf gets others. A page shows the text, or a
+-- Each leaf of run.json gets an eighth of the texts, and the next leaf gets another eighth. A page shows the text, or a
 -- message that the field is invalid. The exit code is 1 for an invalid field and 4 for a valid one, since there is no
 -- picture.
 function TestHostile.test_every_field_of_run_json()

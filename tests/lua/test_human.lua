@@ -1,5 +1,5 @@
--- `analyze human`, comparison of models with people: tables and trials of people, their errors, similarities computed
--- by hand, and the files of the verb.
+-- `analyze human` compares models with people: tables and trials of people, messages about invalid ones, similarities
+-- computed by hand, and the files of the verb.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -15,7 +15,8 @@ local stop = require("lab.stop")
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
 local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
 
--- Writes a table of people's accuracies with ids from `first` on; `line` replaces a given row. Returns the path.
+-- Writes a table of people's accuracies with ids from `first` on, and `line` in place of the row with the index `row`
+-- (nil: no row). Returns the path.
 local function write_table(first, row, line)
   local lines = { "id,vectors,share" }
   for i, share in ipairs(HUMAN) do
@@ -80,7 +81,7 @@ function TestPeople.test_trials_of_people_are_read()
   end
 end
 
--- The published items, whose path an environment variable names: an always right model has the cosine 0.985 with
+-- An environment variable has the path of the published items. A model that is always right has the cosine 0.985 with
 -- people, and people's means by vectors are the published ones.
 function TestPeople.test_published_items()
   local path = os.getenv("LONGHAND_LST_VALIDATION")

@@ -97,9 +97,9 @@ function TestBootstrap.test_spread_and_interval_of_a_mean()
 end
 
 function TestBootstrap.test_the_seed_decides()
-  local drawing, numbers = inference.make_random(1), {}
+  local pick_number, numbers = inference.make_random(1), {}
   for i = 1, 5 do
-    numbers[i] = drawing(100)
+    numbers[i] = pick_number(100)
   end
   lu.assertEquals(numbers, { 82, 99, 8, 50, 60 }) -- the sequence of Lua 5.4's generator on every machine
   local items = { 3, 5, 8 }
@@ -107,8 +107,8 @@ function TestBootstrap.test_the_seed_decides()
   lu.assertNotEquals(resample(items, statistics.mean, 3), resample(items, statistics.mean, 4))
 end
 
--- Three copies of an item are one fact: resampled together they keep the spread of the bases, resampled separately they
--- reduce it by the root of 3.
+-- Three copies of an item are one fact. If they are resampled together, the spread is that of the 12 different items;
+-- if they are resampled separately, the spread is smaller by the root of 3.
 function TestBootstrap.test_copies_of_one_item_are_resampled_together()
   local bases, all_copies = {}, {}
   for i = 1, 12 do

@@ -1,5 +1,5 @@
--- Facets that a spec gives for all attentions of an encoder-decoder: which attention families inherit them, and the
--- same encodings from the resolved spec of a run.
+-- Facets that a spec gives for all attentions of an encoder-decoder: which attention families inherit them. The
+-- resolved spec of a run gives the same encodings again.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -25,7 +25,7 @@ local function make_plan(encoding, encoder_layers)
   return spec.plan
 end
 
--- The kinds of mask, relative, rotation and score of each family, as a text by the family's name.
+-- Name of a family -> its kinds of mask, relative vectors, rotation and score, as one text.
 local function list_facets(plan)
   local list = {}
   for _, family in ipairs(plan.attentions) do
@@ -169,21 +169,23 @@ local function check_written_spec(encoding, model)
   return spec ~= nil
 end
 
-local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1",
+local ENCODER_DECODERS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1",
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
--- The number of the four models below that a preset fits, for presets of certain tasks or kinds of models.
-local KIND_COUNTS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, local_global_cycle = 0, lst_2d = 0,
+-- Preset -> how many of the four models below it fits; presets without an entry fit all four.
+local MODEL_COUNTS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, local_global_cycle = 0, lst_2d = 0,
   lst_2d_clean = 0, lst_learned = 0, lst_random = 0, rope_nope_cycle = 0 }
 
 function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
   for _, name in ipairs(paths.list_base_names("spec/encodings", ".lua")) do
     local count = 0
-    for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", PAIRS[1], PAIRS[2] }) do
+    for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", ENCODER_DECODERS[1],
+      ENCODER_DECODERS[2] }) do
       count = count + (check_written_spec(("{ kind = '%s' }"):format(name), model) and 1 or 0)
     end
-    lu.assertEquals(count, KIND_COUNTS[name] or 4, name)
-    check_written_spec(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name), PAIRS[2])
+    lu.assertEquals(count, MODEL_COUNTS[name] or 4, name)
+    check_written_spec(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name),
+      ENCODER_DECODERS[2])
   end
 end
 
@@ -203,7 +205,7 @@ function TestInherit.test_facets_that_a_family_lacks_are_read_back()
     ("{ %s, decoder = { lines = { list = {} } } }"):format(lines),
     "{ kind = 'lst_relative', encoder = { projections = { output = false } } }",
     "{ made_for = 'decoder', rotation = { kind = 'rope' }, normaliser = { temperature = 2 } }" }) do
-    lu.assertTrue(check_written_spec(encoding, PAIRS[1]), encoding)
+    lu.assertTrue(check_written_spec(encoding, ENCODER_DECODERS[1]), encoding)
   end
 end
 

@@ -28,17 +28,17 @@ function TestLatinEncodings.test_parameters_are_the_papers()
 end
 
 -- The initial values of a tensor: their kind, a number, and whether they are learned.
-local function find_first_values(plan, name)
+local function find_initial_values(plan, name)
   local found_tensor = lists.find(plan.tensors, function(tensor) return tensor.name == name end)
   return found_tensor and { found_tensor.init, found_tensor.value, found_tensor.learned }
 end
 
-function TestLatinEncodings.test_initial_values_are_the_code_s()
+function TestLatinEncodings.test_initial_values_are_those_of_the_authors_code()
   -- Bounds of initial values: Xavier's, sqrt(6 / (inputs + outputs)), of the matrix of queries, keys and values, which
   -- has 160 inputs and 480 outputs; and of linear layers, 1 / sqrt(inputs).
   local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
   local function find_values(name, tensor)
-    return find_first_values(make_plan(name), "layers.3." .. tensor)
+    return find_initial_values(make_plan(name), "layers.3." .. tensor)
   end
   lu.assertEquals(find_values("learned", "position.weight"), { "LH_INIT_NORMAL", 0.2, true })
   lu.assertEquals(find_values("random", "position.weight"), { "LH_INIT_NORMAL", 1.0, false })
@@ -119,7 +119,7 @@ local function assert_begins(row, from, values)
 end
 
 -- The published numbers: cell 6 is in row 1 and column 2, all counted from 0.
-function TestLatinEncodings.test_fixed_tables_are_the_code_s()
+function TestLatinEncodings.test_fixed_tables_are_those_of_the_authors_code()
   local x, y = compute_rows("1d"), compute_rows("2d")
   assert_begins(x[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
   assert_begins(y[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })

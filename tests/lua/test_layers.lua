@@ -40,7 +40,8 @@ function TestLayers.test_entries_have_the_layers_of_their_turns()
       "layers.5.output" })
 end
 
--- Every pass through the layers has further numbers, also if its last turn ends before the end of the list.
+-- In a model with loops, the layers of each pass have numbers of their own, also if the last turn of a pass ends before
+-- the end of the list.
 function TestLayers.test_layers_of_all_passes_have_different_numbers()
   local spec = assert(make_spec('layers = { "rope", "none" }', "layers = 3, loops = { times = 2 }"))
   lu.assertEquals(list_names(spec, ".norm1.scale"), { "layers.0", "layers.1", "layers.2" })
@@ -124,7 +125,7 @@ function TestLayers.test_exported_layers_run_in_turn()
     random:format("layer"):gsub('"none"', '"shaw"'), "layers = 5")
 end
 
--- Draws of a pass have the same site in all layers, and draws of layers have sites of their own.
+-- With draw = "pass", all layers use the same site; with draw = "layer", each layer has a site of its own.
 function TestLayers.test_random_positions()
   local function list_sites(encoding, layers, draw)
     local sites, positions = {}, 'positions = { kind = "randomized", max_position = 2048, draw = %q }'

@@ -13,7 +13,7 @@ local safetensors = require("base.safetensors")
 
 local make_plan, make_small_sets, make_task = plans.make_plan, plans.make_small_sets, plans.make_task
 
-local CHUNK = 4096 -- elements of which the storage is a multiple
+local CHUNK = 4096 -- the storage has a multiple of this number of elements
 
 TestParameters = {}
 
@@ -33,7 +33,7 @@ local function check_initial(plan, expected_values)
   end
 end
 
--- Ruoss et al. 2023: parameters, input and output symbols, and the tasks with these numbers.
+-- Ruoss et al. 2023: { number of parameters, of input symbols, of output symbols, tasks with these numbers }.
 local COUNTS = {
   { 249026, 2, 2, "even_pairs, parity_check, reverse_string, duplicate_string, odds_first, compute_sqrt" },
   { 249154, 4, 2, "missing_duplicate_string" },
@@ -62,8 +62,8 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- Published counts of parameters of the base model and with relative encoding, first with the spare row of the token
--- embedding (model.spare_token), then without it, and the tasks with these counts.
+-- Published counts of parameters. A row has two counts with the spare row of the token embedding (model.spare_token),
+-- of the base model and with relative encoding; the same two counts without this row; and the tasks with these counts.
 local TASK_COUNTS = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },
@@ -205,7 +205,7 @@ end
 
 TestLayout = {}
 
-local SHAPES = {
+local SETTINGS = {
   { ["encoding.additive.kind"] = "learned" },
   make_small_sets(),
   make_small_sets({ precision = "float64", ["encoding.additive.kind"] = "learned",
@@ -228,7 +228,7 @@ function TestLayout.test_tensors_have_the_documented_names_and_shapes()
   expected[#expected + 1] = "output.weight 16 5"
   expected[#expected + 1] = "output.bias 5"
   local actual = {}
-  local plan = make_plan(SHAPES[3])
+  local plan = make_plan(SETTINGS[3])
   for i, tensor in ipairs(plan.tensors) do
     actual[i] = tensor.name .. " " .. table.concat(tensor.shape, " ")
     lu.assertEquals(tensor.rank, #tensor.shape)
@@ -252,7 +252,7 @@ local function visit_elements(tensor, visit)
 end
 
 function TestLayout.test_elements_do_not_overlap_and_are_inside()
-  for _, sets in ipairs(SHAPES) do
+  for _, sets in ipairs(SETTINGS) do
     local plan = make_plan(sets)
     local owner, count = {}, 0
     for _, tensor in ipairs(plan.tensors) do

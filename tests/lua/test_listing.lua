@@ -13,9 +13,10 @@ local COMMON_FIELDS = 'task = { kind = "reverse_string" }, model = { use = %q },
   .. 'eval = { use = "ruoss" }'
 local SQUARES = 'task = { kind = "latin_square" }, model = { use = "lst_encoder" }, train = { use = "lst" }, '
   .. 'eval = { splits = { "test" } }'
-local OF_FOUR_LAYERS = COMMON_FIELDS:gsub("use = %%q }, train", "use = %%q, layers = 4 }, train")
-local SPECS = { encoder = { OF_FOUR_LAYERS:format("ruoss_encoder"), SQUARES },
-  decoder = { OF_FOUR_LAYERS:format("ruoss_decoder") },
+local FOUR_LAYERS = COMMON_FIELDS:gsub("use = %%q }, train", "use = %%q, layers = 4 }, train")
+-- Kind of model -> texts of the other fields of specs. An encoding fits the kind if it is valid in one of these specs.
+local SPECS = { encoder = { FOUR_LAYERS:format("ruoss_encoder"), SQUARES },
+  decoder = { FOUR_LAYERS:format("ruoss_decoder") },
   encoder_decoder = { COMMON_FIELDS:format("small_encoder_decoder") } }
 
 -- Returns the resolved spec of a model of this kind with the encoding, or nil.

@@ -101,7 +101,7 @@ function TestSandbox.test_many_errors_take_little_time()
   refuse(("-"):rep(600000), "found 600000 bytes; expected at most 524288")
 end
 
-function TestSandbox.test_library_names_are_named()
+function TestSandbox.test_names_of_libraries_are_reported()
   for _, name in ipairs({ "os", "io", "require", "math", "string", "debug", "coroutine", "pcall", "setmetatable",
     "load", "print", "_G", "error", "collectgarbage", "rawget", "next", "getmetatable" }) do
     local d = refuse("return {\n  x = " .. name .. ".y,\n}", '"' .. name .. '" is not defined; a spec has no I/O')
@@ -216,7 +216,7 @@ function TestLoad.test_encoding_kind_is_short_for_use()
   refuse('return { encoding = { kind = "rope", use = "rope" } }', "encoding.kind: conflicts with encoding.use")
 end
 
-function TestLoad.test_lists_replace()
+function TestLoad.test_a_list_replaces_the_whole_list_of_a_preset()
   local loaded = load_text('return { train = { use = "quick", lengths = { 1, 20 } }, '
     .. 'eval = { use = "quick", lengths = { 5, 6 } } }')
   lu.assertEquals(get_value(loaded, "train.lengths.2"), 20)

@@ -1,5 +1,5 @@
--- Masks cell by cell: lab/pages/masks.lua is compared with the masks and worked examples of Duan and Shi 2024, and
--- generated code, for CPU and GPU, is compared with that page for many numbers of queries and keys.
+-- Masks cell by cell. The cells of lab/pages/masks.lua are compared with the masks and worked examples of Duan and Shi
+-- 2024. Generated code for CPU and GPU is compared with these cells for many numbers of queries and keys.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -154,8 +154,8 @@ function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
--- A line's value is refused if, after division by the temperature, device code would count it as masked, or it
--- overflows.
+-- A line's value is refused if it is too large after division by the temperature: it overflows, or device code would
+-- count it as masked.
 function TestMasks.test_gains_that_are_too_large_are_refused()
   local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. make_line(1, 0, "-1e20") .. " } }"
   lu.assertEquals(find_family(make_plan(facets:format("1")), "cross").mask.flat[1].value, -1e20)

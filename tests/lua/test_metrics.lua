@@ -18,19 +18,19 @@ end
 
 -- Answers that are decoded token by token are scored by exact match; papers keep their metric and their threshold.
 function TestMetrics.test_the_default_follows_model_and_paper()
-  local study_criterion = { metric = "exact_match", above = 99 }
+  local default_criterion = { metric = "exact_match", above = 99 }
   local paper = { { kind = "table", published = "ruoss_2023/table1" } }
-  for _, case in ipairs({
-    { make_study("encoder"), {}, "accuracy", study_criterion },
-    { make_study("decoder"), {}, "exact_match", study_criterion },
-    { make_study("encoder_decoder"), {}, "exact_match", study_criterion },
+  for _, case in ipairs({ -- { study, fields of its report, expected metric, expected criterion of generalisation }
+    { make_study("encoder"), {}, "accuracy", default_criterion },
+    { make_study("decoder"), {}, "exact_match", default_criterion },
+    { make_study("encoder_decoder"), {}, "exact_match", default_criterion },
     { make_study("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
     { make_study("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
       { metric = "accuracy", above = 90 } },
     { make_study("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
       { metric = "exact_match", above = 90 } },
-    { make_study("decoder", paper), { metric = "loss" }, "loss", study_criterion },
-    { make_study("decoder"), { metric = "accuracy" }, "accuracy", study_criterion },
+    { make_study("decoder", paper), { metric = "loss" }, "loss", default_criterion },
+    { make_study("decoder"), { metric = "accuracy" }, "accuracy", default_criterion },
     { make_study("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
       { metric = "accuracy", above = 95 } },
   }) do

@@ -74,7 +74,7 @@ function TestFields.test_a_tied_output_has_no_weight()
     { nil, nil, { 11, 16 } })
 end
 
--- A decoder's sequences have the length of an encoder's.
+-- The sequences of a decoder are as long as the sequences of an encoder.
 function TestFields.test_a_decoder_has_as_many_tokens_as_an_encoder()
   local encoder, decoder = plans.make_plan({}), plans.make_plan({ ["model.kind"] = "decoder" })
   lu.assertEquals({ decoder.mean_tokens, decoder.longest_training, decoder.flops_per_step },
@@ -174,8 +174,8 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   refuse(file, "computation tokens stand between the input", "task.computation=1")
 end
 
--- A label at each token of the input: a sampler has as many outputs as inputs, and a file may have at most half of
--- task.longest as input tokens.
+-- With the readout "in_place" each input token has a label. A sampler has as many outputs as inputs; an example of a
+-- file has at most half of task.longest input tokens.
 function TestFields.test_labels_in_place_add_no_tokens()
   local function render(spec, ...)
     local plan = assert(project:plan(spec, { ... })).plan
@@ -194,7 +194,8 @@ function TestFields.test_labels_in_place_add_no_tokens()
   lu.assertStrContains(text, "static int count_outputs(int input) { return input; }")
 end
 
--- A sequence of a file for classification is its input; the answer is one symbol, and the trainer knows that.
+-- In a file for classification, a sequence is the input alone, and the answer is one symbol. Generated code gives each
+-- example one output.
 function TestFields.test_files_for_classification_have_no_empty_tokens()
   local file = support.write("classes.lua", [[return { model = { readout = "last" }, task = { data = "train.tsv" } }]])
   support.write("train.tsv", "abc\tgood\nab\tbad\n")
@@ -227,7 +228,8 @@ function TestFields.test_a_decoder_learns_every_task()
 end
 
 -- The tasks that mask labels have a loss over all labels with an encoder, as published, and over the counted labels
--- with other models. Digests of losses over all labels stay equal: { of an encoder, of a decoder }.
+-- with other models. The table has the plan digests { of an encoder, of a decoder } with a loss over all labels; these
+-- digests must not change.
 function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
   for kind, digests in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
     binary_addition = { "e3fe2c25f3ebceba", "77fedf96144a2480" },

@@ -16,7 +16,7 @@ local build, make_families, describe_block = built_networks.build, built_network
 local describe_embedded = built_networks.describe_embedded
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
-local TRIES = 8 -- a numeric derivative is wrong if a ReLU changes its side, which is rare in all tries
+local TRIES = 8 -- a numeric derivative is wrong if a ReLU changes its side; this hardly ever happens in every try
 
 local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
   first = { kind = "normal", value = 1 } }
@@ -76,14 +76,15 @@ local function find_wrong_gradients(m, number)
   for try = 1, TRIES do
     local random = new_random(number * TRIES + try)
     m:sample(random)
-    local tensors, untested = list_tensors(m, m:differentiate()), {}
+    local tensors, still_suspect = list_tensors(m, m:differentiate()), {}
     if is_close(m, tensors, random) then
       return nil
     end
     for _, t in ipairs(tensors) do
-      untested[t[1]] = not (suspects and not suspects[t[1]]) and not is_close(m, { t }, random) or nil
+      local is_suspect = not suspects or suspects[t[1]]
+      still_suspect[t[1]] = is_suspect and not is_close(m, { t }, random) or nil
     end
-    suspects = untested
+    suspects = still_suspect
     if not next(suspects) then
       return nil
     end

@@ -25,16 +25,16 @@ local function mark_partial(partial, lists_by_scope, scope)
     words[#words + 1] = (partial.labelled_work[op] and "+" or "") .. op.out.name
   end
   words[#words + 1] = "|"
-  local function spread_over(key)
+  local function add_expansions(key)
     for _, buffer in ipairs(partial.expansions[key] or {}) do
       words[#words + 1] = "~" .. buffer.name
     end
   end
   for _, b in ipairs(lists_by_scope[scope].backward) do
-    spread_over(b)
+    add_expansions(b)
     words[#words + 1] = (partial.labelled_work[b] and "+" or "") .. b.kind
   end
-  spread_over(scope)
+  add_expansions(scope)
   return table.concat(words, " ")
 end
 
@@ -103,16 +103,16 @@ local function mark_computed_once(symbol_rows, lists_by_scope)
       .. op.out.name
   end
   words[#words + 1] = "|"
-  local function sum_over(key)
+  local function add_sums(key)
     for _, buffer in ipairs(symbol_rows.summed[key] or {}) do
       words[#words + 1] = "^" .. buffer.name
     end
   end
   for _, b in ipairs(list.backward) do
-    sum_over(b)
+    add_sums(b)
     words[#words + 1] = (symbol_rows.by_symbol[b] and "*" or "") .. b.kind
   end
-  sum_over(symbol_rows.block)
+  add_sums(symbol_rows.block)
   return table.concat(words, " ")
 end
 

@@ -1,4 +1,4 @@
--- Shares of test sequences that are new to a model, compared with sets of what training sequences have.
+-- Shares of test sequences that are new to a model, compared with counts over all tokens and all pairs of tokens.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -17,7 +17,8 @@ local reports = require("reports")
 
 TestNovelty = {}
 
--- Returns the positions, distances and numbers of keys of a sequence: by query, and for distances by pair.
+-- Returns { positions, distances, keys } of a sequence: the position of each query, the distance of each visible pair,
+-- and the number of visible keys of each query.
 local function list_facts(tokens, left, right)
   local facts = { positions = {}, distances = {}, keys = {} }
   for i = 1, tokens do
@@ -84,8 +85,8 @@ function TestNovelty.test_reports_show_the_shares_next_to_scores()
     local study = cells.read_folder(root)
     local plan = plans.make_plan(lists.merge({ ["train.lengths"] = "{ 1, 10 }" }, fields or {}))
     study.get_plan = function() return plan end
-    local model = novel_shares.make_cells_table(study)
-    return study, lists.map(model.rows, function(row)
+    local contents = novel_shares.make_cells_table(study)
+    return study, lists.map(contents.rows, function(row)
       return table.concat(lists.map(row.cells, function(cell) return cell.texts[1] end), " ")
     end)
   end

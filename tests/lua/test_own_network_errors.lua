@@ -151,7 +151,7 @@ function TestErrors.test_errors_are_reported_with_their_line()
   end
 end
 
--- Options that the description does not read are refused, and options of a built-in network.
+-- Options that the description does not read, and options of a built-in network, are refused.
 function TestErrors.test_unused_options_are_refused()
   local result, message = plan_network(PLAIN, { "model.options.hidden=3" })
   lu.assertTrue(result == nil)
@@ -211,9 +211,9 @@ b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu
     end
     return texts
   end
-  local take = ", hidden_dropout = model.hidden_dropout"
-  lu.assertEquals(list_rates("", take), { BRANCH = "0.1" })
-  lu.assertEquals(list_rates("", take, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
+  local rate_of_spec = ", hidden_dropout = model.hidden_dropout"
+  lu.assertEquals(list_rates("", rate_of_spec), { BRANCH = "0.1" })
+  lu.assertEquals(list_rates("", rate_of_spec, "model.hidden_dropout=0.2", "model.attention_dropout=0.3"),
     { BRANCH = "0.1", HIDDEN = "0.2", ATTENTION = "0.3" })
   lu.assertEquals(list_rates(", { dropout = 0.4 }", "", "model.attention_dropout=0.3"),
     { BRANCH = "0.1", ATTENTION = "0.4" })

@@ -29,12 +29,12 @@ function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
     local plan = accept_network(PLAIN, nil, spec:format('source = "net.lua", '))
-    local own_plan = project:plan(support.write("ours.lua", spec:format(""))).plan
-    lu.assertEquals(plan.tensors, own_plan.tensors, encoding)
-    lu.assertEquals(plan.structs, own_plan.structs, encoding)
-    lu.assertEquals(plan.model_digest, own_plan.model_digest, encoding)
-    lu.assertNotEquals(plan.digest, own_plan.digest, encoding)
-    lu.assertEquals(plan.flops_per_step, own_plan.flops_per_step, encoding)
+    local built_in_plan = project:plan(support.write("built_in.lua", spec:format(""))).plan
+    lu.assertEquals(plan.tensors, built_in_plan.tensors, encoding)
+    lu.assertEquals(plan.structs, built_in_plan.structs, encoding)
+    lu.assertEquals(plan.model_digest, built_in_plan.model_digest, encoding)
+    lu.assertNotEquals(plan.digest, built_in_plan.digest, encoding)
+    lu.assertEquals(plan.flops_per_step, built_in_plan.flops_per_step, encoding)
   end
 end
 
@@ -92,17 +92,18 @@ end
 ]]
   local sampled_positions = { "encoding.additive.kind=learned", "encoding.additive.at=block",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=4000", "encoding.positions.draw=layer" }
-  local attends, rows = 'b:attention("self", g, g)', 'b:feedforward(g, { hidden = 32, activation = "relu" })'
-  local plan = accept_network(text:format("near", attends), sampled_positions)
+  local attention, feedforward = 'b:attention("self", g, g)', 'b:feedforward(g, { hidden = 32, activation = "relu" })'
+  local plan = accept_network(text:format("near", attention), sampled_positions)
   lu.assertEquals(plan.cpu.blocks[2].forward[1].positions, "w->shared->self_position[l]")
   lu.assertFalse(plan.no_device_code)
-  local bare = text:format("self", rows)
-  local result, message = plan_network(bare, sampled_positions)
+  local without_attention = text:format("self", feedforward)
+  local result, message = plan_network(without_attention, sampled_positions)
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:7:1: error: place() is called 2 times, without attention, and positions are "
     .. "drawn for 1 layer")
   sampled_positions[#sampled_positions] = "encoding.positions.draw=pass"
-  lu.assertEquals(accept_network(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
+  lu.assertEquals(accept_network(without_attention, sampled_positions).cpu.blocks[2].forward[1].positions,
+    "w->shared->position[0]")
 end
 
 -- The counter of random numbers has one byte for places with dropout: in training for the places of a repetition of a
@@ -161,7 +162,7 @@ b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropou
   lu.assertEquals({ 2 * first.pairs, second }, { single_call.pairs, false })
 end
 
--- A number of channels that equals the model's width is the same width.
+-- A product with as many channels as the model's width gives values of the model's width.
 function TestOwn.test_a_number_of_channels_may_equal_the_width()
   accept_network(make_description([[
   local wide = b:activation("wide", b:product("w", h, 64), "gelu")
@@ -190,7 +191,7 @@ function TestOwn.test_two_streams_are_refused()
   lu.assertStrContains(message, "model.kind: a network of your own reads one stream of tokens")
 end
 
-function TestOwn.test_a_run_s_spec_is_refused_by_name()
+function TestOwn.test_no_spec_is_written_for_a_run_with_an_own_network()
   local text, reason = spec_writer.write_spec(accept_network(PLAIN).resolved)
   lu.assertNil(text)
   lu.assertEquals(reason, "its network is a file of the user's own, net.lua")

@@ -25,7 +25,8 @@ function TestPasses.test_axes_of_passes()
   end
 end
 
--- An evaluation by the axes of a dataset may also have several numbers of passes; that of each example comes first.
+-- An evaluation by the axes of a dataset may also have several numbers of passes. The first of them, 0, stands for the
+-- number that each example has on the axis of passes.
 function TestPasses.test_datasets_are_evaluated_at_several_numbers_of_passes()
   local sets = { "model.loops.times=vectors", "model.loops.max_times=3",
     "eval.by={ vectors = true, passes = { 2, 4 } }" }

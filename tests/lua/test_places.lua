@@ -33,9 +33,10 @@ local function make_places(wrong_count, has_forced)
     format_counts(wrong_count, 0, 0))
 end
 
-local DECODED = { ["in_distribution"] = 5, between = 7, beyond = 20 }
+local LENGTHS = { in_distribution = 5, beyond = 20 } -- split -> length of its only condition
 
--- Writes runs of two encodings with two seeds, of which the second lacks places at length 20. Returns their study.
+-- Writes runs of two encodings with two seeds each; runs of the second seed lack places at length 20. Returns their
+-- study and their folder.
 local function make_placed_study(name, has_forced)
   local dir
   for i, encoding in ipairs({ "alibi", "rope" }) do
@@ -44,7 +45,7 @@ local function make_placed_study(name, has_forced)
       for _, split in ipairs({ "in_distribution", "beyond" }) do
         local more_keys = (has_forced and ',"decoding":"greedy","accuracy_teacher_forced":0.5' or "")
           .. ((seed == 0 or split ~= "beyond") and make_places(i, has_forced) or "")
-        lines[#lines + 1] = make_eval_line(100, split, DECODED[split], 0.5, more_keys)
+        lines[#lines + 1] = make_eval_line(100, split, LENGTHS[split], 0.5, more_keys)
       end
       local earlier = lines[1]:gsub('"step":100', '"step":50'):gsub("%[%d,%d,%d%]", "[0,0,0]")
       table.insert(lines, 1, earlier)
@@ -87,7 +88,7 @@ function TestPlaces.test_sums_of_runs_with_other_kinds_of_answers()
   lu.assertEquals({ sums.sequences, sums.first_error }, { 4, { 0, 0, 0 } })
 end
 
--- The table of a line whose runs have different kinds of answers, of which the second has more places.
+-- The runs of a line have different kinds of answers, and the second run has more places.
 function TestPlaces.test_table_of_runs_with_other_kinds_of_answers()
   local dir
   for seed = 0, 1 do
@@ -96,14 +97,14 @@ function TestPlaces.test_table_of_runs_with_other_kinds_of_answers()
       .. '"first_error":%s}'):format(counts, counts, seed == 0 and "[0]" or "[2,0]"))
     dir = write_run("places_mixed", "bucket_sort_rope", seed, 0.1, { exit = 0, eval = line })
   end
-  local _, models = by_place.make(cells.read_folder(get_root(dir)), { kind = "places", lines = "encoding",
+  local _, tables = by_place.make(cells.read_folder(get_root(dir)), { kind = "places", lines = "encoding",
     at = { 20 } }, "places")
-  lu.assertEquals(lists.map(models[1].rows, function(row) return row.cells[1].texts end), { { "100.0", "50.0", "8" },
+  lu.assertEquals(lists.map(tables[1].rows, function(row) return row.cells[1].texts end), { { "100.0", "50.0", "8" },
     { "missing", "100.0", "4" }, { "missing", "100.0", "4" }, { "100.0", "50.0", "8" } })
 end
 
--- An evaluation without counted labels has empty lists: trainers also write empty lists of answers, which may be left
--- out.
+-- An evaluation without counted labels has empty lists. Trainers also write empty lists of answers, but a line may lack
+-- these.
 function TestPlaces.test_places_without_labels()
   for i, answers in ipairs({ ',"correct":[],"correct_teacher_forced":[]', "" }) do
     local line = make_eval_line(100, "beyond", 20, 0.5, (',"places":{"sequences":0,"start":{"counted":[]%s},'
@@ -112,15 +113,15 @@ function TestPlaces.test_places_without_labels()
     local study = cells.read_folder(root)
     local run = study.cells[1].runs[1]
     lu.assertEquals({ places.read(run, "test", { 20 })[20].sequences, run.notes }, { 0, {} })
-    local _, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 20 } }, "places")
-    lu.assertEquals(models[#models].rows[1].cells[1].texts, { "", "", "", "0" })
+    local _, tables = by_place.make(study, { kind = "places", lines = "encoding", at = { 20 } }, "places")
+    lu.assertEquals(tables[#tables].rows[1].cells[1].texts, { "", "", "", "0" })
     local code, message = reports.run_verb(report.run, { project = reports.project, runs = root, no_cache = true })
     lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
   end
 end
 
 function TestPlaces.test_figure_and_tables()
-  local figure, models = by_place.make(make_placed_study("places_item", true), { kind = "places", lines = "encoding",
+  local figure, tables = by_place.make(make_placed_study("places_item", true), { kind = "places", lines = "encoding",
     at = { 5, 20 } }, "places")
   lu.assertEquals(lists.map(figure.panels, function(panel) return panel.title end), {
     "length 5, from the start, own answers", "length 5, from the start, teacher-forced",
@@ -130,17 +131,17 @@ function TestPlaces.test_figure_and_tables()
   local bold = lists.filter(figure.panels[2].curves, function(curve) return not curve.faint end)
   lu.assertEquals(lists.map(bold, function(curve) return curve.points end), {
     { { 1, 75.0 }, { 2, 100.0 }, { 3, 100.0 } }, { { 1, 50.0 }, { 2, 100.0 }, { 3, 100.0 } } })
-  lu.assertEquals(models[1].subs, { "own", "forced", "labels" })
-  lu.assertEquals(lists.map(models[1].rows, function(row) return { row.title, table.unpack(row.cells[2].texts) } end), {
+  lu.assertEquals(tables[1].subs, { "own", "forced", "labels" })
+  lu.assertEquals(lists.map(tables[1].rows, function(row) return { row.title, table.unpack(row.cells[2].texts) } end), {
     { "1 from the start", "50.0", "50.0", "8" }, { "2 from the start", "50.0", "100.0", "8" },
     { "2 from the end", "50.0", "100.0", "8" }, { "1 from the end", "50.0", "75.0", "8" } })
-  lu.assertEquals(lists.map(models[3].rows, function(row) return row.cells[2].texts end), {
+  lu.assertEquals(lists.map(tables[3].rows, function(row) return row.cells[2].texts end), {
     { "25.0%", "1", "1 to 1", "4" }, { "50.0%", "1", "1 to 1", "4" } })
-  lu.assertStrContains(models[3].file.text, ",0.1,100,length,20,end,3,3,2,3,\n")
-  lu.assertStrContains(models[3].file.text, ",0.1,100,length,5,start,1,4,2,2,2\n")
+  lu.assertStrContains(tables[3].file.text, ",0.1,100,length,20,end,3,3,2,3,\n")
+  lu.assertStrContains(tables[3].file.text, ",0.1,100,length,5,start,1,4,2,2,2\n")
 end
 
--- An encoder has one kind of answers. By default, the lengths are the longest one of training, and the longest one.
+-- An encoder has one kind of answers. A default item has two lengths: the longest of training, and the longest of all.
 function TestPlaces.test_report_of_encoders()
   local study, root = make_placed_study("places_report")
   local item = lists.find(items.check(study), function(item_candidate) return item_candidate.kind == "places" end)
@@ -155,10 +156,10 @@ end
 function TestPlaces.test_runs_without_places()
   local study = reports.make_study("no_places", reports.SCORES)
   lu.assertNil(lists.find(items.check(study), function(item_candidate) return item_candidate.kind == "places" end))
-  local figure, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 5 },
+  local figure, tables = by_place.make(study, { kind = "places", lines = "encoding", at = { 5 },
     where = { task = "even_pairs" } }, "places")
   lu.assertNil(figure)
-  lu.assertEquals({ #models, models[1].rows[1].cells[1].texts[1], models[1].file }, { 1, "missing", nil })
+  lu.assertEquals({ #tables, tables[1].rows[1].cells[1].texts[1], tables[1].file }, { 1, "missing", nil })
 end
 
 -- Conditions on several axes have no places in figures: neither the run nor the default items show any.

@@ -9,7 +9,8 @@ local reports = require("reports")
 
 TestPower = { tearDown = support.clean }
 
--- Numbers per sample that the noncentral t distribution gives (tables of Cohen 1988, section 2.4), and the power of 17.
+-- Sizes of samples by the noncentral t distribution (tables of Cohen 1988, section 2.4), and the power of samples of
+-- size 17. A case is { difference in deviations, power, size of each sample }.
 function TestPower.test_known_sizes_of_samples()
   for _, case in ipairs({ { 0.2, 0.8, 394 }, { 0.5, 0.8, 64 }, { 0.8, 0.8, 26 }, { 1, 0.8, 17 }, { 2, 0.8, 6 },
     { 1, 0.9, 23 } }) do
@@ -38,7 +39,8 @@ local function assert_ran(code, message)
   end
 end
 
--- Cells of standard deviations 2 and 0, and of a single seed. sd 2: effects of 1 and 10.
+-- The cells have the standard deviations 2 and 0, and a single seed. For the deviation 2, the differences 2 and 20 are
+-- 1 and 10 deviations.
 function TestPower.test_spread_of_pilot_runs()
   local root
   for id, scores in pairs({ sort_a = { 50, 52, 54 }, sort_b = { 60, 60 }, sort_c = { 70 } }) do

@@ -61,7 +61,7 @@ function TestPtx.test_program_names_an_operation_for_every_instruction()
     "\tld.shared.v2.f32 {%f1, %f2}, [%r1+8];"), "add_s32 bra load_u32_4 ret")
 end
 
-function TestPtx.test_program_moves_arguments_to_the_parameters_of_the_called()
+function TestPtx.test_program_moves_arguments_to_the_parameters_of_the_called_function()
   lu.assertEquals(list_operations("\t{ // callseq 0, 0\n\t.reg .b32 temp_param_reg;\n\t.param .b32 param0;\n" ..
     "\tst.param.b32 [param0+0], %r1;\n\tcall.uni \n\tcallee, \n\t(\n\tparam0\n\t);\n\t} // callseq 0"),
     "pass_4 call ret")

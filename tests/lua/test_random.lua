@@ -1,6 +1,6 @@
--- Random networks (networks.lua) as generated text, without a compiler: each is rendered for CPU and GPU or refused
--- with a reason, and no name is defined twice; and minimal networks that once failed.
--- tests/unit/test_random.c and tests/emulation/test_random.c check their results.
+-- Random networks (networks.lua), and minimal networks that once failed, as generated text. Each random network is
+-- rendered for CPU and GPU, or refused with a reason, and no name is defined twice. No compiler runs here:
+-- tests/unit/test_random.c and tests/emulation/test_random.c check the results of such networks.
 
 local support = dofile("tests/lua/support.lua")
 package.path = "tests/support/?.lua;" .. package.path
@@ -38,7 +38,7 @@ local function remove_comments(text)
 end
 
 local function add_once(known_names, name, place)
-  lu.assertNil(known_names[name], ("%s: %s stands there twice"):format(place, name))
+  lu.assertNil(known_names[name], ("%s: %s is defined twice"):format(place, name))
   known_names[name] = true
 end
 
@@ -81,26 +81,26 @@ for _, name in ipairs(write.list_names("kernels/cpu")) do
   end
 end
 
--- The names of step.c and of the files that it includes.
-local function list_cpu_files(text)
+-- The names of step.c and of the files that it includes. texts: the texts of generated files by name.
+local function list_cpu_files(texts)
   local list = { "step.c" }
-  for path in pairs(text) do
+  for path in pairs(texts) do
     list[#list + 1] = path ~= "defaults.inc" and path:match("^.*%.inc$") or nil
   end
   return list
 end
 
-local function check_names(text, place)
+local function check_names(texts, place)
   local known_functions, constants = lists.copy(KERNELS), {}
-  for _, path in ipairs(list_cpu_files(text)) do
-    check_functions(text[path], place .. " " .. path, known_functions)
-    check_members(text[path], place .. " " .. path)
-    check_constants(text[path], place .. " " .. path, constants)
+  for _, path in ipairs(list_cpu_files(texts)) do
+    check_functions(texts[path], place .. " " .. path, known_functions)
+    check_members(texts[path], place .. " " .. path)
+    check_constants(texts[path], place .. " " .. path, constants)
   end
-  if text["device.cu"] then
-    check_functions(text["device.cu"], place .. " device.cu", {})
-    check_members(text["device.cu"], place .. " device.cu")
-    check_constants(text["device.cu"], place .. " device.cu", {})
+  if texts["device.cu"] then
+    check_functions(texts["device.cu"], place .. " device.cu", {})
+    check_members(texts["device.cu"], place .. " device.cu")
+    check_constants(texts["device.cu"], place .. " device.cu", {})
   end
 end
 
@@ -150,18 +150,18 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do
     for _, width in ipairs({ 16, 256 }) do
-      local _, text = render(describe_attention("stage", function(b, s)
+      local _, texts = render(describe_attention("stage", function(b, s)
         return b:norm("norm1", s)
       end), encoding, width)
-      for path, file_text in pairs(text) do
-        lu.assertNil(file_text:find("%f[%w_]LAYERS%f[^%w_]"), encoding .. " " .. path)
+      for path, text in pairs(texts) do
+        lu.assertNil(text:find("%f[%w_]LAYERS%f[^%w_]"), encoding .. " " .. path)
       end
     end
   end
 end
 
 function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
-  local _, text = render(describe_embedded(function(net, x)
+  local _, texts = render(describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local sum = net:add(x, net:product("map", x, 16)) -- sum1 of the network
     local h = b:input(sum)
@@ -169,32 +169,32 @@ function TestNames.test_a_block_s_input_has_the_name_of_an_inner_value()
     b:output(b:add(inner, b:norm("norm1", inner)))
     return b.result
   end))
-  check_names(text, "names inside and outside")
+  check_names(texts, "names inside and outside")
 end
 
 function TestNames.test_values_named_like_kernels_get_other_names()
-  local _, text = render(describe_attention("layer", function(b, s)
+  local _, texts = render(describe_attention("layer", function(b, s)
     local y = b:product("layer_norm", b:product("gelu", s, 16), 16, { bias = true })
     local z = b:add(b:activation("tanh", y, "gelu"), b:product("residual_norm", b:norm("norm1", s), 16), 0.1)
     return b:add(b:add(s, z, 0.2), b:product("drop", z, 16), 0.3)
   end))
-  check_names(text, "names of functions")
+  check_names(texts, "names of functions")
 end
 
 -- Unused functions, which compilers would refuse, are left out of device code. A value called layer_norm does not count
 -- as a use of the function layer_norm: only a norm of kind "layer" calls it.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   for kind, is_called in pairs({ layer = true, rms = false }) do
-    local _, text = render(describe_attention("layer", function(b, s)
+    local _, texts = render(describe_attention("layer", function(b, s)
       return b:norm("norm1", b:product("layer_norm", s, 16), kind)
     end))
-    lu.assertEquals(text["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, is_called, kind)
+    lu.assertEquals(texts["device.cu"]:find("NOINLINE void layer_norm(", 1, true) ~= nil, is_called, kind)
   end
 end
 
 -- Each rate of dropout has a constant, named after the first value with this rate; a used name gets a number.
 function TestNames.test_dropouts_of_one_name_may_have_several_rates()
-  local plan, text = render(describe_embedded(function(net, x)
+  local plan, texts = render(describe_embedded(function(net, x)
     local b = net:block("layer", 2, "A block.")
     local h, input_again = b:input(net:norm("norm1", x)), b:external(x)
     local s = b:add(b:add(h, b:attention("self", h, h), 0.1), input_again, 0.2)
@@ -202,7 +202,7 @@ function TestNames.test_dropouts_of_one_name_may_have_several_rates()
     return b.result
   end))
   lu.assertEquals(lists.get_names(plan.dropouts), { "BRANCH", "EMBEDDING", "EMBEDDING_2", "EMBEDDING_3" })
-  check_names(text, "rates")
+  check_names(texts, "rates")
 end
 
 -- The address of each array takes 8 bytes of shared memory.
@@ -223,20 +223,20 @@ end
 
 -- Factors of one and differences of zero are not printed.
 function TestNames.test_operations_without_effect_are_not_printed()
-  local plan, text = render(describe_attention("layer", function(b, s)
+  local plan, texts = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
   end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")
   lu.assertEquals({ plan.cpu.max_dropouts, plan.device.max_dropouts }, { 1, 1 })
   for _, path in ipairs({ "step.c", "layers.inc", "device.cu" }) do
-    lu.assertNotStrContains(text[path], "1 * layer")
+    lu.assertNotStrContains(texts[path], "1 * layer")
   end
-  lu.assertStrContains(text["device.cu"], "INLINE int first_query(int j) { return j; }")
+  lu.assertStrContains(texts["device.cu"], "INLINE int first_query(int j) { return j; }")
 end
 
 -- A stream that is embedded twice has two functions, each with its own scale.
 function TestNames.test_a_stream_may_have_two_embeddings()
   for _, width in ipairs({ 16, 256 }) do
-    local plan, text = render(function(net)
+    local plan, texts = render(function(net)
       local source, tokens = net:stream("source"), net:table("token")
       local x = net:embed("embedding", source, { table = tokens, scale = 4, place = net.additive })
       local again = net:embed("again", source, { table = tokens, scale = 2, place = net.additive })
@@ -245,15 +245,15 @@ function TestNames.test_a_stream_may_have_two_embeddings()
       b:output(b:norm("norm1", b:add(b:add(h, b:attention("self", h, h)), outer_value)))
       net:classify(net:readout(b.result, "last"))
     end, 'kind = "learned", additive = { rows = 40 }', width, "lengths = { 1, 18 }")
-    check_names(text, "embeddings")
+    check_names(texts, "embeddings")
     lu.assertEquals({ plan.embedding_scales[1].value, plan.embedding_scales[2].value }, { 4, 2 })
     for _, path in ipairs({ "layers.inc", "device.cu" }) do
       for name, scale in pairs({ embed = "EMBEDDING_SCALE", embed_2 = "EMBEDDING_SCALE_2" }) do
-        lu.assertStrMatches(text[path], ".* " .. name .. "%(.-" .. scale .. "[; ].*")
+        lu.assertStrMatches(texts[path], ".* " .. name .. "%(.-" .. scale .. "[; ].*")
       end
     end
-    lu.assertStrContains(text["device.cu"], "block()->sums.places[e] = sum;")
-    lu.assertStrContains(text["device.cu"], "block()->sums.places[e] += sum;")
+    lu.assertStrContains(texts["device.cu"], "block()->sums.places[e] = sum;")
+    lu.assertStrContains(texts["device.cu"], "block()->sums.places[e] += sum;")
   end
 end
 

@@ -44,8 +44,8 @@ function TestReach.test_the_table_has_the_median_and_the_share_of_seeds()
   end
   local study = cells.read_folder(root)
   study.scored.generalises = BY_ACCURACY
-  local model = reach.make_cells_table(study)
-  local texts = lists.map(model.rows[1].cells, function(cell) return cell.texts[1] end)
+  local contents = reach.make_cells_table(study)
+  local texts = lists.map(contents.rows[1].cells, function(cell) return cell.texts[1] end)
   lu.assertEquals({ texts[1], texts[2], texts[3] }, { "30 or more", "20 to 30 or more", "30 or more" })
   lu.assertNil(reach.make_cells_table({ scored = study.scored, cells = {} }))
 end
@@ -68,8 +68,8 @@ function TestReach.test_the_best_checkpoint_has_results_of_its_own()
   lu.assertEquals(runs.get_score(run, "test", "accuracy"), 40)
   lu.assertEquals(runs.get_best_score(run, "test", "accuracy"), 70)
   local study = cells.read_folder(reports.get_root(dir), "accuracy")
-  local model = checkpoints.make_cells_table(study)
-  local texts = lists.map(model.rows[1].cells, function(cell) return cell.texts[1] end)
+  local contents = checkpoints.make_cells_table(study)
+  local texts = lists.map(contents.rows[1].cells, function(cell) return cell.texts[1] end)
   lu.assertEquals({ table.unpack(texts, 1, 5) }, { "40.0", "70.0", "40.0", "60", "100" })
 end
 

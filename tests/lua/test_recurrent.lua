@@ -1,4 +1,4 @@
--- Recurrent models: parameters, initial values, rows of products, and all that such a model does not have.
+-- Recurrent models: parameters, initial values, rows of products, and features that such a model lacks.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -29,8 +29,9 @@ function TestRecurrent.test_numbers_of_parameters()
   lu.assertEquals(make_spec("deletang_tape_rnn").plan.parameters, 91791)
 end
 
--- An LSTM has one matrix for token and state, a simple RNN has two.
-function TestRecurrent.test_weights_are_sampled_by_the_inputs_of_their_matrix()
+-- The deviation of a weight is the inverse root of the number of inputs of its matrix. An LSTM has one matrix for token
+-- and state, a simple RNN has two.
+function TestRecurrent.test_deviations_of_weights_follow_from_the_inputs_of_their_matrix()
   local function list_input_counts(preset)
     local input_counts = {}
     for _, tensor in ipairs(make_spec(preset).plan.tensors) do
@@ -118,7 +119,7 @@ end
 
 -- Stored results of tuning are found by a text that names the kind of recurrent cell and the number of sequences of a
 -- step.
-function TestRecurrent.test_tuned_together_with_equal_steps()
+function TestRecurrent.test_models_with_equal_steps_share_results_of_tuning()
   local function describe(preset)
     return tuning.describe_shape(make_spec(preset).plan)
   end

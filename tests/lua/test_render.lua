@@ -387,7 +387,7 @@ TestWrap = {}
 
 local LONG = ("x"):rep(60)
 
--- Compares the output of a template of C: expected: "TEMPLATE_LINE: TEXT" of each line.
+-- Compares the output of a template of C. template: its lines; expected: each output line as "TEMPLATE_LINE: TEXT".
 local function check_wrapped(template, expected)
   local text, map = render.render("t.c.tpl", PLAN, function()
     return table.concat(template, "\n") .. "\n"

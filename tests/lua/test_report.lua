@@ -133,7 +133,8 @@ function TestPage.test_labels_and_widths_are_checked()
   end
 end
 
--- The page shows the picture of an analysis in its folder next to the runs, but no file that only has a picture's name.
+-- The page shows the picture of an analysis, which is in a folder next to the runs. It does not show a file that has
+-- the name of a picture, but is no PNG.
 function TestPage.test_analyses_next_to_the_runs()
   local root = get_root(make_study("beside", SCORES).cells[1].runs[1].dir)
   support.write("beside/compare/compare.txt", "mean <b> & sd\n")

@@ -15,10 +15,10 @@ local write = require("base.write")
 -- The folders of runs, one for each test.
 local CASES = { "again", "same_size", "renamed", "moved", "deleted", "added", "record", "output", "version", "torn",
   "no_cache", "two", "pictures" }
-local SETTLED = 4 -- seconds after which a file's times show whether it has changed
+local SETTLING_SECONDS = 4 -- after this time without a change, a file's times show every later change
 
-local root  -- the folder of all cases
-local reads -- the number of calls of open_study.open, which reads the runs, since the last report began
+local root       -- the folder of all cases
+local read_count -- calls of open_study.open since the last report began; each call reads the runs
 
 TestRemembered = {}
 
@@ -48,7 +48,7 @@ end
 local function prepare()
   root = support.write("here", ""):match("^(.*)/") .. "/remembered"
   open_study.open = function(...)
-    reads = reads + 1
+    read_count = read_count + 1
     return originals.study(...)
   end
   rawset(os, "getenv", function(name)
@@ -58,7 +58,7 @@ local function prepare()
     write_runs(name)
   end
   overwrite(get_last_run("pictures") .. "/run.json", "{", "wb") -- damaged: exit code 1 with and without pictures
-  support.shell("sleep " .. SETTLED)
+  support.shell("sleep " .. SETTLING_SECONDS)
 end
 
 function TestRemembered.setUp()
@@ -66,20 +66,20 @@ function TestRemembered.setUp()
     prepare()
   end
   draw.run = function()
-    return {}
+    return {}, {}
   end
 end
 
 -- Makes a report of a case; returns how often runs were read, the exit code, the output, and the text of runs.csv.
 local function make_report(name, options)
-  reads = 0
+  read_count = 0
   local code, message, output = reports.run_verb(report.run,
     lists.merge({ project = reports.project, runs = get_folder(name) }, options or {}))
   assert(code < 4, message)
-  return reads, code, output, support.read(get_folder(name) .. "/report/runs.csv")
+  return read_count, code, output, support.read(get_folder(name) .. "/report/runs.csv")
 end
 
--- Makes two reports, the second of which is reused; returns the first one's text and runs.
+-- Makes a report twice, and checks that the first report is reused. Returns its text and its runs.csv.
 local function make_twice(name)
   local count, code, text, csv = make_report(name)
   lu.assertEquals({ count, code }, { 1, 0 })
@@ -126,13 +126,13 @@ function TestRemembered.test_a_file_replaced_by_rename_is_found()
   assert_recomputed("renamed", csv, ",evaluated,100,accuracy,beyond,70,")
 end
 
--- A folder takes the name of another one: no file has another time.
+-- A folder is renamed to the name of another folder, so the times of all files stay the same.
 function TestRemembered.test_moved_folders_are_found()
   local dir, copy = get_last_run("moved"), get_folder("moved") .. "/other"
   write.make_directory(copy)
   overwrite(copy .. "/run.json", support.read(dir .. "/run.json"), "wb")
   overwrite(copy .. "/eval.jsonl", reports.make_scored_lines(70), "wb")
-  support.shell("sleep " .. SETTLED)
+  support.shell("sleep " .. SETTLING_SECONDS)
   local _, csv = make_twice("moved")
   assert(os.rename(dir, dir .. ".away"))
   assert(os.rename(copy, dir))
@@ -160,9 +160,9 @@ end
 function TestRemembered.test_a_new_note_of_a_sweep_is_found()
   make_twice("record")
   overwrite(get_folder("record") .. "/nothing.json", '{"study":"nothing","path":"nothing.lua"}', "wb")
-  reads = 0
+  read_count = 0
   local code, message = report.run({ project = reports.project, runs = get_folder("record"), say = function() end })
-  lu.assertEquals({ reads, code }, { 1, 1 })
+  lu.assertEquals({ read_count, code }, { 1, 1 })
   lu.assertStrContains(message, "no such study")
 end
 
@@ -222,7 +222,7 @@ end
 
 function TestRemembered.test_a_report_without_pictures_is_not_reused()
   draw.run = function()
-    return nil, "gnuplot is not installed", {}
+    return nil, "gnuplot is not installed"
   end
   lu.assertEquals({ (make_report("pictures")), (make_report("pictures")) }, { 1, 1 })
   TestRemembered.setUp()

@@ -74,7 +74,7 @@ local function make_trained_study(name, data, encodings)
   return cells.read_folder(get_root(dir))
 end
 
--- Epochs have 10 steps. Each whole epoch is one point of a curve, for any number of lines about it.
+-- Epochs have 10 steps. Each whole epoch is one point of a curve, however many lines it has.
 function TestFigures.test_accuracy_while_training()
   local item = { kind = "progress", lines = "encoding" }
   local figure = figures.make_by_epoch(make_trained_study("epochs", { epoch_batches = 10 }), item)
@@ -153,7 +153,7 @@ function TestFigures.test_digits_have_their_frame()
     "Accuracy by significant digits, in a frame of 61" })
 end
 
--- On another axis than length, the training set has the numbers of the test set: the curve is of the test set.
+-- If the axis is not the length, the sets train and test have the same numbers on it. The curve shows the set test.
 function TestFigures.test_curves_along_another_axis()
   local text = make_eval_line(100, "train", '"vectors":1', 1) .. make_eval_line(100, "train", '"vectors":2', 1)
     .. make_eval_line(100, "test", '"vectors":1', 0.75) .. make_eval_line(100, "test", '"vectors":2', 0.5)
@@ -196,7 +196,7 @@ end
 local function make_timed_study()
   local study = { name = "t", title = "T", path = "t.lua", cells = {},
     axes = { { name = "encoding", values = { "relative", "rand-relative" } } } }
-  local pace = { relative = 10, ["rand-relative"] = 1 }
+  local seconds_per_step = { relative = 10, ["rand-relative"] = 1 }
   local dir
   for _, encoding in ipairs(study.axes[1].values) do
     local id = encoding:gsub("-", "_")
@@ -205,7 +205,7 @@ local function make_timed_study()
       local during, metrics = {}, {}
       for i = 1, 4 do
         during[i] = make_eval_line(25 * i, "during", 20, (seed == 2 and 0.5 or 0.8) + 0.05 * i)
-        metrics[i] = ('{"step":%d,"seconds":%g}\n'):format(25 * i, 25 * i * pace[encoding])
+        metrics[i] = ('{"step":%d,"seconds":%g}\n'):format(25 * i, 25 * i * seconds_per_step[encoding])
       end
       dir = write_run("timed", id, seed, 0.1, { exit = 0, eval = table.concat(during) .. make_scored_lines(90),
         metrics = table.concat(metrics) })
@@ -217,31 +217,31 @@ local function make_timed_study()
 end
 
 -- The first text of each of the three cells of each row.
-local function list_texts(model)
-  return lists.map(model.rows, function(row)
+local function list_texts(contents)
+  return lists.map(contents.rows, function(row)
     return { row.cells[1].texts[1], row.cells[2].texts[1], row.cells[3].texts[1] }
   end)
 end
 
 function TestFigures.test_time_to_a_threshold()
-  local figure, models = figures.make_by_time(make_timed_study(), { kind = "time", lines = "encoding",
+  local figure, tables = figures.make_by_time(make_timed_study(), { kind = "time", lines = "encoding",
     slow = "relative", fast = "rand-relative", published = 35.4, threshold = 90 })
   lu.assertEquals(#figure.panels[1].curves, 8)
-  lu.assertEquals(list_texts(models[1]), { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
+  lu.assertEquals(list_texts(tables[1]), { { "2 of 3", "8 min 20 s", "8 min 20 s" }, { "2 of 3", "50 s", "50 s" },
     { "", "10.0 times", "10.0 times" } })
 end
 
 -- A run reaches a threshold at its first evaluation during training at or above it; a row without such a run is blank.
 function TestFigures.test_steps_and_time_to_a_threshold()
   local function get_texts(threshold)
-    local model = time_to_threshold.make_table(make_timed_study(),
+    local contents = time_to_threshold.make_table(make_timed_study(),
       { kind = "reached", rows = "encoding", threshold = threshold })
-    return list_texts(model), model
+    return list_texts(contents), contents
   end
-  local texts, model = get_texts(90)
+  local texts, contents = get_texts(90)
   lu.assertEquals(texts, { { "50 ± 0", "8.33 ± 0.00", "2 of 3" }, { "50 ± 0", "0.83 ± 0.00", "2 of 3" } })
-  lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "steps", "minutes" })
-  lu.assertStrContains(model.title, "Steps and minutes of training to 90% accuracy on the set test")
+  lu.assertEquals({ contents.columns[1].title, contents.columns[2].title }, { "steps", "minutes" })
+  lu.assertStrContains(contents.title, "Steps and minutes of training to 90% accuracy on the set test")
   lu.assertEquals(get_texts(70), { { "50 ± 43", "8.33 ± 7.22", "3 of 3" }, { "50 ± 43", "0.83 ± 0.72", "3 of 3" } })
   lu.assertEquals(get_texts(100.5), { { "", "", "0 of 3" }, { "", "", "0 of 3" } })
 end

@@ -125,7 +125,7 @@ function TestItems.test_names_may_be_numbers()
   lu.assertEquals({ list[1].of, list[2].where }, { { "16" }, { width = "16" } })
 end
 
--- Along an axis of numbers, a report also has a figure of the score.
+-- If the values of an axis are numbers, the default items also have a figure of the score along this axis.
 function TestItems.test_defaults_along_numbers()
   local study = make_axes_study({ { name = "encoding", values = { "rope", "none" } },
     { name = "width", values = { "8", "16" } } }, {})

@@ -31,26 +31,26 @@ TestViews = {}
 local TABLE = { kind = "table", value = "mean", rows = "task", columns = "encoding", published = "ruoss_2023/table4" }
 
 local function make_mean_table(name)
-  local model = score_tables.tabulate(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
-  model.name = "table1"
-  return model
+  local contents = score_tables.tabulate(make_study(name, SCORES), TABLE, published.read(project, "ruoss_2023/table4"))
+  contents.name = "table1"
+  return contents
 end
 
-function TestViews.test_ours_the_papers_and_the_difference()
-  local model = make_mean_table("views")
-  lu.assertEquals(model.rows[1].cells[1].texts, { "52.0 ± 2.0", "50.4 ± 0.3", "+1.6" })
-  lu.assertEquals(model.rows[2].cells[1].texts[1], "30.0*")
-  lu.assertEquals(model.rows[2].cells[2].texts[1], "missing")
-  lu.assertEquals(model.rows[2].cells[2].texts[3], "")
-  lu.assertEquals(model.rows[3].cells[2].texts[1], "missing")
-  lu.assertEquals({ model.rows[1].cells[1].is_best, model.rows[1].cells[2].is_best }, { false, true })
-  lu.assertEquals({ model.rows[2].cells[1].is_best, model.rows[2].cells[2].is_best }, { false, false })
+function TestViews.test_an_entry_has_our_number_the_paper_s_and_the_difference()
+  local contents = make_mean_table("views")
+  lu.assertEquals(contents.rows[1].cells[1].texts, { "52.0 ± 2.0", "50.4 ± 0.3", "+1.6" })
+  lu.assertEquals(contents.rows[2].cells[1].texts[1], "30.0*")
+  lu.assertEquals(contents.rows[2].cells[2].texts[1], "missing")
+  lu.assertEquals(contents.rows[2].cells[2].texts[3], "")
+  lu.assertEquals(contents.rows[3].cells[2].texts[1], "missing")
+  lu.assertEquals({ contents.rows[1].cells[1].is_best, contents.rows[1].cells[2].is_best }, { false, true })
+  lu.assertEquals({ contents.rows[2].cells[1].is_best, contents.rows[2].cells[2].is_best }, { false, false })
 end
 
 function TestViews.test_a_table_of_hours()
-  local model = score_tables.tabulate(make_study("hours", SCORES), { kind = "table", value = "hours",
+  local contents = score_tables.tabulate(make_study("hours", SCORES), { kind = "table", value = "hours",
     rows = "task", columns = "encoding" })
-  lu.assertEquals(model.rows[1].cells[1].texts, { "2.00 ± 0.89" })
+  lu.assertEquals(contents.rows[1].cells[1].texts, { "2.00 ± 0.89" })
 end
 
 -- The table of a study with one axis is a column in the order of the study; the best value is marked, and there is no
@@ -58,16 +58,17 @@ end
 function TestViews.test_one_axis()
   local study = make_axes_study({ { name = "width", values = { "32", "8", "16" } } }, { 30, 10, 20 })
   local list = assert(items.check(study, true))
-  local model = score_tables.tabulate(study, list[2])
-  model.name = "table1"
-  lu.assertEquals(table_text.render(model, 60), table.concat({
+  local contents = score_tables.tabulate(study, list[2])
+  contents.name = "table1"
+  lu.assertEquals(table_text.render(contents, 60), table.concat({
     "Accuracy in percent, the best of all seeds and learning", "rates\n", "width  best", "-----------",
     "32     30.0", "8      10.0", "16     20.0\n" }, "\n"))
-  lu.assertEquals({ model.rows[1].cells[1].is_best, model.rows[2].cells[1].is_best, #model.rows }, { true, false, 3 })
-  lu.assertStrContains(table_latex.render(model), "\\begin{tabular}{lr}\n\\toprule\nwidth & best \\\\\n\\midrule\n"
+  lu.assertEquals({ contents.rows[1].cells[1].is_best, contents.rows[2].cells[1].is_best, #contents.rows },
+    { true, false, 3 })
+  lu.assertStrContains(table_latex.render(contents), "\\begin{tabular}{lr}\n\\toprule\nwidth & best \\\\\n\\midrule\n"
     .. "32 & \\textbf{30.0} \\\\\n8 & 10.0 \\\\\n16 & 20.0 \\\\\n\\bottomrule")
-  lu.assertStrContains(html.make_table(model), '<tr><th scope="col">width</th><th scope="col">best</th></tr>')
-  lu.assertStrContains(html.make_table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
+  lu.assertStrContains(html.make_table(contents), '<tr><th scope="col">width</th><th scope="col">best</th></tr>')
+  lu.assertStrContains(html.make_table(contents), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
 end
 
 -- Scores in percent of the runs of a study on dataset files: by encoding and learning rate, for each seed the scores on
@@ -115,19 +116,20 @@ function TestViews.test_single_lengths()
   local study = make_study("numbers", SCORES)
   local item = { kind = "numbers", rows = "encoding", at = { 20, 30, 40 }, where = { task = "even_pairs" },
     names = { encoding = { ["rand-rope"] = "theirs" } } }
-  local model = numbers.make_table(study, item)
-  lu.assertEquals(model.columns, { { title = "length 20" }, { title = "length 30" }, { title = "length 40" } })
+  local contents = numbers.make_table(study, item)
+  lu.assertEquals(contents.columns, { { title = "length 20" }, { title = "length 30" }, { title = "length 40" } })
   local first = study.cells[1].summary.best_rate
-  lu.assertEquals(model.rows[1].cells[1].value, first.mean + 1)
-  lu.assertEquals(model.rows[1].cells[2].value, first.mean - 1)
-  lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].is_missing }, { { "missing" }, true })
+  lu.assertEquals(contents.rows[1].cells[1].value, first.mean + 1)
+  lu.assertEquals(contents.rows[1].cells[2].value, first.mean - 1)
+  lu.assertEquals({ contents.rows[1].cells[3].texts, contents.rows[1].cells[3].is_missing }, { { "missing" }, true })
   local paper = assert(published.parse("encoding,task,length,accuracy,quoted\ntheirs,even_pairs,20,60.0,\n"
     .. "best,even_pairs,30,52.0,somebody\nbest,even_pairs,all,51,somebody\n"))
-  model = numbers.make_table(study, item, paper)
-  lu.assertEquals({ model.rows[1].cells[1].texts[2], model.rows[2].cells[1].texts[2] }, { "", "60.0" })
-  lu.assertEquals({ #model.rows, model.rows[3].title, model.rows[3].cells[1].texts, model.rows[3].cells[2].texts },
+  contents = numbers.make_table(study, item, paper)
+  lu.assertEquals({ contents.rows[1].cells[1].texts[2], contents.rows[2].cells[1].texts[2] }, { "", "60.0" })
+  local quoted_row = contents.rows[3]
+  lu.assertEquals({ #contents.rows, quoted_row.title, quoted_row.cells[1].texts, quoted_row.cells[2].texts },
     { 3, "best (quoted)", { "", "", "" }, { "", "52.0", "" } })
-  lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
+  lu.assertStrContains(table.concat(contents.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
 end
 
 -- A claim lists every seed and holds if all requested seeds meet its bound at all numbers.
@@ -137,21 +139,21 @@ function TestViews.test_claims()
     local item = { kind = "claim", rows = "encoding", at = { 20, 30 }, bound = bound, where = { task = task } }
     return claims.make_table(cells.select(study, item.where, { encoding = names }), item)
   end
-  local model = tabulate("even_pairs", { "rope", "rand-rope" }, { above = 50 })
-  lu.assertEquals(lists.map(model.rows[1].cells, function(entry) return entry.texts[1] end),
+  local contents = tabulate("even_pairs", { "rope", "rand-rope" }, { above = 50 })
+  lu.assertEquals(lists.map(contents.rows[1].cells, function(entry) return entry.texts[1] end),
     { "51.0, 53.0, 55.0", "49.0, 51.0, 53.0", "2 of 3" })
-  lu.assertEquals(lists.map(model.columns, function(column) return column.title end),
+  lu.assertEquals(lists.map(contents.columns, function(column) return column.title end),
     { "length 20", "length 30", "seeds that meet it" })
-  lu.assertStrContains(model.caption, "Not shown: 1 of 6 runs with a score miss the bound.")
+  lu.assertStrContains(contents.caption, "Not shown: 1 of 6 runs with a score miss the bound.")
   lu.assertStrContains(tabulate("even_pairs", { "rope" }, { below = 58 }).caption, "Shown by all 3 runs.")
-  model = tabulate("bucket_sort", { "rope" }, { above = 20 })
-  lu.assertStrContains(model.caption, "Open: 1 of 3 runs have a score, and all of them meet the bound.")
-  lu.assertEquals(model.rows[1].cells[3].texts[1], "1 of 3")
+  contents = tabulate("bucket_sort", { "rope" }, { above = 20 })
+  lu.assertStrContains(contents.caption, "Open: 1 of 3 runs have a score, and all of them meet the bound.")
+  lu.assertEquals(contents.rows[1].cells[3].texts[1], "1 of 3")
   lu.assertStrContains(tabulate("bucket_sort", { "rand-rope" }, { above = 20 }).caption, "Open: ")
 end
 
--- Computed by hand: the means are 2, 6 and 4 of 3, 3 and 2 scores, the mean squares 1.2 within groups and 12 between
--- them, and the mean size of a group is n0 = (8 - 22 / 8) / 2.
+-- Computed by hand: the groups have 3, 3 and 2 scores with the means 2, 6 and 4. The mean square is 1.2 within groups
+-- and 12 between groups. The effective size of a group is n0 = (8 - 22 / 8) / 2.
 function TestViews.test_spread_within_and_between()
   local actual = spread.compute({ { 1, 2, 3 }, { 5, 6, 7 }, { 3, 5 } })
   lu.assertEquals({ actual.mean, actual.groups, actual.runs }, { 4.0, 3, 8 })
@@ -160,13 +162,14 @@ function TestViews.test_spread_within_and_between()
   lu.assertEquals(spread.compute({ { 1, 3 }, { 2, 2 } }).between, 0.0)
   lu.assertNil(spread.compute({ { 1 }, { 2 } }).within)
   local item = { kind = "spread", rows = "encoding", of = "task" }
-  local model = spread.make_table(make_study("spread", SCORES), item)
-  lu.assertEquals({ #model.rows, model.columns[4].title }, { 2, "runs of tasks" })
-  lu.assertEquals(model.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
+  local contents = spread.make_table(make_study("spread", SCORES), item)
+  lu.assertEquals({ #contents.rows, contents.columns[4].title }, { 2, "runs of tasks" })
+  lu.assertEquals(contents.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
 end
 
--- Over an axis, the runs of all its values become one cell, at the learning rate that is best for all.
-function TestViews.test_over_an_axis()
+-- If an item joins an axis (over), the runs of all its values become one cell. The cell's learning rate is the best for
+-- all these runs.
+function TestViews.test_cells_are_joined_over_an_axis()
   local study = make_study("over", SCORES)
   local joined_study = cells.merge_axis(study, "task")
   lu.assertEquals({ #joined_study.cells, #joined_study.axes, joined_study.axes[1].name }, { 2, 1, "encoding" })
@@ -182,25 +185,26 @@ function TestViews.test_sets_side_by_side()
   local study = make_puzzle_study("sets", { split = "validation", select = "train" })
   local paper = assert(published.parse("encoding,train_mean,train_sd,validation_mean,validation_sd\n"
     .. "learned,99.0,0.0,61.0,4.0\n"))
-  local model = score_tables.tabulate_sets(study,
+  local contents = score_tables.tabulate_sets(study,
     { kind = "splits", rows = "encoding", splits = { "train", "test", "validation" } }, paper)
-  lu.assertEquals(model.rows[1].cells[1].texts, { "98.0 ± 1.4", "1.0", "99.0 ± 0.0", "-1.0" })
-  lu.assertEquals(model.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
-  lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
-  lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
-  -- The batches' mean in the last epoch is next to the share of right training examples; the paper has one number.
+  lu.assertEquals(contents.rows[1].cells[1].texts, { "98.0 ± 1.4", "1.0", "99.0 ± 0.0", "-1.0" })
+  lu.assertEquals(contents.rows[1].cells[2].texts, { "81.0 ± 1.4", "1.0", "", "" })
+  lu.assertEquals(contents.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
+  lu.assertEquals(contents.rows[2].cells[3].texts[1], "missing")
+  -- The set epoch has the mean over the batches of the last epoch, the set train the share of right training examples.
+  -- The paper has one number for both.
   local splits = score_tables.tabulate_sets(study,
     { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
   lu.assertEquals(splits.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
-  lu.assertEquals(splits.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
+  lu.assertEquals(splits.rows[1].cells[2].texts, contents.rows[1].cells[1].texts)
   lu.assertEquals(splits.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
-  lu.assertEquals(model.caption, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on "
-    .. "the set train, by the best mean over seeds.")
+  lu.assertEquals(contents.caption, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen "
+    .. "on the set train, by the best mean over seeds.")
   lu.assertEquals(score_tables.tabulate(study, { kind = "table", value = "max", rows = "encoding" }).caption,
     "Mean over 2 values of vectors 1..2, on the set validation.")
-  model.name = "splits1"
-  local latex = table_latex.render(model) -- two sets next to each other are wider than the text
+  contents.name = "splits1"
+  local latex = table_latex.render(contents) -- two sets next to each other are wider than the text
   lu.assertEquals(lists.find_all(latex, "tabular}{(l[lr]+)}"), { "lrrrr", "lrrrr", "lrrrr" })
   lu.assertStrContains(latex, " & ours & s.e. & paper & diff \\\\\n")
   study = make_puzzle_study("chosen", { split = "validation", select = "validation" })
@@ -217,10 +221,10 @@ function TestViews.test_further_axes_are_pages()
   local titles, shown_cells = {}, {}
   for _, item in ipairs(assert(items.check(study, true))) do
     if item.kind == "table" and item.value == "max" then
-      local model = score_tables.tabulate(study, item)
-      titles[#titles + 1] = model.title:match("%((.*)%)$")
+      local contents = score_tables.tabulate(study, item)
+      titles[#titles + 1] = contents.title:match("%((.*)%)$")
       for i = 1, 2 do
-        for _, cell in ipairs(model.rows[i].cells) do
+        for _, cell in ipairs(contents.rows[i].cells) do
           shown_cells[cell.number] = true
         end
       end
@@ -233,25 +237,25 @@ end
 function TestViews.test_numbers_are_labelled_with_their_axis()
   local study = make_axes_study({ { name = "task", values = { "sort" } }, { name = "width", values = { "8", "16" } } },
     { 1, 2 })
-  local model = score_tables.tabulate(study, { kind = "table", value = "max", rows = "task", columns = "width" })
-  lu.assertEquals({ model.columns[1].title, model.columns[2].title }, { "width 8", "width 16" })
+  local contents = score_tables.tabulate(study, { kind = "table", value = "max", rows = "task", columns = "width" })
+  lu.assertEquals({ contents.columns[1].title, contents.columns[2].title }, { "width 8", "width 16" })
   lu.assertEquals(score_tables.format_key(study, study.cells[2]), "width 16")
 end
 
 -- The unit fits the longest time; next to a paper's times it is hours.
 function TestViews.test_times_have_a_unit_that_fits()
   local study = make_axes_study({ { name = "width", values = { "8", "16" } } }, { 1, 2 })
-  local function make_model(first, second, file)
+  local function make_contents(first, second, file)
     study.cells[1].summary.hours.mean, study.cells[2].summary.hours.mean = first, second
     return score_tables.tabulate(study, { kind = "table", value = "hours", rows = "width" }, file)
   end
-  local model = make_model(2.5 / 3600, 5 / 3600)
-  lu.assertStrContains(model.title, "Seconds of training")
-  lu.assertEquals({ model.rows[1].cells[1].texts[1], model.rows[2].cells[1].texts[1] }, { "2.50", "5.00" })
-  model = make_model(2.5 / 60, 5 / 3600)
-  lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "minutes", "2.50" })
-  model = make_model(2.5 / 60, 5 / 3600, published.read(project, "ruoss_2023/table1"))
-  lu.assertEquals({ model.columns[1].title, model.rows[1].cells[1].texts[1] }, { "hours", "0.042" })
+  local contents = make_contents(2.5 / 3600, 5 / 3600)
+  lu.assertStrContains(contents.title, "Seconds of training")
+  lu.assertEquals({ contents.rows[1].cells[1].texts[1], contents.rows[2].cells[1].texts[1] }, { "2.50", "5.00" })
+  contents = make_contents(2.5 / 60, 5 / 3600)
+  lu.assertEquals({ contents.columns[1].title, contents.rows[1].cells[1].texts[1] }, { "minutes", "2.50" })
+  contents = make_contents(2.5 / 60, 5 / 3600, published.read(project, "ruoss_2023/table1"))
+  lu.assertEquals({ contents.columns[1].title, contents.rows[1].cells[1].texts[1] }, { "hours", "0.042" })
 end
 
 local function tabulate_best(item)
@@ -275,22 +279,22 @@ function TestViews.test_headline_figures_follow_from_the_published_tables()
   local geometric = tabulate_best({ axis = "encoding", of = RANDOMIZED, against = { "geometric" },
     published = { file = "ruoss_2023/table5", of = "table1_best_max", against = "geometric_max" } })
   lu.assertEquals(geometric.rows[16].cells[3].texts[2], "+9.70")
-  for _, model in ipairs({ gain, sorting, geometric }) do
-    lu.assertEquals(model.rows[16].cells[3].texts[1], "missing")
+  for _, contents in ipairs({ gain, sorting, geometric }) do
+    lu.assertEquals(contents.rows[16].cells[3].texts[1], "missing")
   end
 end
 
 TestRenderers = {}
 
 function TestRenderers.test_a_table_as_text()
-  local model = make_mean_table("text")
-  support.assert_golden(GOLDEN .. "table.txt", table_text.render(model, 60))
-  for line in table_text.render(model, 60):gmatch("[^\n]+") do
+  local contents = make_mean_table("text")
+  support.assert_golden(GOLDEN .. "table.txt", table_text.render(contents, 60))
+  for line in table_text.render(contents, 60):gmatch("[^\n]+") do
     lu.assertTrue(utf8.len(line) <= 60, line)
   end
 end
 
--- Parts of a table that are too wide or too long for a page, on pages of their own if they are long.
+-- A table that is too wide or too long for a page is split into blocks, which fill several pages.
 function TestRenderers.test_large_tables_are_split()
   local rows = {}
   for i = 1, 50 do
@@ -299,9 +303,9 @@ function TestRenderers.test_large_tables_are_split()
       rows[i][column + 1] = ("%d"):format(column * 100000)
     end
   end
-  local model = lists.merge(entries.tabulate({ title = "T", heads = lists.map(rows[1], tostring), rows = rows }),
+  local contents = lists.merge(entries.tabulate({ title = "T", heads = lists.map(rows[1], tostring), rows = rows }),
     { name = "large" })
-  local latex = table_latex.render(model)
+  local latex = table_latex.render(contents)
   lu.assertNil(hostile.find_latex_problem(latex))
   lu.assertEquals(select(2, latex:gsub("begin{table}", "")), 6)
   lu.assertEquals(select(2, latex:gsub("caption{%(continued%)}", "")), 5)
@@ -319,8 +323,8 @@ end
 
 function TestRenderers.test_a_table_as_html()
   support.assert_golden(GOLDEN .. "table.html", html.make_table(make_mean_table("html")) .. "\n")
-  local model = make_mean_table("heading")
-  lu.assertStrContains(html.make_table(model, model.title), "<caption>Mean over 2 lengths")
+  local contents = make_mean_table("heading")
+  lu.assertStrContains(html.make_table(contents, contents.title), "<caption>Mean over 2 lengths")
   lu.assertEquals(escape.html('<a href="x">&</a>'), "&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;")
 end
 

@@ -3,7 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local requested_study = require("lab.study.grid.requested_study")
-local choice = require("lab.study.grid.chosen_cells")
+local chosen_cells = require("lab.study.grid.chosen_cells")
 local grid = require("lab.study.grid.grid")
 local lists = require("base.lists")
 local lu = require("luaunit")
@@ -26,7 +26,7 @@ local function make_options(changes)
   return options
 end
 
--- Returns the study that these arguments request, the message and the options; or nil and the message.
+-- Requests a study by changed options. Returns the study, nil and the options; or nil and a message.
 local function settle(changes)
   local options = make_options(changes)
   local _, message = require("lab.stop").catch(requested_study.settle, options)
@@ -255,11 +255,11 @@ end
 -- A choice is written as the arguments of a job that continues with the same cells.
 function TestChoice.test_a_choice_as_words()
   local _, _, options = list_chosen({ ":rope_16,none_32" }, { "width=32", "encoding=none,rope" })
-  local words = choice.make_words(options.choice, options.study)
+  local words = chosen_cells.make_words(options.choice, options.study)
   lu.assertEquals(words, { options.study .. ":rope_16,none_32", "--only", "width=32", "--only",
     "encoding=none,rope" })
   _, _, options = list_chosen({ "" })
-  lu.assertEquals(choice.make_words(options.choice, "s"), { "s" })
+  lu.assertEquals(chosen_cells.make_words(options.choice, "s"), { "s" })
 end
 
 function TestChoice.test_messages_on_wrong_choices()

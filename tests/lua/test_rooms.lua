@@ -78,9 +78,9 @@ local function get_path(module)
   return (module:find("^lab%.") and "" or "generator/") .. module:gsub("%.", "/") .. ".lua"
 end
 
-local rows = {} -- by room: { index in ROOMS, list of the rooms that it may require }
+local rows = {} -- room -> { index in ROOMS, allowed_rooms (list of the rooms that it may require) }
 for i, row in ipairs(ROOMS) do
-  rows[row[1]] = { index = i, list = lists.find_all(row[2] or "", "%S+") }
+  rows[row[1]] = { index = i, allowed_rooms = lists.find_all(row[2] or "", "%S+") }
 end
 
 -- The room of a module: the module itself or the innermost folder around it that has a row; nil if there is none.
@@ -134,18 +134,19 @@ function TestRooms.test_rooms_require_only_listed_rooms()
   local dependencies = list_dependencies()
   for room, row in pairs(rows) do
     lu.assertNotNil(dependencies[room], room .. " has a row and no module")
-    for _, allowed_room in ipairs(row.list) do
+    for _, allowed_room in ipairs(row.allowed_rooms) do
       lu.assertNotNil(dependencies[room][allowed_room], ("%s may require %s, and does not"):format(room, allowed_room))
     end
     for target, example in pairs(dependencies[room]) do
-      lu.assertTrue(lists.has(row.list, target) or false, ("%s may not require %s: %s"):format(room, target, example))
+      local is_allowed = lists.has(row.allowed_rooms, target) or false
+      lu.assertTrue(is_allowed, ("%s may not require %s: %s"):format(room, target, example))
     end
   end
 end
 
 function TestRooms.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
-    for _, target in ipairs(row.list) do
+    for _, target in ipairs(row.allowed_rooms) do
       lu.assertTrue(rows[target] and rows[target].index < row.index or false, ("%s requires %s"):format(room, target))
     end
   end
@@ -156,8 +157,8 @@ function TestRooms.test_the_lab_is_loaded_by_the_verbs_that_need_it()
   for _, module in ipairs({ "main", "lab.verbs" }) do
     for line in support.read(get_path(module)):gmatch("[^\n]+") do
       local name = line:match("^%S.*require%(\"(lab%.[%w_.]+)\"")
-      local is_cheap = not name or get_room(name) == "lab.cli" or get_room(name) == "lab.stop"
-      lu.assertTrue(is_cheap, ("%s loads the lab for every verb: %s"):format(module, line))
+      local is_allowed = not name or get_room(name) == "lab.cli" or get_room(name) == "lab.stop"
+      lu.assertTrue(is_allowed, ("%s loads the lab for every verb: %s"):format(module, line))
     end
   end
 end

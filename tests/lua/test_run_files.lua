@@ -24,10 +24,10 @@ local make_eval_line, write_run, make_scored_lines, DIGEST = reports.make_eval_l
 
 -- Reports are written without pictures, whether gnuplot is installed or not.
 function draw.run()
-  return nil, "no pictures", {}
+  return nil, "no pictures"
 end
 
--- Writes and reads a run with other fields of run.json (facts) and of its spec.
+-- Writes and reads a run. facts, spec: changed fields of run.json and of its spec.
 local function read_changed(facts, spec)
   local run_facts = facts or {}
   run_facts.spec = lists.merge(reports.make_spec("bucket_sort"), spec or {})
@@ -134,8 +134,7 @@ function TestDamage.test_a_very_long_length_is_no_damage()
   lu.assertEquals({ run.test.lengths, run.notes }, { { 1000000 }, {} })
 end
 
--- Descending lengths take linear time.
-function TestDamage.test_many_lengths_take_no_longer()
+function TestDamage.test_many_descending_lengths_are_read_in_linear_time()
   local lines = {}
   for n = 20010, 11, -1 do
     lines[#lines + 1] = make_eval_line(100, "beyond", n, 0.5)
@@ -165,21 +164,21 @@ end
 
 -- Lines of many lengths cross the ends of the pieces in which a file is read.
 function TestDamage.test_lines_across_pieces()
-  local lines, expected = {}, 0
+  local lines, line_count = {}, 0
   for i = 1, 3000 do
     lines[i] = make_eval_line(i, "during", 11 + i % 7, 0.5):gsub("\n", (" "):rep(i % 97) .. "\n")
   end
   local dir = write_run("blocks", "rr", 1, 0.1, { exit = 0, eval = table.concat(lines) .. '{"step":4' })
   local notes = {}
   lu.assertNil(run_files.read_evaluations(dir, notes, function(row)
-    expected = expected + 1
-    lu.assertEquals(row.step, expected)
+    line_count = line_count + 1
+    lu.assertEquals(row.step, line_count)
   end))
-  lu.assertEquals({ expected, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
+  lu.assertEquals({ line_count, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
 end
 
 -- The last newline of a file is found in one search, for any length of the line before it.
-function TestDamage.test_a_long_line_takes_no_longer()
+function TestDamage.test_a_long_line_is_read_in_linear_time()
   local began = os.clock()
   local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(2 << 20) .. "\n{" }))
   assert_damaged(run, "eval.jsonl: line 1: found more than 1048576 bytes; expected at most 1048576")
@@ -233,7 +232,7 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
     "run.json: learning_rate: found 3; expected 0.1, as in the name of its folder" })
 end
 
--- The folder's name of a run that was trained on a file contains the first digits of the file's digest.
+-- If a run was trained on a file, the name of its folder contains the first digits of the file's digest.
 function TestPlaces.test_names_contain_the_digest_of_the_training_file()
   lu.assertEquals(run_files.parse_name("lr0.1-seed3"), { rate = "0.1", seed = "3", seeds = "3" })
   lu.assertEquals(run_files.parse_name("lr1-seed3.init4-data01234567").seeds, "3.init4")
@@ -314,7 +313,7 @@ function TestVerbs.test_a_sweep_counts_a_damaged_run()
   lu.assertStrContains(damage, 'id: found "../../x"')
 end
 
--- If one file cannot be written, none of the others is. Here a folder has the temporary name of the file.
+-- If one file cannot be written, no file is written. Here a folder has the temporary name of the file.
 function TestVerbs.test_a_report_is_written_whole_or_not_at_all()
   for _, name in ipairs({ "index.html", "report.csv", "report.txt" }) do
     local root = write_two_runs()
@@ -383,7 +382,7 @@ function TestTrained.test_no_program_of_a_run_folder_is_started()
 end
 
 -- The trainer is built from the spec that the user names, if it has the run's digest.
-function TestTrained.test_a_trainer_of_the_named_spec()
+function TestTrained.test_a_trainer_is_built_from_the_named_spec()
   local path = support.write("named.lua", "return { task = { kind = 'even_pairs' } }")
   local run = assert(trained_run.open(write_checkpoint({ digest = assert(reports.project:plan(path,
     {})).plan.digest })))
@@ -393,7 +392,7 @@ function TestTrained.test_a_trainer_of_the_named_spec()
   lu.assertEquals(trainer, path .. ".built/trainer")
 end
 
--- A run was trained with --set: the values of run.json that differ from the named spec are set again.
+-- If a run was trained with --set, the values in its run.json that differ from the named spec are set again.
 function TestTrained.test_settings_of_a_run_are_set_again()
   support.write("block.lua", support.read("examples/own_network/parallel_block.lua"))
   local path = support.write("own.lua", support.read("examples/own_network/own_network.lua")
@@ -428,7 +427,7 @@ function TestTrained.test_a_written_spec_has_every_field_of_training()
   end
 end
 
--- A spec is written from run.json only as a table of known fields, for any content of its strings.
+-- The spec that is written from run.json is a table of known fields and nothing else, whatever its strings contain.
 function TestTrained.test_a_written_spec_contains_no_code()
   local own_score = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for words, spec in pairs({

@@ -158,7 +158,7 @@ function TestRuns.test_a_run_with_a_locked_folder_is_not_removed()
   lu.assertEquals(lfs.attributes(row.path, "mode"), "directory")
 end
 
--- Nothing is deleted through a link: the files to which the link leads stay.
+-- Nothing is deleted through a link: the files to which the link leads are kept.
 function TestRuns.test_links_are_refused()
   local outside = root .. "-outside"
   assert(os.rename(root .. "/bucket_sort_none", outside))
@@ -169,7 +169,7 @@ function TestRuns.test_links_are_refused()
   lu.assertEquals(write.list_names(outside .. "/" .. reports.DIGEST), { "lr0.5-seed0" })
 end
 
--- Writes the run.json of a run of this id again, with the id first, as trainers write it.
+-- Rewrites the run.json of the run with this id in the form in which trainers write it: the id comes first.
 local function write_facts(id)
   local path = ("%s/%s/%s/lr0.5-seed0/run.json"):format(root, id, reports.DIGEST)
   local text = write.read(path):gsub('"id":"[^"]*",?', ""):gsub(",}", "}")

@@ -27,7 +27,8 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.notes, {})
 end
 
--- The reader matches lines as the runtime writes them with a pattern, and decodes all other lines as JSON.
+-- The reader has a pattern for lines in the form in which the runtime writes them (fast). It decodes other lines as
+-- JSON (slow).
 function TestRuns.test_pattern_and_decoder_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do

@@ -359,6 +359,8 @@ function TestSchema.test_facts_are_fields_and_words_of_formulas()
   lu.assertEquals(facts.formulas.symbols[1], "score")
 end
 
+-- list_absent returns, in a fixed order, the identifiers that generated code of a spec must not contain. Each local
+-- text below is a part of this list.
 function TestSchema.test_absent_identifiers_follow_the_features()
   local function list_absent(...)
     local resolved = assert(support.check("tests/golden/specs/plain.lua", support.sets({ ... })))

@@ -105,11 +105,11 @@ end
 
 function TestText.test_features_that_are_off_are_absent()
   visit_presets(function(name, cuda, layout, code)
-    local trains = #cuda.gradients > 0
-    local shares = cuda.gradient_set.type == "score_tables"
-    lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, trains and not shares, name)
+    local has_gradients = #cuda.gradients > 0
+    local has_type_of_values = cuda.gradient_set.type == "score_tables" -- gradients have the same struct as values
+    lu.assertEquals(layout:find("score_gradients", 1, true) ~= nil, has_gradients and not has_type_of_values, name)
     lu.assertEquals(layout:find("score_work_bytes", 1, true) ~= nil, #cuda.work > 0, name)
-    lu.assertEquals(code:find("end_score", 1, true) ~= nil, trains, name)
+    lu.assertEquals(code:find("end_score", 1, true) ~= nil, has_gradients, name)
     lu.assertEquals(layout:find("} score_work;", 1, true) ~= nil, #cuda.work > 0, name)
     lu.assertEquals(code:find("score_logit_grad", 1, true) ~= nil, cuda.logit_grad and true, name)
     lu.assertEquals(code:find("make_score(", 1, true) ~= nil, cuda.stages[1] ~= nil, name)

@@ -237,6 +237,7 @@ function TestTracing.test_limits_hold_while_tracing()
       refuse("score = function(x) " .. body .. " end", message)
     end
   end)
+  -- Tracing removes the methods of strings, and restores them in the end.
   lu.assertEquals(("strings have their methods"):upper(), "STRINGS HAVE THEIR METHODS")
   lu.assertNil(debug.gethook())
 end

@@ -248,11 +248,11 @@ local FORMULAS = {
   window = "x.score - select(less_equal(abs(x.distance), 8), 0, 10000)",
 }
 
--- Presets for a grid of 16 cells, which test_latin_encodings.lua tests, for positions of a task, or for four layers.
+-- Presets that need four layers, positions of a task, or a grid of 16 cells (test_latin_encodings.lua tests these).
 local PRESETS_OF_TASKS = { coupling = true, local_global_cycle = true, lst_2d = true, lst_2d_clean = true,
   lst_learned = true, lst_random = true, rope_nope_cycle = true }
 
--- The causal mask of the decoder changes the formula, which comes from one line of the preset nonetheless.
+-- The causal mask of the decoder changes the formula, but its origin is still the line of the preset.
 function TestPresets.test_scores_of_attentions_have_the_origin_of_the_shared_score()
   local resolved, info = support.accept('return { task = { kind = "bucket_sort" }, encoding = { use = "t5" }, '
     .. 'model = { kind = "encoder_decoder" } }')

@@ -25,7 +25,7 @@ local function compute(list)
   return seed_shares.compute(distinct, factors)
 end
 
--- Two factors without interaction: mean squares of the rows 3 * var(a) and of the columns 2 * var(b), and no rest.
+-- Two factors without interaction. The mean square of the rows is 3 var(a), of the columns 2 var(b), of the rest 0.
 function TestSeedShares.test_additive_effects_leave_no_rest()
   local a, b = { [0] = 0, 6 }, { [0] = 0, 3, 9 }
   local result = compute(make_runs({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1, 2 } } }, function(init, data)
@@ -37,7 +37,8 @@ function TestSeedShares.test_additive_effects_leave_no_rest()
   lu.assertAlmostEquals(result.rest, 0, 1e-12)
 end
 
--- The table 1 2 / 4 3: MS of rows 4, of columns 0, of the rest 1; components (4 - 1) / 2, (0 - 1) / 2 and 1.
+-- The scores are 1 2 / 4 3; rows are seeds of init, columns are seeds of draws. The mean squares of rows, columns and
+-- rest are 4, 0 and 1. So the components are (4 - 1) / 2, (0 - 1) / 2 and 1.
 function TestSeedShares.test_negative_estimates_count_as_zero()
   local scores = { [0] = { [0] = 1, 2 }, { [0] = 4, 3 } }
   local result = compute(make_runs({ 0, part_seeds = { init = { 0, 1 }, draws = { 0, 1 } } }, function(init, _, draws)
@@ -49,8 +50,9 @@ function TestSeedShares.test_negative_estimates_count_as_zero()
   lu.assertFalse(result.rest_is_negative)
 end
 
--- Three factors: effects of each, and an interaction of init and data, which is part of the rest. Mean squares by hand:
--- with x = 1 or -1 for the two seeds, the score x1 + 2 x2 + 3 x3 + 4 x1 x2 has MS 8, 32, 72 and 128 and no others.
+-- Three factors: effects of each, and an interaction of init and data, which is part of the rest. The score is
+-- x1 + 2 x2 + 3 x3 + 4 x1 x2, where x is -1 for the first seed of a factor and 1 for the second. Computed by hand, the
+-- mean squares of these four terms are 8, 32, 72 and 128, and all others are 0.
 function TestSeedShares.test_three_factors()
   local function get_sign(seed)
     return seed == 0 and -1 or 1
@@ -67,7 +69,8 @@ function TestSeedShares.test_three_factors()
   lu.assertAlmostEquals(result.rest, 64 / 82, 1e-12)
 end
 
--- Parts that have the run's seed change together; runs of one seed alone, and incomplete grids, are not crossed.
+-- Parts without seeds of their own have the run's seed, so their seeds change together. The seeds of a single factor,
+-- and of an incomplete grid, are not crossed.
 function TestSeedShares.test_only_complete_grids_are_crossed()
   local function find(spec_seeds, missing_run)
     local list = make_runs(spec_seeds, function() return 1 end)
@@ -103,8 +106,8 @@ function TestSeedShares.test_the_table_of_a_report()
         exit = name == missing_run and 1 or 0, facts = { seeds_apart = run.part_seeds },
         eval = name ~= missing_run and reports.make_scored_lines(60 + 10 * seeds.get(run, "init")) or nil }))
     end
-    local model = seed_shares.make_cells_table(cells.read_folder(root))
-    return lists.map(model.rows[1].cells, function(cell) return cell.texts[1] end)
+    local contents = seed_shares.make_cells_table(cells.read_folder(root))
+    return lists.map(contents.rows[1].cells, function(cell) return cell.texts[1] end)
   end
   lu.assertEquals(read(), { "2 x 2", "7.1", "100%", "0%", "one seed", "0%" })
   lu.assertEquals(read("0.init1"), { "3 of 4 runs", "missing", "missing", "missing", "missing", "missing" })

@@ -127,10 +127,10 @@ end
 
 -- Chooses groups for cells whose numbers of seeds are seed_counts. Returns the numbers of runs of the groups as a text,
 -- and the number of lanes.
-local function choose(seed_counts, max_tasks, cpus)
+local function choose(seed_counts, max_runs, cpus)
   local groups, lanes = packing.choose_groups(lists.map(seed_counts, function(count, i)
     return make_cell("c" .. i, { 1 }, { 0, count - 1 })
-  end), max_tasks, cpus or max_tasks)
+  end), max_runs, cpus or max_runs)
   return table.concat(lists.map(groups, function(group) return #group.runs end), " "), lanes
 end
 
