@@ -166,7 +166,7 @@ local function format_panel(panel, height)
   lists.append(lines, height and { ("set label %s at screen 0.01,%.6f left"):format(ylabel, 1 - NAME_OFFSET / height)
     .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
-  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(part) return part[1] end))
+  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(element) return element[1] end))
   return table.concat(lines, "\n")
 end
 
@@ -255,7 +255,7 @@ end
 
 -- Returns the curves that gnuplot draws in a panel, in the order of drawing; false stands for a level.
 function M.list_drawn_curves(panel)
-  return lists.map(list_parts(panel), function(part) return part[2] or false end)
+  return lists.map(list_parts(panel), function(element) return element[2] or false end)
 end
 
 -- Returns the lines that set the margins of a picture of the page. layout: a panel's or a strip's part of M.PAGE.
