@@ -36,7 +36,8 @@ static bool take_flag(const lh_cli *cli, int *i, const char *paths[OPTIONS]) {
     for (int o = get_first_option(cli->spec); o < OPTIONS; o++) {
         size_t bytes = strlen(options[o].name);
         if (strncmp(word, options[o].name, bytes) != 0 || (word[bytes] != 0 && word[bytes] != '=')) continue;
-        paths[o] = word[bytes] == '=' ? word + bytes + 1 : *i + 1 < cli->argc ? cli->argv[++*i] : "";
+        if (word[bytes] == '=') paths[o] = word + bytes + 1;
+        else paths[o] = *i + 1 < cli->argc ? cli->argv[++*i] : "";
         return true;
     }
     return false;

@@ -39,7 +39,9 @@ static lh_status fail_symbol(const reading *r, int index) {
 
 /* The digit of a token; -1: it is not a digit. */
 static int read_digit(int base, uint16_t token) {
-    int digit = token < 10 ? token : token >= LH_LETTER_A ? token - LH_LETTER_A + 10 : base;
+    int digit = base; /* too large: the token is not a digit */
+    if (token < 10) digit = token;
+    else if (token >= LH_LETTER_A) digit = token - LH_LETTER_A + 10;
     return digit < base ? digit : -1;
 }
 

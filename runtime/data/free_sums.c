@@ -24,7 +24,8 @@ void lh_draw_addends(int numbers, int max_trained, uint64_t seed, const uint16_t
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
     const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MAX_DIGITS + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
-    const int max_digits = word[0] == 0 ? max_trained : word[0] > word[1] ? word[0] : word[1];
+    int max_digits = word[0] > word[1] ? word[0] : word[1];
+    if (word[0] == 0) max_digits = max_trained;
     a->count = numbers;
     for (int i = 0; i < numbers; i++)
         a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_digit_count(&rng, max_digits);

@@ -118,7 +118,8 @@ static lh_status print_answer(const trace_answer *a, bool as_json, lh_error *err
     if (status == LH_OK && a->wrong_count > 0)
         status = lh_write_symbols(task->output_symbol, task->output_symbols, a->right_answers->target,
                                   a->right_answers->mask, a->labels, &texts[RIGHT], error);
-    if (status == LH_OK) (as_json ? print_json : print_text)(a, texts);
+    if (status == LH_OK && as_json) print_json(a, texts);
+    else if (status == LH_OK) print_text(a, texts);
     for (int i = 0; i < TEXTS; i++) free(texts[i]);
     return status;
 }

@@ -121,7 +121,8 @@ static lh_status bench_length(lh_bench_request *request, unsigned modes, bool as
         request->mode = order[i];
         lh_status status = lh_bench(request, &result, error);
         if (status != LH_OK) return status;
-        (as_json ? print_json : print_text)(&result);
+        if (as_json) print_json(&result);
+        else print_text(&result);
         fflush(stdout);
     }
     if (modes == ALL_MODES && request->replicas == 0 && lh_bench_decodes(request->target))

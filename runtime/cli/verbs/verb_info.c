@@ -166,6 +166,8 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     const lh_cpu_program *program = NULL;
     if (lh_level_choose(cli->spec->cpu, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
     error->text[0] = 0; /* levels are printed even if the processor runs none */
-    (as_json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
+    const char *level = program != NULL ? program->level : "none";
+    if (as_json) print_json(cli->spec, level);
+    else print_text(cli->spec, level);
     return LH_OK;
 }

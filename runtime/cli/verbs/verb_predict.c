@@ -124,7 +124,8 @@ static lh_status predict_line(prediction *p, const char *line, bool as_text, lh_
                                : lh_input_read_json(&p->input, p->spec, p->line, line, LH_LINE_ONLY, error);
     if (status == LH_OK) status = compute_answers(p, error);
     if (status == LH_OK) status = check_finite(p, error);
-    if (status == LH_OK) (as_text ? print_text : print_json)(p);
+    if (status == LH_OK && as_text) print_text(p);
+    else if (status == LH_OK) print_json(p);
     lh_input_free(&p->input);
     free(p->logits);
     free(p->answers);

@@ -346,9 +346,11 @@ static void print_entropy(const lh_traces *traces, bool as_json) {
         printf("entropy of attention in nats; uniform: equal weights of all keys that a query sees\n%7s  %-12s %8s %8s "
                " heads\n",
                "length", "layer", "uniform", "mean");
-    for (int i = 0; i < traces->count; i++)
-        if (traces->tensors[i].kind == LH_TRACE_ENTROPY)
-            (as_json ? print_entropy_json : print_entropy_row)(traces, &traces->tensors[i]);
+    for (int i = 0; i < traces->count; i++) {
+        if (traces->tensors[i].kind != LH_TRACE_ENTROPY) continue;
+        if (as_json) print_entropy_json(traces, &traces->tensors[i]);
+        else print_entropy_row(traces, &traces->tensors[i]);
+    }
 }
 
 /* ---- the verb ---- */

@@ -76,9 +76,13 @@ void lh_place_addition(const lh_example *example, int32_t *input, int32_t *targe
     const int numbers = example->options[INPUT] == ALIGNED ? 2 : 1; /* numbers whose digits alternate */
     int digits = 0;                                                 /* digits up to the next operator to the right */
     for (int t = example->input_length - 1; t >= 0; t--) {
-        const bool is_operator = example->input[t] == LH_PLUS, is_digit = lh_is_digit_token(example->input[t]);
-        input[t] = is_operator ? 1 : is_digit ? 2 + digits / numbers : 0;
-        digits = is_operator ? 0 : digits + is_digit;
+        input[t] = 0;
+        if (example->input[t] == LH_PLUS) {
+            input[t] = 1;
+            digits = 0;
+        } else if (lh_is_digit_token(example->input[t])) {
+            input[t] = 2 + digits++ / numbers;
+        }
     }
     target[0] = 1;
     for (int t = 0; t + 1 < example->output_length; t++) target[t + 1] = 2 + t;

@@ -143,10 +143,13 @@ void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *
     number = 0;
     for (int t = 0, digit = 0; t < example->input_length; t++) {
         const uint16_t token = example->input[t];
-        const bool is_plus = token == PLUS;
-        input[t] = is_plus ? 1 : token == SPACE ? 0 : 2 + find_place(options, false, digit, count[number]);
-        number |= is_plus;
-        digit = is_plus ? 0 : digit + (token < PLUS);
+        input[t] = 2 + find_place(options, false, digit, count[number]);
+        if (token == SPACE) input[t] = 0;
+        if (token < PLUS) digit++; /* a hint has the position of the digit after it */
+        if (token != PLUS) continue;
+        input[t] = 1;
+        number = 1;
+        digit = 0;
     }
     target[0] = place_equals(options, longer);
     for (int t = 0; t + 1 < example->output_length; t++)

@@ -84,13 +84,14 @@ void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t 
     for (int t = 0; t < example->input_length; t++) digits += lh_is_digit_token(example->input[t]);
     const int places = (is_aligned ? digits / 2 : digits - 1) + example->options[EXTRA];
     for (int t = example->input_length - 1; t >= 0; t--) {
-        const bool is_operator = example->input[t] == LH_TIMES;
-        input[t] = is_operator                             ? places + 1
-                   : !lh_is_digit_token(example->input[t]) ? 0
-                   : is_second                             ? places
-                                                           : places - weight++;
-        if (is_operator) is_second = false;
-        else if (lh_is_digit_token(example->input[t]) && is_aligned) is_second = !is_second;
+        input[t] = 0;
+        if (example->input[t] == LH_TIMES) {
+            input[t] = places + 1;
+            is_second = false;
+        } else if (lh_is_digit_token(example->input[t])) {
+            input[t] = is_second ? places : places - weight++;
+            if (is_aligned) is_second = !is_second;
+        }
     }
     target[0] = places + 1;
     for (int t = 0; t + 1 < example->output_length; t++) target[t + 1] = t < places ? places - t : 0;

@@ -120,7 +120,8 @@ static void write_example(const lh_addends *a, const int *options, lh_example *e
         if (i > 0) lh_write_token(&input, PLUS);
         write_places(&input, a, i, 0, is_running ? a->digits[i] : lh_find_most_digits(a));
     }
-    (is_running ? write_running : write_recursive)(&target, a);
+    if (is_running) write_running(&target, a);
+    else write_recursive(&target, a);
     lh_write_token(&target, END);
     example->input_length = input.count;
     example->output_length = target.count;
