@@ -14,9 +14,9 @@ local facets = require("facets.modules")
 
 local M = {}
 
--- The families of encodings by layer: encoding.layers is a list of encodings; entry number i becomes the table
--- encoding.layer<i>, and its field `times` is the number of neighbouring layers that have it. A model with more layers
--- begins the list again.
+-- The families of encodings by layer. Entry i of the list encoding.layers becomes the table encoding.layer<i>; its
+-- field `times` is the number of neighbouring layers that have this encoding. A model with more layers than the list
+-- repeats the list.
 M.LAYERS = {}
 local MAX_ENTRIES = 8
 for i = 1, MAX_ENTRIES do
@@ -93,9 +93,9 @@ function M.list_layers(encoding)
   return list
 end
 
--- The encodings of the last layers, if the number of layers is no multiple of the length of the list of encodings: the
--- entries of the last, incomplete repetition of the list, in the form of M.list_layers, except that `first` is the
--- index of a layer of the model, from 0.
+-- The entries of the incomplete last repetition of the list of encodings, in the form of M.list_layers, except that
+-- `first` is the index of a layer of the model, from 0. The result is empty if the number of layers is a multiple of
+-- the period.
 function M.list_last_layers(encoding, layers)
   local list = M.list_layers(encoding)
   local last_layers = list[1] and layers % list[1].period or 0
@@ -119,7 +119,7 @@ function M.count_layers(model, name, encoding)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a value switches a facet off: is_off of the facet's module decides if the module has it, else off_value.
+-- Whether a value switches a facet off. The facet's module decides by its function is_off, or else by its off_value.
 local function is_off(facet, value)
   local module = facets.by_name[facet] or {}
   if module.is_off then

@@ -11,16 +11,22 @@
 --   name           the last part of the path, which this module sets
 --   doc            one line that describes the field
 --   type           table, kind, choice, integer, number, boolean, symbol, symbols (an alphabet), or:
---     lengths, curriculum    task lengths; stages of task lengths
---     keep                   the checkpoints to keep
---     score, parameters      the formula of a score, and its learned numbers
---     lines                  lines of pairs of tokens (attention_lines.lua)
---     source, network        a user's C file; a user's Lua file
---     checkpoint, file       a checkpoint of a trainer; any other file
---     options, settings      options of a task; settings of a network
---     by                     axes of an evaluation
---     name, names            a word of a-z, 0-9 and _; a list of such words
---     layers                 a list of encodings; load.lua replaces the field by a table for each encoding
+--     lengths      task lengths
+--     curriculum   stages of task lengths
+--     keep         the checkpoints to keep
+--     score        the formula of a score
+--     parameters   the numbers that a score reads
+--     lines        lines of pairs of tokens (attention_lines.lua)
+--     source       a user's C file with a sampler
+--     network      a user's Lua file with a network
+--     checkpoint   a checkpoint of a trainer
+--     file         any other file
+--     options      options of a task
+--     settings     settings of a network
+--     by           axes of an evaluation
+--     name         a word of a-z, 0-9 and _
+--     names        a list of such words
+--     layers       a list of encodings; load.lua replaces the field by a table for each encoding
 --   default        a value, or a function of the spec resolved so far
 --   default_text   the default in words; if a field has default_text without default, settle.lua or the plan determines
 --                  the value

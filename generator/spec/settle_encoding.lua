@@ -38,11 +38,10 @@ local function resolve_formula(context, texts, encoding, family, user)
   return formula
 end
 
--- Sets positions.reading of cross-attention with random positions to "difference": queries and keys have positions of
--- two sequences, and a distance is the difference of two positions. Values of `reading` that sample distances are for
--- the other attentions alone. encoding: the family's encoding; cross_encoding: encoding.cross of the resolved spec, or
--- nil. Returns a function to call when the score is known: if nothing reads distances, the function undoes the change;
--- if the spec states another value, the function sets context.conflicting_reading to { path, value } of that value.
+-- Sets positions.reading of cross-attention with random positions to "difference". Its queries and keys have positions
+-- of two sequences, so distances cannot be sampled. encoding: the family's encoding; cross_encoding: encoding.cross of
+-- the resolved spec, or nil. Returns a function to call when the score is known. This function undoes the change if
+-- nothing reads distances; else, if the spec states another value of `reading`, it sets context.conflicting_reading.
 local function settle_cross(context, encoding, cross_encoding)
   local positions, path = encoding.positions, "encoding.cross.positions.reading"
   local shared_path = "encoding.positions.reading"

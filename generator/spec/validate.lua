@@ -22,7 +22,7 @@
 --   loaded               the result of load.load
 --   root                 the spec's tree after inherit.lua; settle.lua may replace it
 --   resolved             the resolved spec so far; invalid fields are nil
---   origins              the origins of values, by path, which nodes have (tree.lua)
+--   origins              path -> the origin of the value, which its node has (tree.lua)
 --   partial              path of a table -> whether a preset of the table, or of a table above it, is missing; the
 --                        missing preset may have set fields that are absent here
 --   dropped              warnings about fields that --set made invalid and that are therefore ignored
@@ -140,9 +140,9 @@ local function name_items(node, path)
   return { origin = node.origin, fields = lists.merge(node.fields, { [name] = named_items }), items = {} }
 end
 
--- Reports values without a name, and fields that a table of this kind does not have. Of such fields, those that are
--- marked `droppable` (tree.merge) and that another kind has are dropped instead. kind: nil if all tables at the path
--- have the same fields, false if the kind is wrong or unknown.
+-- Reports values without a name, and fields that a table of this kind does not have. Such a field is dropped instead if
+-- it is marked `droppable` (tree.merge) and another kind has the field. kind: nil if all tables at the path have the
+-- same fields, false if the kind is wrong or unknown.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")

@@ -248,7 +248,7 @@ function readers.name(context, field, node)
     or report_misfit(context, node, field.path, schema.describe_values(field))
 end
 
--- Reads a list of different names: names of field.choices, in their order; without choices, any valid names.
+-- Reads a list of different names. With field.choices, only these are valid, and the result is in their order.
 function readers.names(context, field, node)
   local is_given, list = {}, {}
   for i, item in ipairs(node.items) do

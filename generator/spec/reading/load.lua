@@ -10,14 +10,14 @@
 --                         path to open; name, origin: the value that names the file, and its origin
 --   read_file(origin, name)   returns the file's display path and text; or its display path, nil and a message
 --   is_untraceable   whether a function has a token that tracing cannot record; the error has been reported
--- A section in which a preset is missing is marked `partial`, and reading continues after this and other errors in
--- sections, so that all mistakes are reported together.
--- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.
+-- If a preset of a section is missing, the section is marked `partial`. Reading continues after this and other errors
+-- in sections, so that all mistakes are reported together. Invariants: reads files, writes no file; errors go to
+-- diagnostics; no file uses itself, directly or through others.
 --
--- Order of merging. A section's own table is its table in one file. A section has at most one parent: the preset or
--- spec that its own table names by `use`, or, without this `use`, the section of the spec that the top level's `use`
--- names. First, --set edits the main file's own tables; then each section is merged over its parent as sections.lua
--- describes. A spec may also consist of fragments: each fragment is the parent of the next fragment.
+-- Order of merging. A section's own table is its table in one file. If the own table names a preset or spec by `use`,
+-- this preset or spec is the section's parent. If it has no `use`, the parent is the same section of the spec that the
+-- top level names by `use`. First, --set edits the main file's own tables; then each section is merged over its parent
+-- as sections.lua describes. A spec may also consist of fragments: each fragment is the parent of the next fragment.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -76,7 +76,7 @@ local function read_text(path)
   return (text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n"))
 end
 
--- Returns the result of a function whose errors let reading continue.
+-- Calls f(...) and returns its result. Its errors count as tolerated: reading continues after them.
 local function tolerate_errors(state, f, ...)
   local earlier_errors = state.diagnostics:count()
   local result = f(...)
@@ -237,8 +237,8 @@ local function merge_section(section, base, own_table)
   return sections.merge(section, section == "encoding" and inherit.mark_facets(base) or base, own_table)
 end
 
--- A section of the file that a `use` in `file` names; an empty table if that file is a spec without the section; nil
--- after an error.
+-- The section of the file that `use`, a node in `file`, names; an empty table if that file is a spec without the
+-- section; nil after an error.
 local function resolve_use(state, file, section, use, field, chain)
   local parent, is_spec = open_use(state, file, section, use, field)
   if not parent or check_cycle(state, chain, parent, use, field) then

@@ -20,7 +20,7 @@ local function check_numbers(encoding, report)
 end
 
 -- Refuses a score that depends on the index of the layer, or shares learned numbers between layers, if its entry has
--- layers in an incomplete last repetition of encoding.layers: these layers are compiled as an attention of their own.
+-- layers in an incomplete last repetition of encoding.layers. These layers are compiled as a separate attention.
 local function check_last_layers(encoding, model, report)
   for _, entry in ipairs(families.list_last_layers(encoding, model.layers)) do
     local entry_encoding = families.make_encoding(encoding, entry.name)
@@ -39,7 +39,7 @@ local function check_last_layers(encoding, model, report)
   end
 end
 
--- The text by which fields of positions that must be equal in all layers are compared. Entries may differ in whether
+-- A text of the fields of positions that must be equal in all layers, for comparisons. Entries may differ in whether
 -- positions are sampled for each layer or for the whole pass.
 local function format_shared_fields(positions)
   return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))

@@ -1,4 +1,4 @@
--- Converts the forms of scores that a spec may use to one form, and merges an encoding over its parent.
+-- Converts the scores of a spec, which may have several forms, to one form, and merges an encoding over its parent.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field), which returns the resolved encoding that a
 -- `use` names; report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose field
@@ -86,7 +86,8 @@ local function remove_parameters(node)
   return tree.map(node, function(name, field) return name ~= "parameters" and field or nil end)
 end
 
--- Merges an encoding over its parent like tree.merge, but a score is replaced whole, and parameters merge one by one.
+-- Merges an encoding over its parent like tree.merge, but a score replaces the parent's score as a whole, and
+-- parameters are merged one by one.
 function M.merge(base, override)
   if not tree.is_table(base) or not tree.is_table(override) then
     return tree.merge(base, override)

@@ -1,4 +1,4 @@
--- Makes one formula of the score of an encoding, which a spec states by one or several functions.
+-- Makes one formula from the score of an encoding. A spec states a score by one function or by several.
 --
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files by display path; and
 -- `owner`, which describes the encoding to which the score belongs:
@@ -78,6 +78,7 @@ local function read_parameters(state, entry)
   return is_valid and list or nil
 end
 
+-- The builder (expression/ir.lua) of formulas for an encoding of this model.
 local function make_builder(resolved, owner)
   local positions = owner.encoding.positions
   local first = positions.range == "one_based" and 1 or 0
@@ -107,7 +108,7 @@ local function find_large_number(root, max_number)
   return large_number
 end
 
--- The name of a value that a map gives a token and that a formula reads outside of running sums, or nil.
+-- The name of a parameter with per = "token" and without `from` that a formula reads outside of sum_between, or nil.
 local function find_bare_value(root)
   local name
   walk(root, function(node)

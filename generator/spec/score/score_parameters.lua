@@ -2,15 +2,17 @@
 --
 -- Input: a tree node per parameter, and a context with these fields:
 --   report(node, field, message, expected, hint)   reports an error and returns nil
---   heads, head_width   numbers of the model
+--   heads        the number of heads
+--   head_width   the width of a head
 --   causal       whether no query sees a later key
 --   max_number   the largest number of the precision
 --   remaining    { values = the number of values that further parameters may have }
 -- Output: the parameter, or nil after errors:
 --   name      a name that is unique in a score
 --   per       "model", "layer", "head", "layer_head" or "token"
---   from      "query" or "key", for a parameter with per = "token": the value of a token is the product of this row and
---             a learned vector; nil: a learned map of the block's input gives each token a value for each head
+--   from      for a parameter with per = "token": "query" or "key", the row of the token whose product with a learned
+--             vector is the token's value; nil: a learned map of the block's input gives each token a value for each
+--             head
 --   unit      with `from`: whether the vector is divided by its norm
 --   size      the number of values; nil: the parameter is a single number
 --   first     the first index of the values
@@ -104,7 +106,7 @@ local function read_extent(context, fields, path)
   return last_visible - first + 1, first, last - first + 1
 end
 
-local function is_outside(node)
+local function is_valid_outside(node)
   return node.value == "clip" or type(node.value) == "number"
 end
 
@@ -127,8 +129,8 @@ local function describe_lengths(p, spec_size, heads)
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
 end
 
--- One number for each head and index from a list of a valid length; nil for other lengths. spec_size: the number of
--- values of a head in the spec, of which the first p.size are used.
+-- Expands a list of values to one number for each (head, index); nil if the length of the list is not valid. spec_size:
+-- the number of values of a head in the spec; the first p.size of them are used.
 local function expand(list, p, spec_size, heads)
   local rows = has_head(p) and heads or 1
   local count, values = #list, {}
@@ -328,13 +330,13 @@ function M.read(context, name, node, path)
   if has_size then
     p.size, p.first, spec_size = read_extent(context, fields, path)
   end
-  if outside and not is_outside(outside) then
+  if outside and not is_valid_outside(outside) then
     report_misfit(context, outside, path .. ".outside",
       'a number, the value at other indices; or "clip": other indices have the value of the nearest index')
   end
   p.outside = outside and outside.value
   p.learned = read_learned(context, node, fields, path)
-  if not p.per or has_size and not p.size or outside and not is_outside(outside) or p.learned == nil then
+  if not p.per or has_size and not p.size or outside and not is_valid_outside(outside) or p.learned == nil then
     return nil
   elseif outside and not has_size then
     return context.report(outside, path .. ".outside", "a parameter with a single value has no other indices",

@@ -1,7 +1,10 @@
 -- Computes a score at typical inputs at the start of training, to find formulas whose value is not finite there.
 --
 -- Input: a formula { root, parameters } (score.lua) and a table with these fields:
---   heads, layers, width, head_width   numbers of the model; layers: of the family that uses the score
+--   heads           the number of heads
+--   layers          the number of layers of the family that uses the score
+--   width           the width of the model
+--   head_width      the width of a head
 --   causal          whether no query sees a later key
 --   cross           whether queries attend to another sequence
 --   mask, lines     sections of the spec, or nil

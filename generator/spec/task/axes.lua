@@ -31,7 +31,7 @@ M.IS_KEY = lists.split_set([[input target mask positions length step split set b
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
   data places]])
 
--- The axes of a user's own file, which the spec names. node: the node of the list of names.
+-- The axes that a spec names for its files of examples. node: the node of the list of names.
 function M.read_named(context, names, node)
   for i, item in ipairs(names and node.items or {}) do
     if M.IS_KEY[item.value] then

@@ -223,9 +223,9 @@ function M.read(facts, declaration, key, value)
   return result, problem, expected
 end
 
--- Calls try(value, n, text) for the values of a formula at the trials of its options (formulas.list_trials) and every
--- length n. text: the formula with numbers in place of options; lengths: values of n, or WITHOUT_N. Returns the first
--- problem that `try` returns, or nil.
+-- Calls try(value, n, text) for each trial of a formula's options (formulas.list_trials) and each n of `lengths`, which
+-- may be WITHOUT_N. value: the value of the formula; text: the formula with numbers in place of options. Returns the
+-- first problem that `try` returns, or nil.
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.list_trials(formula, options)) do
     local text = formulas.insert_numbers(formula, trial)
@@ -371,8 +371,8 @@ function M.finish(facts, report)
   end
 end
 
--- Whether the number of outputs of every example is the value of a formula. facts: a result of M.settle, in which
--- lengths are formulas in n alone.
+-- Whether every example has as many outputs as the value of a formula. facts: a result of M.settle, in which lengths
+-- are formulas in n alone.
 local function has_output_length(facts, formula)
   return facts.output_length ~= nil and not lists.any(TRIAL_LENGTHS, function(n)
     return formulas.compute(facts.output_length, n) ~= formulas.compute(formula, n)

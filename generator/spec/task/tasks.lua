@@ -8,16 +8,18 @@
 --   title                the start of the first paragraph of the comment, up to a colon
 --   summary              the first paragraph of the comment
 --   symbols              the alphabet that inputs and outputs share, a list of texts
---   input_symbols, output_symbols   the alphabet of inputs, the alphabet of outputs
---   symbol_count         the number of symbols of `symbols` in use, { formula, min }: the value of the formula, or
---                        `min` if the value is smaller
---   input_symbol_count   the number of input symbols in use, { formula, min }
---   output_symbol_count  the number of output symbols in use, { formula, min }
+--   input_symbols        the alphabet of inputs
+--   output_symbols       the alphabet of outputs
+--   symbol_count         how many of `symbols` are in use, { formula, min }: the value of the formula, or `min` if the
+--                        value is smaller
+--   input_symbol_count   how many of `input_symbols` are in use, { formula, min }
+--   output_symbol_count  how many of `output_symbols` are in use, { formula, min }
 --   start_symbol         the symbol that a decoder reads first
 --   end_symbol           the output symbol that ends targets
 --   blank                the input symbols whose linear embedding is zero, the first ones of the alphabet
 --   probe                the input symbol at which answers are read with model.readout = "probe"
---   input_length, output_length   the numbers of input tokens and of output tokens, formulas in n and options
+--   input_length         the number of input tokens, a formula in n and options
+--   output_length        the number of output tokens, a formula in n and options
 --   chance               the accuracy of a guess, or { choices = formula } for the accuracy 1 / formula
 --   baseline             the accuracy of a simple predictor
 --   baseline_name        the name of this predictor
@@ -145,8 +147,8 @@ local function has_key(entry)
   return key ~= nil and (lists.has(KEYS, key) or key:match("^option%f[%W]") ~= nil or key:match("^axis%f[%W]") ~= nil)
 end
 
--- The lines "key: value" of a header from line `first` on. A line without a key that is indented more than a key for
--- symbols before it continues the list of symbols. Empty lines are left out.
+-- The lines "key: value" of a header from line `first` on. After a key for symbols, a line without a key continues the
+-- list of symbols if it is indented more than the key. Empty lines are left out.
 local function join_lines(lines, first)
   local entries, parts = {}, {}
   for i = first, #lines do
