@@ -55,7 +55,7 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
     }
 }
 
-/* The weights of a layer as panels (kernels/cpu/matmul.h); the backward pass reads the transposed ones. */
+/* The weights of a layer as panels (kernels/cpu/matmul.h); the backward pass reads the transposed panels. */
 typedef struct layer_panels {
     real query_key_value[3 * WIDTH * WIDTH], query_key_value_transposed[3 * WIDTH * WIDTH];
     real attention_output[WIDTH * WIDTH], attention_output_transposed[WIDTH * WIDTH];
@@ -78,7 +78,7 @@ static void *reserve(char *memory, size_t *used, size_t bytes) {
 
 /* The layout of heads of the self-attention in vectors, and strides of rows. */
 enum {
-    HEAD_PART = 8 < LANES ? 8 : LANES, /* channels of a head in one vector */
+    HEAD_PART = 8 < LANES ? 8 : LANES, /* number of channels of a head in one vector */
     HEAD_PARTS = HEAD_WIDTH / HEAD_PART,
     /* number of keys that are processed together when gradients of keys are summed */
     KEYS = KEY_TILE / HEAD_PARTS > 0 ? KEY_TILE / HEAD_PARTS : 1,

@@ -121,9 +121,9 @@ typedef struct lh_cuda_evaluate {
 } lh_cuda_evaluate;
 
 enum {
-    THREADS = 256, /* threads of a block */
+    THREADS = 256, /* number of threads of a block */
     DROPOUT_SITES = 10, /* number of masks of WIDTH channels for one sequence */
-    PARAMETER_STORAGE = 253952, /* elements of the parameter vector */
+    PARAMETER_STORAGE = 253952, /* number of elements of the parameter vector */
     LAYERS = 5,
     WIDTH = 64,
     HEADS = 8,
@@ -133,7 +133,7 @@ enum {
     CLASSES = 2,
     CLASS_COLUMNS = 16, /* classes, rounded up to a whole vector */
     QUERY_STRIDE = 3 * WIDTH,
-    BLOCK_STATE = 1024 /* bytes of shared memory after the staging memory of products */
+    BLOCK_STATE = 1024 /* number of bytes of shared memory after the staging memory of products */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */

@@ -57,8 +57,7 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences that are processed at a time, since gradients of pairs are stored in between: enough for four
- * keys of a head per thread. */
+/* The number of sequences with stored gradients of pairs at a time: enough for four keys of a head per thread. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
@@ -197,6 +196,7 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
 
 static size_t draw_count(const lh_shape *shape) { return 5 * (size_t)shape->length[0]; }
 
+/* Samples the positions and distances of this attention, or copies given ones. */
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[0];

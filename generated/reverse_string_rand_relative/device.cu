@@ -123,9 +123,9 @@ typedef struct lh_cuda_evaluate {
 } lh_cuda_evaluate;
 
 enum {
-    THREADS = 256, /* threads of a block */
+    THREADS = 256, /* number of threads of a block */
     DROPOUT_SITES = 10, /* number of masks of WIDTH channels for one sequence */
-    PARAMETER_STORAGE = 274432, /* elements of the parameter vector */
+    PARAMETER_STORAGE = 274432, /* number of elements of the parameter vector */
     LAYERS = 5,
     WIDTH = 64,
     HEADS = 8,
@@ -138,7 +138,7 @@ enum {
     /* number of samples of distances in one pass; distances are sampled from 1 .. MAX_POSITION - 1 */
     DISTANCE_DRAWS = 5,
     QUERY_STRIDE = 3 * WIDTH,
-    BLOCK_STATE = 1024 /* bytes of shared memory after the staging memory of products */
+    BLOCK_STATE = 1024 /* number of bytes of shared memory after the staging memory of products */
 };
 
 /* Parameters. Gradients and the optimiser's states have the same layout. Weights are [in][out]. */
@@ -1152,8 +1152,7 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences that are processed at a time, since gradients of pairs are stored in between: enough for four
- * keys of a head per thread. */
+/* The number of sequences with stored gradients of pairs at a time: enough for four keys of a head per thread. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;

@@ -145,6 +145,7 @@ static void make_tables(void *tables, const int longest[LH_MAX_STREAMS]) {
 
 static size_t draw_count(const lh_shape *shape) { return 5 * (size_t)shape->length[0]; }
 
+/* Samples the positions and distances of this attention, or copies given ones. */
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[0];

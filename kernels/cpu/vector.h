@@ -32,7 +32,7 @@ enum {
     LANES = LH_VECTOR_BYTES / REAL_BYTES,
     SIDE_BY_SIDE = 4,                /* number of independent chains of operations, which hide latency */
     WIDEST_ROW = 1024,               /* maximum number of channels of a norm; model.lua limits model.width to it */
-    ROW_VECTORS = WIDEST_ROW / LANES /* vectors of the widest row; unused vectors cost nothing */
+    ROW_VECTORS = WIDEST_ROW / LANES /* number of vectors of the widest row; unused ones cost nothing */
 };
 
 /* Vectors have the alignment of real and may alias real, because loads and stores use pointers to real. */

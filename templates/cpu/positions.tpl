@@ -11,7 +11,7 @@
 % paragraph("parts/position_tables.tpl") % if tables
 % for _, pack in ipairs(panel_structs) do
 % if pack.struct.block and pack.list[1] then
-/* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); the backward pass reads the transposed ones. */
+/* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); the backward pass reads the transposed panels. */
 typedef struct ${pack.struct.block}_${pack.name} {
 % for _, panel in ipairs(pack.list) do
     real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}]; % if panel.has_transposed_copy

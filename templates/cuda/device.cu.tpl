@@ -20,9 +20,9 @@ typedef int int32_t;
 % splice("longhand/cuda_loops.h", "include") % if device.has_passes
 
 enum {
-    THREADS = ${cuda.threads}, /* threads of a block */
+    THREADS = ${cuda.threads}, /* number of threads of a block */
     DROPOUT_SITES = ${device.site_count}, /* number of masks of WIDTH channels for one sequence */ % if device.masks[1]
-    PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
+    PARAMETER_STORAGE = ${parameter_storage}, /* number of elements of the parameter vector */
     PARTS = ${cuda.parts}, /* largest number of parts of a step; all sequences of a part have the same length */ % if train.mixes_lengths
     % include("parts/dimensions.tpl")
     % include("attention/cuda/head_constants.tpl", family) % for _, family in ipairs(attentions)
@@ -30,8 +30,8 @@ enum {
     HEADS = ${PREFIX}HEADS, /* number of heads of every attention; kernels use these names */
     HEAD_WIDTH = ${PREFIX}HEAD_WIDTH,
 % end
-    STAGING = ${cuda.staging}, /* reals of shared memory that sums over a block use */ % if not cuda.multiplies
-    BLOCK_STATE = ${cuda.block_state} /* bytes of shared memory after ${cuda.multiplies and "the staging memory of products" or "these reals"} */
+    STAGING = ${cuda.staging}, /* number of reals of shared memory that sums over a block use */ % if not cuda.multiplies
+    BLOCK_STATE = ${cuda.block_state} /* number of bytes of shared memory after ${cuda.multiplies and "the staging memory of products" or "these reals"} */
 };
 
 % include("parts/parameters.tpl")

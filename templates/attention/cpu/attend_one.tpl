@@ -1,5 +1,6 @@
-% -- An open key is one that no term hides from the query. Scores are computed for LANES keys at a time if the terms
-% -- have a function for it (scores_rows), and for the other keys one by one; excludes_last_keys: the last keys too.
+% -- An open key is one that no term hides from the query. If the terms have a function for LANES keys (scores_rows), scores
+% -- are computed for LANES keys at a time, except for the last keys if excludes_last_keys. Other scores are computed one by
+% -- one.
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys

@@ -1,6 +1,6 @@
 /* The layout of heads of the ${name}-attention in vectors, and strides of rows. */
 enum {
-    ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* channels of a head in one vector */
+    ${PREFIX}HEAD_PART = ${head_part} < LANES ? ${head_part} : LANES, /* number of channels of a head in one vector */
     ${PREFIX}HEAD_PARTS = ${PREFIX}HEAD_WIDTH / ${PREFIX}HEAD_PART,
     ${PREFIX}KEYS = KEY_TILE / ${PREFIX}HEAD_PARTS > 0 ? KEY_TILE / ${PREFIX}HEAD_PARTS : 1, /* number of keys that are processed together when gradients of keys are summed */
     ${PREFIX}PAIRED = 2 * ${PREFIX}HEAD_WIDTH <= LANES, /* a key and its value fit in one vector */ % if paired

@@ -7,6 +7,7 @@
 % slot("pairs_of_draw", { T_of_shape = T, S_of_shape = S })
 static size_t ${prefix}draw_count(const lh_shape *shape) { return ${attends.draw_rows} * (size_t)${tokens}; } % if not terms.by_pair
 
+/* Samples the positions and distances of this attention, or copies given ones. */
 static void ${prefix}draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
         const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
     const int T = shape->length[${queries.stream}], S = shape->length[${keys.stream}];

@@ -3,7 +3,7 @@
  * backward pass recomputes each from the logarithm of its query's sum. */
 
 enum {
-    ${PREFIX}WARP_ROWS = ${attends.fragment_rows}, /* rows of a warp at a time, in groups */
+    ${PREFIX}WARP_ROWS = ${attends.fragment_rows}, /* number of rows that a warp computes at a time, in groups */
     ${PREFIX}GROUPS = ${PREFIX}WARP_ROWS / GROUP_ROWS,
     ${PREFIX}STEPS = (${PREFIX}HEAD_WIDTH + STEP - 1) / STEP,
     ${PREFIX}TILES = (${PREFIX}HEAD_WIDTH + TILE_COLUMNS - 1) / TILE_COLUMNS
@@ -14,6 +14,7 @@ enum {
 % slot("domain")
 
 % local pass_template, constant = "attention/cuda/pass_fragments.tpl", attends.depends_on_mode and "" or "const "
+% -- query_pass, key_pass: fields of pass_fragments.tpl
 % local query_pass = { lane = "query", lane_index = "i", first = "first_key", last = "end_key", rows = "T", count = "S" }
 % query_pass.pass, query_pass.constant, query_pass.body = "attend(const bool training)", constant, "attention/cuda/forward_fragments.tpl"
 % query_pass.comment = "Computes the layer's attended values, and stores the values of the softmax that the backward pass needs."
