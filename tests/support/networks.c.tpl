@@ -16,7 +16,7 @@ static const lh_ref_shape tensors_${n}[] = {
 % if f.lines[1] then
 static const lh_ref_line lines_${n}_${i}[] = {
 % for _, line in ipairs(f.lines) do
-    {${line.head}, ${line.direction}, ${line.line}, ${f64(line.value)}},
+    {.head = ${line.head}, .direction = ${line.direction}, .number = ${line.line}, .value = ${f64(line.value)}},
 % end
 };
 % end
@@ -28,8 +28,9 @@ static const lh_ref_family families_${n}[] = {
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
     {.heads = ${f.heads}, .rotated_heads = ${f.rotated_heads}, .relative = LH_REF_${relative}, .divided = ${f.divided}, .clip = ${f.clip},
      .farthest = ${f.farthest}, .has_score = ${f.scored}, .gate_sign = ${f.gate_sign}, .has_grape = ${f.has_grape}, .sums_rows = ${f.sums_rows}, .temperature = ${f64(f.temperature)},
-     .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
-                  ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},
+     .rotation = {.base = ${f64(r.base)}, .scaling = LH_REF_${scaling}, .factor = ${f64(r.factor)},
+                  .original_length = ${f64(r.original_length)}, .beta_slow = ${f64(r.beta_slow)},
+                  .beta_fast = ${f64(r.beta_fast)}, .attention_factor = ${f64(r.attention_factor)}},
      .geometric = ${f.geometric}, .normalised = ${f.normalised}, .breaks_stick = ${f.breaks_stick},
      .own_key = ${f.own_key}, .own_value = ${f.own_value},
      .left = ${f.left}, .right = ${f.right}, .stride = ${f.stride}, .width = ${f.width}, .left_only = ${f.left_only},
@@ -43,7 +44,7 @@ static const lh_ref_family families_${n}[] = {
 /* ${scope.name} */
 static const lh_ref_value values_${n}_${s}[] = {
 % for _, v in ipairs(scope.values) do
-    {${v.width}, ${v.stream}, ${v.outside}},
+    {.width = ${v.width}, .stream = ${v.stream}, .outside = ${v.outside}},
 % end
 };
 static const lh_ref_operation operations_${n}_${s}[] = {
