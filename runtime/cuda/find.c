@@ -16,9 +16,9 @@ void lh_cuda_note_refusal(lh_cuda_search *search, const char *format, ...) {
     va_end(arguments);
 }
 
-static void add_searched_folder(lh_cuda_search *search, const char *place) {
+static void add_searched_folder(lh_cuda_search *search, const char *folder) {
     size_t used = strlen(search->folders);
-    snprintf(search->folders + used, sizeof search->folders - used, "%s%s", used > 0 ? ", " : "", place);
+    snprintf(search->folders + used, sizeof search->folders - used, "%s%s", used > 0 ? ", " : "", folder);
 }
 
 bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file) {

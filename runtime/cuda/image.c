@@ -51,11 +51,11 @@ int lh_cuda_get_driver_release(int version) {
 }
 
 const char *lh_cuda_describe_driver(int version, char text[LH_CUDA_DRIVER_TEXT]) {
-    char number[LH_CUDA_VERSION_TEXT];
+    char cuda_version[LH_CUDA_VERSION_TEXT];
     int release = lh_cuda_get_driver_release(version);
-    lh_cuda_write_version(version, number);
-    if (release > 0) snprintf(text, LH_CUDA_DRIVER_TEXT, "release %d or later (CUDA %s)", release, number);
-    else snprintf(text, LH_CUDA_DRIVER_TEXT, "a release for CUDA %s", number);
+    lh_cuda_write_version(version, cuda_version);
+    if (release > 0) snprintf(text, LH_CUDA_DRIVER_TEXT, "release %d or later (CUDA %s)", release, cuda_version);
+    else snprintf(text, LH_CUDA_DRIVER_TEXT, "a release for CUDA %s", cuda_version);
     return text;
 }
 

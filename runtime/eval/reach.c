@@ -12,9 +12,9 @@ static void find_interval(const lh_eval_result *result, bool uses_accuracy, doub
     *high = result->exact_match_high;
     if (!uses_accuracy) return;
     double deviation = isnan(result->sd_over_sequences) ? 0 : result->sd_over_sequences;
-    double half = LH_NORMAL_95 * deviation / sqrt(result->examples);
-    *low = result->accuracy - half;
-    *high = result->accuracy + half;
+    double half_width = LH_NORMAL_95 * deviation / sqrt(result->examples);
+    *low = result->accuracy - half_width;
+    *high = result->accuracy + half_width;
 }
 
 lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool uses_accuracy, double level,

@@ -127,9 +127,9 @@ static void write_warning(lh_loop *loop) {
     loop->view.warning = NULL;
 }
 
-/* Runs steps up to step `until`, or fewer. */
-static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
-    int64_t remaining = until - loop->engine->step, most_steps = (int64_t)(loop->steps_per_second * SECONDS_AT_ONCE);
+/* Runs steps up to step `end`, or fewer. */
+static lh_status run_steps(lh_loop *loop, int64_t end, lh_error *error) {
+    int64_t remaining = end - loop->engine->step, most_steps = (int64_t)(loop->steps_per_second * SECONDS_AT_ONCE);
     int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), steps_done = 0;
     if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
     if (count < loop->engine->unreported_steps) count = loop->engine->unreported_steps;

@@ -158,7 +158,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, 
          "the answers of an evaluation"},
         {&forward->device_logits, &forward->host_logits, memory_needs[LH_CUDA_NEED_LOGITS], "logits"},
         {&forward->device_classes, &forward->host_classes, replicas * memory_needs[LH_CUDA_NEED_CLASSES],
-         "the classes that are answered"},
+         "the classes of the answers"},
         {&forward->device_models, &forward->host_models, get_models_bytes(fleet), "an evaluation"},
     };
     lh_status status = LH_OK;

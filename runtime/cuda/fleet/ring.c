@@ -384,9 +384,9 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) 
     lh_cuda_ring *ring = &fleet->ring;
     fill_job job = {.fleet = fleet, .first = ring->end, .slots = (int)(end - ring->end)};
     if (job.slots <= 0) return LH_OK;
-    int items = job.slots * ring->columns, threads = ring->lanes.count;
+    int batches = job.slots * ring->columns, threads = ring->lanes.count;
     atomic_init(&job.next, 0);
-    lh_team_run(threads < items ? threads : items, fill_work, &job);
+    lh_team_run(threads < batches ? threads : batches, fill_work, &job);
     int before_wrap = ring->capacity - (int)(ring->end % ring->capacity);
     int first_part_slots = job.slots < before_wrap ? job.slots : before_wrap;
     lh_status status = copy_slots(fleet, ring->end, first_part_slots, error);
