@@ -23,9 +23,9 @@
 --            running sums of a term (is_sum), from the first token up to this token; the later entries are terms of the
 --            token alone. query, key: the tables from which a pair loads the running number of its query or of its key,
 --            or nil
---   row_sums sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }. term:
---            the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum in the
---            pair formula
+--   row_sums   sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }.
+--            term: the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum
+--            in the pair formula
 --   score    the node of the pair formula, over the logit, the leaves of row_sums, and loads from the tables
 --   state    the state that M.find_dependencies and M.varies read
 --

@@ -11,7 +11,7 @@
 --   stack            the name of the array in C whose elements each contain the parameters of a layer
 --   row_sums         the sums over keys of the formula (lower.lua)
 --   real(number)     returns the literal of a number
---   name_edges(list) returns the name of a constant array of edges
+--   name_edges(list)   returns the name of a constant array of edges
 -- Output: a nest, nil if there is nothing to compute. It has the lists of statements by level (emit.lua) and these
 -- fields:
 --   class            the class of the tables

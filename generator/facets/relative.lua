@@ -12,7 +12,7 @@
 --                transformer_xl, if distances are differences of sampled positions
 --   sets         the number of sets of distances in a step: one for all layers, or one for each layer if each layer
 --                samples its own distances or positions
---   set_of_layer C text of the index of layer l's set: "0" or "l"
+--   set_of_layer   C text of the index of layer l's set: "0" or "l"
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
 --                side; for other kinds the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)

@@ -7,7 +7,7 @@
 --   text         the term of a pair as text
 --   term         C statements that compute the term of a pair
 --   place        C text of the index of key j's sum in the sums of a group of queries
---   has_gradient whether a gradient reaches the sum
+--   has_gradient   whether a gradient reaches the sum
 -- Further fields of the list:
 --   count         the number of sums
 --   trains        whether a gradient reaches any sum

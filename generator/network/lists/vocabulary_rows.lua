@@ -15,8 +15,8 @@
 --   summed      entry of the backward list -> the list of the buffers of gradients that are summed by symbol before the
 --               entry; block -> the list of the buffers of gradients that are summed at the block's end
 --   width       the width of the widest copied or summed value
---   token_texts list of C texts: for each operation that runs by symbol, the number of floating-point operations that a
---               forward pass saves for each omitted row
+--   token_texts   list of C texts: for each operation that runs by symbol, the number of floating-point operations that
+--               a forward pass saves for each omitted row
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
 -- all tokens if another operation reads one of its operands for all tokens. In the backward pass, a gradient of all

@@ -7,7 +7,7 @@
 --   feedforward     the channels of the hidden layer of a feed-forward part; 0 without this part
 --   readout         the tokens at which answers are read: model.readout, by default "outputs"
 --   streams         the sequences of tokens that the model processes: { name, index }, index from 0
---   block_sequences the number of sequences of a shard
+--   block_sequences   the number of sequences of a shard
 --   block_tokens    the number of tokens that the CPU computes together, layer after layer
 --   classes         the number of output symbols
 --   class_columns   `classes`, rounded up to whole vectors
@@ -25,7 +25,7 @@
 --   name           its name, such as "self"; names of functions and types in generated code contain it
 --   spec_name      its name in the spec, the same in all models of a kind
 --   title          its name for users
---   prefix, PREFIX the prefixes of its members in shared structs and of its constants, such as "cross_" and "CROSS_";
+--   prefix, PREFIX   the prefixes of its members in shared structs and of its constants, such as "cross_" and "CROSS_";
 --                  "" if the model has a single family
 --   stack          names in C for the layers that contain it: count (a constant), parameters (a type), member (the name
 --                  of their array in structs), state (a type)
