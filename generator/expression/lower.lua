@@ -201,7 +201,7 @@ end
 -- The node for a part of the value of a table of this class: in the result, loads from further tables replace expensive
 -- inner parts of lower classes.
 function replace_by_loads(state, node, class)
-  local results = state.inside[class]
+  local results = state.results_by_class[class]
   results[node] = results[node] or compute_replaced(state, node, class)
   return results[node]
 end
@@ -399,11 +399,11 @@ function M.lower(builder, root, options)
   builder.is_trusted = true -- the formula has been checked as a whole
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, dependencies = {}, loads = {},
-    tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
-    uses = setmetatable(text.count_uses({ root }),
+    tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowered, names = {}, results_by_class = {},
+    lowered = {}, uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do
-    state.inside[class] = {}
+    state.results_by_class[class] = {}
   end
   local score = lower(state, root)
   for _, sum in ipairs(state.sums) do

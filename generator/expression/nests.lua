@@ -124,7 +124,7 @@ end
 
 -- The sums of a part's gradient over the heads:
 --   inner   the part
---   index   the index of the sum that contains the part, or nil
+--   index   the index of the sum that contains the part, or false
 --   name    the name of the sums in generated code
 --   count   the number of the index's values, or 1
 --   leaf    the node that reads the sums
@@ -138,7 +138,7 @@ local function make_gathering(build, class, inner, list_index)
   local name = list_index == 1 and "from_heads" or "from_heads_" .. list_index
   local leaf = build.builder:make("gathered", { index }, name .. " " .. inner.id,
     { name = name, type = "real", low = -math.huge, high = math.huge, letters = letters })
-  return { inner = inner, index = index, name = name, count = index and index.count or 1, leaf = leaf }
+  return { inner = inner, index = index or false, name = name, count = index and index.count or 1, leaf = leaf }
 end
 
 -- Adds to nest.effects the effects that propagate a gradient to a leaf. entry: a result of derive.lua.
@@ -171,7 +171,7 @@ local function add_table_effects(build, nest, class, t)
     local gathering = gatherings[entry.leaf]
     if gathering then
       table.insert(nest.effects, { kind = gathering.index and "add_element" or "add", target = gathering.name,
-        index_node = gathering.index, per_head = true, node = entry.gradient, loops = entry.loops })
+        index_node = gathering.index or nil, per_head = true, node = entry.gradient, loops = entry.loops })
     else
       add_effects(build, nest, class, entry)
     end

@@ -40,7 +40,7 @@ end
 -- The initial values of a parameter in C: a list, one number for all, or a spread.
 local function read_initial_values(p)
   local spread = type(p.init) == "table" and p.init.sigma or 0
-  return { list = p.values_text, number = ("%.17g"):format(type(p.init) == "number" and p.init or 0),
+  return { list = p.values_text or false, number = ("%.17g"):format(type(p.init) == "number" and p.init or 0),
     spread = ("%.17g"):format(spread) }
 end
 

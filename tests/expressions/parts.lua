@@ -12,9 +12,9 @@ local M = {}
 function M.make_positions(reading, layers)
   local is_sampled = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
-    layer_index = reading == "difference" and "l" or nil, per_layer = reading == "difference",
-    distance = { kind = reading, layer_index = is_sampled and "l" or nil, per_layer = is_sampled,
-      draws = is_sampled and layers or nil } }
+    layer_index = reading == "difference" and "l" or false, per_layer = reading == "difference",
+    distance = { kind = reading, independent = false, layer_index = is_sampled and "l" or false, per_layer = is_sampled,
+      draws = is_sampled and layers or false } }
 end
 
 -- A single family in the form that templates and the facet of scores read.

@@ -67,8 +67,8 @@ function find_in_scope(result, lists_by_scope, scope)
   end
 end
 
--- A walk through a backward list. result: the table that M.derive returns; compact: the set of the names of the buffers
--- that hold gradients of labelled rows alone at this point of the list.
+-- A walk through a backward list. result: the table that M.derive returns; labelled_buffers: the set of the names of
+-- the buffers that hold gradients of labelled rows alone at this point of the list.
 local Walk = {}
 Walk.__index = Walk
 
@@ -77,16 +77,16 @@ Walk.__index = Walk
 -- before the entry.
 function Walk:note_read(buffer, is_partial, entry)
   if is_partial then
-    return self.compact[buffer.name] or false
-  elseif self.compact[buffer.name] then
+    return self.labelled_buffers[buffer.name] or false
+  elseif self.labelled_buffers[buffer.name] then
     lists.append_to(self.result.expansions, entry, buffer)
-    self.compact[buffer.name] = nil
+    self.labelled_buffers[buffer.name] = nil
   end
   return true
 end
 
 function Walk:note_write(buffer, is_partial)
-  self.compact[buffer.name] = is_partial or nil
+  self.labelled_buffers[buffer.name] = is_partial or nil
 end
 
 -- Walks an entry of the list; returns whether the buffers that it reads have the rows that it needs.
@@ -101,7 +101,8 @@ function Walk:walk_entry(entry)
     self:note_write(entry.dy, false)
     return is_supported
   elseif entry.kind == "copy" or entry.kind == "accumulate" then
-    is_partial = self.compact[entry.from.name] and (entry.kind == "copy" or self.compact[entry.to.name]) or false
+    local stores_labelled = entry.kind == "copy" or self.labelled_buffers[entry.to.name]
+    is_partial = self.labelled_buffers[entry.from.name] and stores_labelled or false
   end
   result.labelled_work[entry] = is_partial or nil
   local read_buffers = { entry.from or entry.dy, (entry.is_added or entry.kind == "accumulate") and entry.to or nil }
@@ -116,7 +117,7 @@ end
 
 -- Finds the work on labelled rows in a scope's backward list; returns whether every entry has the rows that it needs.
 local function walk_backward(result, lists_by_scope, scope)
-  local walk = setmetatable({ result = result, compact = {} }, Walk)
+  local walk = setmetatable({ result = result, labelled_buffers = {} }, Walk)
   local input, output = scope.input_value, scope.output_value
   if output then
     walk:note_write({ name = buffers.name_for_stream("gradient", output) }, result.values[output])

@@ -92,7 +92,7 @@ end
 --   shapes          key of a buffer -> its shape
 --   read_backward   scope -> the set of the values that its backward list reads
 --   values_at_end   the values that must still be in their buffers when the pass ends
---   reserved        the set of the names that no buffer of a value may have
+--   reserved_names  the set of the names that no buffer of a value may have
 local Walk = {}
 Walk.__index = Walk
 
@@ -140,7 +140,7 @@ end
 function Walk:note_write(key, value)
   local shape = get_shape(value)
   self.shapes[key] = self.shapes[key] or shape
-  if self.reserved[key] or self.shapes[key] ~= shape then
+  if self.reserved_names[key] or self.shapes[key] ~= shape then
     raise_conflict(value)
   end
   self.contents[key] = value
@@ -238,7 +238,7 @@ end
 -- Checks all reads of a forward pass; the first conflict raises an error (raise_conflict).
 local function walk_pass(net, lists_by_scope, is_training)
   local walk = setmetatable({ net = net, lists_by_scope = lists_by_scope, is_training = is_training, contents = {},
-    shapes = {}, read_backward = {}, values_at_end = {}, reserved = find_reserved(net, lists_by_scope) }, Walk)
+    shapes = {}, read_backward = {}, values_at_end = {}, reserved_names = find_reserved(net, lists_by_scope) }, Walk)
   for _, scope in ipairs(lists_by_scope.order) do
     walk.read_backward[scope] = buffers.find_read_values(lists_by_scope[scope].backward)
   end

@@ -89,8 +89,8 @@ local function find_symbol_operations(result, list, labelled)
   end
 end
 
--- A walk through the backward list. result: the table that M.derive returns; summed: the set of the names of buffers
--- that hold gradients of the vocabulary's rows at this point of the list.
+-- A walk through the backward list. result: the table that M.derive returns; symbol_buffers: the set of the names of
+-- buffers that hold gradients of the vocabulary's rows at this point of the list.
 local Walk = {}
 Walk.__index = Walk
 
@@ -98,19 +98,20 @@ Walk.__index = Walk
 -- buffer has, or can be given, the rows that the entry reads: rows of all tokens can be summed by symbol before the
 -- entry.
 function Walk:note_read(buffer, runs_by_symbol, entry)
-  if runs_by_symbol and not self.summed[buffer.name] then
+  if runs_by_symbol and not self.symbol_buffers[buffer.name] then
     lists.append_to(self.result.summed, entry, buffer)
     note_width(self.result, buffer.width)
-    self.summed[buffer.name] = true
+    self.symbol_buffers[buffer.name] = true
   end
-  return runs_by_symbol or not self.summed[buffer.name]
+  return runs_by_symbol or not self.symbol_buffers[buffer.name]
 end
 
 -- Whether an entry of the list runs by symbol. If the result of relu was copied to all tokens, the gradient of relu
 -- reads the copies and runs for all tokens.
 function Walk:runs_by_symbol(entry)
   if entry.kind == "copy" or entry.kind == "accumulate" then
-    return self.summed[entry.from.name] or entry.kind == "accumulate" and self.summed[entry.to.name] or false
+    local adds_to_symbols = entry.kind == "accumulate" and self.symbol_buffers[entry.to.name]
+    return self.symbol_buffers[entry.from.name] or adds_to_symbols or false
   end
   local is_copied = entry.kind == "relu_grad" and self.result.repeated[entry.op.out]
   return entry.op ~= nil and not is_copied and self.result.by_symbol[entry.op] or false
@@ -119,7 +120,7 @@ end
 -- Walks an entry of the list; returns whether the buffers that it reads have the rows that it needs.
 function Walk:walk_entry(entry)
   local runs_by_symbol = self:runs_by_symbol(entry)
-  if entry.kind == "accumulate" and runs_by_symbol and not self.summed[entry.from.name] then
+  if entry.kind == "accumulate" and runs_by_symbol and not self.symbol_buffers[entry.from.name] then
     return false -- the buffer `from` holds gradients of all tokens
   end
   local read_buffers = { entry.from or entry.dy, (entry.is_added or entry.kind == "accumulate") and entry.to or nil }
@@ -128,7 +129,7 @@ function Walk:walk_entry(entry)
   end
   self.result.by_symbol[entry] = runs_by_symbol or nil
   for _, buffer in ipairs(buffers.list_written(entry)) do
-    self.summed[buffer.name] = runs_by_symbol or nil
+    self.symbol_buffers[buffer.name] = runs_by_symbol or nil
   end
   return true
 end
@@ -158,7 +159,7 @@ function M.derive(net, lists_by_scope, labelled)
   end
   local result = { block = block, embed = embed, by_symbol = {}, repeated = {}, summed = {} }
   find_symbol_operations(result, lists_by_scope[block].forward, labelled)
-  local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.input_value
+  local walk, input = setmetatable({ result = result, symbol_buffers = {} }, Walk), block.input_value
   local is_supported = result.token_texts[1] ~= nil
     and not lists.any(lists_by_scope[block].backward, function(entry) return not walk:walk_entry(entry) end)
   local gradient = { name = buffers.name_for_stream("gradient", input), width = input.width }

@@ -18,7 +18,7 @@
 --                   "part_start(w, part)"
 --   tokens          the number of tokens of the vocabulary
 --   tokens_text     words for the tokens of the vocabulary
---   computation, empty_token, decoder, reading, token_constants   see the comment of the local table `tokens`
+--   computation, empty_token, decoder, reading, token_constants   see the comment of the local table `vocabularies`
 -- M.attentions gives, for each kind of model, the families that a description of a network may name (a description is a
 -- function that builds the network: model_network.lua). A family consists of the attentions at one place in the block,
 -- over all layers of a stack. encoding_facets.lua adds its facets. Fields of a family:
@@ -98,12 +98,12 @@ end
 --   reading           sentences about what the model reads
 --   token_constants   the members of a C enum for the model's own tokens
 -- inputs: the number of input symbols; times: the number of computation tokens for each token of the input, or nil.
-local tokens = {}
+local vocabularies = {}
 
 -- After the input symbols come the computation token, if there is one, and the empty token. Without a computation token
 -- an unused token takes its place, unless model.spare_token is false or the embedding is linear. A model with a readout
 -- has none of these tokens (spec/rules/rules.lua).
-function tokens.encoder(plan, inputs, times)
+function vocabularies.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
     return { computation = plan_computation(times, inputs), tokens = inputs, tokens_text = "input symbols",
@@ -123,7 +123,7 @@ end
 
 -- After the input symbols come the symbols of the target, unless input and target share an alphabet; the computation
 -- token, if there is one; and the separator, unless the task has a symbol for it.
-function tokens.decoder(plan, inputs, times)
+function vocabularies.decoder(plan, inputs, times)
   local shared, start = plan.task.has_shared_symbols, plan.task.start
   local symbol_count = inputs + (shared and 0 or plan.task.output_count)
   local computation = plan_computation(times, symbol_count)
@@ -140,7 +140,7 @@ function tokens.decoder(plan, inputs, times)
 end
 
 -- A recurrent model has the encoder's tokens, without the unused token.
-function tokens.recurrent(_, inputs, times)
+function vocabularies.recurrent(_, inputs, times)
   local count, computation = inputs + (times and 2 or 1), plan_computation(times, inputs)
   return { computation = computation, tokens = count, empty_token = count - 1, decoder = false,
     tokens_text = ("input symbols, %sthe empty output"):format(times and "the computation token, " or ""),
@@ -150,7 +150,7 @@ function tokens.recurrent(_, inputs, times)
 end
 
 -- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a separate stream.
-tokens.encoder_decoder = tokens.decoder
+vocabularies.encoder_decoder = vocabularies.decoder
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
 local INPUT = { stream = 0, stream_prefix = "" }
@@ -238,7 +238,7 @@ end
 
 function M.derive(plan)
   local model = plan.resolved.model
-  local fields = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
+  local fields = vocabularies[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
   fields.layers = model.layers or model.encoder_layers and model.encoder_layers + model.decoder_layers or 1
   fields.width, fields.feedforward, fields.readout = model.width, model.feedforward or 0, model.readout or "outputs"
   fields.part_start = fields.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
