@@ -48,7 +48,8 @@ end
 
 local function check_digits(view, report)
   local facts, positions = view.task, view.resolved.encoding.positions
-  if facts and not lists.any(facts.input_symbols, M.is_digit) then
+  if facts and facts.input_symbols -- a dataset whose file cannot be read has none
+    and not lists.any(facts.input_symbols, M.is_digit) then
     report.refuse(KIND, "task.kind", facts.kind, { what = ('"%s" needs digits, and no input symbol is a digit'):format(
       positions.kind), expected = "a task with some of the symbols 0 to 9" })
   end
