@@ -8,6 +8,7 @@
 #include "data/datasets/number_set.h"
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; if a task lacks CARRY, later indices are 1 less */
+
 /* Purposes of random numbers, values of the counter word `example` (arithmetic_items.h):
  *
  *   ORDER                      the order of all numbers of training and validation

@@ -59,9 +59,9 @@ static int draw_index(lh_rng *rng, const weight *w, int count) {
 
 /* The effect of one place on a chain of carries. */
 typedef enum effect {
-    ENDS,  /* the place makes no carry */
-    MAKES, /* the place makes a carry that does not depend on the incoming carry; a chain begins */
-    PASSES /* the carry of the place is greater because of the incoming carry */
+    ENDS_CHAIN,     /* the place makes no carry */
+    BEGINS_CHAIN,   /* the place makes a carry that does not depend on the incoming carry */
+    CONTINUES_CHAIN /* the carry of the place is greater because of the incoming carry */
 } effect;
 
 typedef struct step {
@@ -72,12 +72,12 @@ typedef struct step {
 /* The step at a place. total: sum or product of the place's digits; carry: incoming carry. */
 static step make_step(int base, int total, int carry) {
     int out = (total + carry) / base;
-    return (step){out > total / base ? PASSES : total >= base ? MAKES : ENDS, out};
+    return (step){out > total / base ? CONTINUES_CHAIN : total >= base ? BEGINS_CHAIN : ENDS_CHAIN, out};
 }
 
 /* The length of the chain after a place. */
 static int extend_chain(effect place_effect, int length) {
-    return place_effect == PASSES ? length + 1 : place_effect == MAKES ? 1 : 0;
+    return place_effect == CONTINUES_CHAIN ? length + 1 : place_effect == BEGINS_CHAIN ? 1 : 0;
 }
 
 int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *x, const uint8_t *y) {
@@ -121,7 +121,7 @@ static void make_choices(choices *c, int base, bool is_product, int multiplier, 
     int min_digit = is_top ? 1 : 0, used = 0;
     int y_first = is_product ? multiplier : min_digit, y_last = is_product ? multiplier : base - 1;
     c->groups = 0;
-    for (int kind = ENDS; kind <= PASSES; kind++)
+    for (int kind = ENDS_CHAIN; kind <= CONTINUES_CHAIN; kind++)
         for (int out = 0; out < base; out++) {
             int first = used;
             step wanted_step = {(effect)kind, out};
@@ -232,9 +232,8 @@ static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int dig
         for (int g = 0; g < place_choices->groups; g++)
             ways[g] = count_group_ways(c, multiplier, digits - i, place_choices, g, length, is_reached);
         int g = draw_index(rng, ways, place_choices->groups);
-        int pair =
-            place_choices
-                ->pair[place_choices->group[g].first + (int)lh_rng_below(rng, (uint32_t)place_choices->group[g].count)];
+        int first = place_choices->group[g].first, count = place_choices->group[g].count;
+        int pair = place_choices->pair[first + (int)lh_rng_below(rng, (uint32_t)count)];
         x[i] = (uint8_t)(pair / c->base);
         y[c->is_product ? 0 : i] = (uint8_t)(pair % c->base);
         carry = place_choices->group[g].step.carry;
