@@ -186,10 +186,13 @@ end
 -- function of Python samples them for all attentions; false if an attention samples none.
 local function describe_samples(family)
   local positions, distance = family.positions, family.positions.distance
-  return (positions.kind ~= "index" or distance.range) and canonical.format({ positions.kind, positions.range or false,
+  if positions.kind == "index" and not distance.range then
+    return false
+  end
+  return canonical.format({ positions.kind, positions.range or false,
     positions.first or false, positions.sorted or false, positions.per_layer or false, distance.kind,
     distance.range or false, distance.max_position or false, distance.independent or false,
-    distance.per_layer or false }) or false
+    distance.per_layer or false })
 end
 
 -- Whether an attention reads positions or distances. extra_inputs: see collect_facets.
@@ -333,9 +336,16 @@ local function add_calls(facts)
   facts.pass_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
   facts.check_arguments = format_each(needed_names, ', example["NAME"]')
     .. format_each(sampled_names, ', NAME=example["NAME"]')
-  facts.forward_words = (facts.by_task and (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,
-    facts.position_count) or place_words ~= "" and (" %s [T] if given, otherwise sampled."):format(place_words) or "")
-    .. (facts.draws_noise and " noise [T][WIDTH]: normal numbers, or sampled." or "")
+  facts.forward_words = ""
+  if facts.by_task then
+    local count = facts.position_count
+    facts.forward_words = (" positions, of the task: [%s] or [B][%s]."):format(count, count)
+  elseif place_words ~= "" then
+    facts.forward_words = (" %s [T] if given, otherwise sampled."):format(place_words)
+  end
+  if facts.draws_noise then
+    facts.forward_words = facts.forward_words .. " noise [T][WIDTH]: normal numbers, or sampled."
+  end
 end
 
 -- Returns the facts that follow from the plan and the run alone: sizes of the vocabulary, comments, tolerances.
