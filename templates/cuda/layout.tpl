@@ -159,12 +159,12 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 % end
 % if cuda.by_team then
 
-enum { OPERANDS_PAD = 128 /* further reals after the last operand, since tiles at its edge read beyond it */ };
+enum { OPERANDS_PAD = 128 /* number of reals after the last operand, since tiles at its edge read beyond it */ };
 
 /* Operands of products that a shard stores for the gradients of the products' weights. */
 typedef struct operands {
 % for _, product in ipairs(device.operands.list) do
-    reals ${product.name}_x, ${product.name}_dy; /* [${product.repetitions_text}][${product.rows}][${product.inner}], in blocks of two rows (store_pair); dy: [${product.columns}] per row */
+    reals ${product.name}_x, ${product.name}_dy; /* x: [${product.repetitions_text}][${product.rows}][${product.inner}]; dy: [${product.repetitions_text}][${product.rows}][${product.columns}]; in blocks of two rows (store_pair) */
 % end
 } operands;
 

@@ -1,8 +1,9 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
 % local weighs_sequences = train.weighs_sequences and task.has_counted_labels
-% local weight = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
-% local weight_sum = device.has_losses and "adds ? " .. weight .. " + sum : sum" or "sum"
-% -- weight_element: the weight of channel k + i for class c
+% -- weight_gradient: the C text of the gradient of the weight of channel k for class c; stored_gradient: of its new value
+% local weight_gradient = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
+% local stored_gradient = device.has_losses and "adds ? " .. weight_gradient .. " + sum : sum" or "sum"
+% -- weight_element: the C text of the weight of channel k + i for class c
 % local weight_element = "output[(k + i) * CLASS_COLUMNS + c]"
 % if device.class_table then
 % weight_element = device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]"
@@ -144,7 +145,7 @@ INLINE real weight_grad(const real *x, int count, int k, int c) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
             const real sum = add_parts(k < WIDTH ? weight_grad(x, count, k, c) : 0, SPAN);
-            if (threadIdx.x < SPAN && k < WIDTH) ${weight} = ${weight_sum};
+            if (threadIdx.x < SPAN && k < WIDTH) ${weight_gradient} = ${stored_gradient};
         }
     }
 % if device.has_losses and not device.class_table then
