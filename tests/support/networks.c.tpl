@@ -27,7 +27,7 @@ static const lh_ref_family families_${n}[] = {
 % local count, lines, corner = #f.lines, #f.lines > 0 and ("lines_%d_%d"):format(n, i) or "NULL", CORNER[f.corner]
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
     {.heads = ${f.heads}, .rotated_heads = ${f.rotated_heads}, .relative = LH_REF_${relative}, .divided = ${f.divided}, .clip = ${f.clip},
-     .farthest = ${f.farthest}, .has_score = ${f.scored}, .gate_sign = ${f.gate_sign}, .has_grape = ${f.has_grape}, .sums_rows = ${f.sums_rows}, .temperature = ${f64(f.temperature)},
+     .farthest = ${f.farthest}, .has_score = ${f.has_score}, .gate_sign = ${f.gate_sign}, .has_grape = ${f.has_grape}, .sums_rows = ${f.sums_rows}, .temperature = ${f64(f.temperature)},
      .rotation = {.base = ${f64(r.base)}, .scaling = LH_REF_${scaling}, .factor = ${f64(r.factor)},
                   .original_length = ${f64(r.original_length)}, .beta_slow = ${f64(r.beta_slow)},
                   .beta_fast = ${f64(r.beta_fast)}, .attention_factor = ${f64(r.attention_factor)}},
@@ -51,7 +51,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % for _, o in ipairs(scope.operations) do
 % local kind, f, additive, cell = o.kind:upper(), o.f:upper(), o.additive:upper(), o.cell:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
-     .f = LH_REF_${f}, .cell = LH_REF_${cell}, .cells = ${o.cells}, .is_rms = ${o.rms}, .is_tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
+     .f = LH_REF_${f}, .cell = LH_REF_${cell}, .cells = ${o.cells}, .is_rms = ${o.is_rms}, .is_tied = ${o.is_tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
      .blanks = ${o.blanks}, .embedding = ${o.embedding}, .stream = ${o.stream},
      .additive = LH_REF_${additive}, .interleaved = ${o.interleaved}, .grid = ${o.grid}, .period = ${o.period}, .rate = ${f64(o.rate)}, .dropout_site = ${o.dropout_site},
      .family = ${o.family}, .block = ${o.block}},

@@ -26,12 +26,12 @@ end
 local TENSORS, PARTS = 13, 3 -- LH_REF_TENSORS, LH_REF_PARTS
 
 local function list_tensors(net)
-  local list, numbers = {}, {}
+  local list, indices = {}, {}
   for i, t in ipairs(parameters.derive(net).tensors) do
     list[i] = { name = t.name, rows = t.rank == 2 and t.shape[1] or 1, columns = t.shape[t.rank] }
-    numbers[t.name] = i - 1
+    indices[t.name] = i - 1
   end
-  return list, numbers
+  return list, indices
 end
 
 -- --- tensors by role, numbered by the enums of network.h -----------------------------------------------------------
@@ -91,11 +91,11 @@ end
 
 -- Lists a scope's values in the order of their creation. Returns the list, and a table from each value to its index.
 -- outer: the same table for the enclosing scope.
-local function number_values(scope, width_of, outer)
-  local values, numbers = {}, {}
+local function list_values(scope, width_of, outer)
+  local values, indices = {}, {}
   local function add(value, outside)
     values[#values + 1] = { width = width_of(value), stream = value.stream.index, outside = outside or NONE }
-    numbers[value] = #values - 1
+    indices[value] = #values - 1
   end
   if scope.input_value then
     add(scope.input_value)
@@ -106,7 +106,7 @@ local function number_values(scope, width_of, outer)
   for _, op in ipairs(scope.ops) do
     add(op.out)
   end
-  return values, numbers
+  return values, indices
 end
 
 -- Returns a function that returns the channels of a value, without the padding that generated code adds to widths.
@@ -124,10 +124,12 @@ end
 
 local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "contribution" } }
 
-local function describe_operation(state, op, numbers, prefix, first_tensor)
-  local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
+-- The record of an operation, with the fields of lh_ref_operation. indices: the index of each value of the scope;
+-- prefix: start of the names of the scope's tensors; first_tensor: index of the scope's first tensor.
+local function describe_operation(state, op, indices, prefix, first_tensor)
+  local record = { kind = op.kind, out = indices[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", cell = op.cell or "no_cell", cells = op.cells or 0,
-    rms = to_flag(op.norm == "rms"), tied = to_flag(op.class_table),
+    is_rms = to_flag(op.norm == "rms"), is_tied = to_flag(op.class_table),
     first_class = op.class_table and op.class_table.rows.output or 0, scale = op.scale or op.deviation or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     embedding = op.kind == "embed" and state.embeddings or 0,
@@ -137,13 +139,13 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
     stream = op.out.stream.index, dropout_site = op.dropout_number or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
-    record.x[i] = value and numbers[value] or NONE
+    record.x[i] = value and indices[value] or NONE
   end
   state.embeddings = state.embeddings + (op.kind == "embed" and 1 or 0)
   local names = roles[op.kind] and roles[op.kind](op) or {}
   for i = 1, TENSORS do
-    local number = names[i] and state.numbers[prefix .. names[i]]
-    record.tensors[i] = number and number - first_tensor or NONE
+    local index = names[i] and state.tensor_indices[prefix .. names[i]]
+    record.tensors[i] = index and index - first_tensor or NONE
   end
   if op.kind == "product" then
     record.parts = #op.p.tensors
@@ -151,7 +153,7 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
     state.families[#state.families + 1] = op.family
     record.family = #state.families - 1
   elseif op.kind == "block" then
-    record.block = state.block_number[op.block]
+    record.block = state.block_indices[op.block]
   end
   record.x, record.tensors = table.concat(record.x, ", "), table.concat(record.tensors, ", ")
   return record
@@ -168,8 +170,9 @@ local function find_tensors(state, prefix)
   return first, count
 end
 
+-- The record of a scope, and the index of each value of the scope. outer: the value indices of the enclosing scope.
 local function describe_scope(state, scope, outer)
-  local values, numbers = number_values(scope, state.width_of, outer)
+  local values, indices = list_values(scope, state.width_of, outer)
   local is_block = scope ~= state.net
   local prefix = is_block and not scope.is_group and scope:get_path(0) or ""
   local first, count = 0, #state.tensors
@@ -178,14 +181,14 @@ local function describe_scope(state, scope, outer)
   end
   local operations = {}
   for i, op in ipairs(scope.ops) do
-    operations[i] = describe_operation(state, op, numbers, prefix, first)
+    operations[i] = describe_operation(state, op, indices, prefix, first)
   end
   return { name = scope.name, values = values, operations = operations,
-    entry = is_block and numbers[scope.input_value] or NONE,
-    last = is_block and numbers[scope.output_value] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
+    entry = is_block and indices[scope.input_value] or NONE,
+    last = is_block and indices[scope.output_value] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
     times = is_block and scope.parent ~= state.net and scope.times or 0, is_group = to_flag(scope.is_group),
     has_losses = to_flag(scope.has_losses or false),
-    first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, numbers
+    first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, indices
 end
 
 -- --- families -----------------------------------------------------------------------------------------------------
@@ -219,14 +222,14 @@ end
 
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
-  local gate_sign, has_grape, sums_rows, scored = describe_score(family.score)
+  local gate_sign, has_grape, sums_rows, has_score = describe_score(family.score)
   return { heads = family.heads,
     rotated_heads = family.rotation.kind == "none" and 0 or family.rotation.heads or family.heads,
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, divided = to_flag(not family.relative.factor), clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
-    scored = scored, gate_sign = gate_sign, has_grape = has_grape, sums_rows = sums_rows,
+    has_score = has_score, gate_sign = gate_sign, has_grape = has_grape, sums_rows = sums_rows,
     geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     breaks_stick = to_flag(normaliser.kind == "stick_breaking"), own_key = to_flag(normaliser.own_key),
     own_value = to_flag(normaliser.own_value),
@@ -236,14 +239,22 @@ local function describe_family(family)
 end
 
 function M.derive(net)
-  local state = { net = net, families = {}, embeddings = 0, block_number = {}, width_of = make_width_getter(net) }
-  state.tensors, state.numbers = list_tensors(net)
+  -- The state of a conversion:
+  --
+  --   tensors         the list of tensors
+  --   tensor_indices  the index of each tensor, by its name
+  --   block_indices   the index of each block's scope
+  --   families        the families of the attentions so far
+  --   embeddings      the number of embeddings so far
+  --   width_of        a function that returns the channels of a value
+  local state = { net = net, families = {}, embeddings = 0, block_indices = {}, width_of = make_width_getter(net) }
+  state.tensors, state.tensor_indices = list_tensors(net)
   for i, block in ipairs(net.scopes) do
-    state.block_number[block] = i
+    state.block_indices[block] = i
   end
-  local scopes, numbers = {}, {} -- numbers: the number of each scope
+  local scopes, value_indices = {}, {} -- value_indices[scope]: the index of each value of the scope
   for i, scope in ipairs(net.order) do
-    scopes[i], numbers[scope] = describe_scope(state, scope, numbers[scope.parent or false] or {})
+    scopes[i], value_indices[scope] = describe_scope(state, scope, value_indices[scope.parent or false] or {})
   end
   local families = {}
   for i, family in ipairs(state.families) do
