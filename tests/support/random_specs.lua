@@ -5,13 +5,13 @@
 
 local networks = require("networks")
 
-local described -- the description of the network that is being planned
+local current_description -- the description of the network that is being planned
 
 for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
   local name = "network.models." .. kind
   local plain_network = require(name)
   package.loaded[name] = function(net, model)
-    return (described or plain_network)(net, model)
+    return (current_description or plain_network)(net, model)
   end
 end
 
@@ -103,8 +103,8 @@ end
 
 M.parse_number = parse_number
 
-local function make_description(number, wide, encoding, reading)
-  local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, is_generated = true,
+local function make_description(number, is_wide, encoding, reading)
+  local options = { families = { "self" }, widths = is_wide and WIDE or WIDTHS, is_generated = true,
     tied = not encoding.is_two_sided, no_dropout = encoding.no_dropout or { self = encoding.is_two_sided },
     model = reading.model, places = encoding.places }
   if reading.pair then
@@ -117,11 +117,11 @@ end
 -- The text of a random spec, and its description. Every second spec without geometric attention has dropout of
 -- attention's weights, whatever rates the description has.
 function M.make_text(id)
-  local number, wide = parse_number(id)
+  local number, is_wide = parse_number(id)
   local reading = READINGS[number % #READINGS + 1]
   local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
   local encoding = encodings[number % #encodings + 1]
-  local description = make_description(number, wide, encoding, reading)
+  local description = make_description(number, is_wide, encoding, reading)
   local head_widths, no_dropout = HEAD_WIDTHS[description.width], encoding.is_two_sided or encoding.no_dropout
   local heads = encoding.heads or description.width // head_widths[number % #head_widths + 1]
   local section = ""
@@ -137,9 +137,9 @@ end
 
 -- Calls f while a description replaces the descriptions of encoders and decoders.
 function M.call_with_description(description, f)
-  described = description
+  current_description = description
   f()
-  described = nil
+  current_description = nil
 end
 
 -- Calls f with the plan of a random spec, while its description replaces the kind's. folder: the folder to which the
