@@ -24,7 +24,7 @@ local function find_choice(context, task_node)
   local choice, second_choice = choices[1], choices[2]
   if second_choice then
     return add(context, task_node.fields[second_choice], "task." .. second_choice, "conflicts with task." .. choice,
-      "one of the two")
+      "one of the two fields")
   elseif not choice then
     add(context, task_node, "task.kind", "is missing",
       table.concat(values.list_kinds(context, schema.by_path["task.kind"]), ", "),

@@ -80,10 +80,10 @@ local function report_unknown_family(context, node, path)
     add(context, node, path, ("encodings by layer in a model of kind %q"):format(model.kind), table.concat(
       families.list_kinds(families.LAYERS[1]), ", "))
   elseif names and path == "encoding.encoder" and model.encoder_layers then
-    add(context, node, path, "model.encoder_layers = 0: there is no encoder", "encoding.decoder, encoding.cross")
+    add(context, node, path, "there is no encoder, since model.encoder_layers = 0", "encoding.decoder, encoding.cross")
   elseif names then
     add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(model.kind),
-      ("facets written directly in encoding, which apply to its attentions, %s"):format(table.concat(names, ", ")))
+      ("facets directly in encoding, which apply to all attentions of the model: %s"):format(table.concat(names, ", ")))
   end
 end
 

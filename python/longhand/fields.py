@@ -262,8 +262,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         and the first one follows the last (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none' }]
     made_for: in presets, the only attention of an encoder-decoder to which the facets next to this field apply
         [encoder, decoder]
-    encoder (model.kind encoder_decoder): facets of the encoder's self-attention; they replace those of encoding field
-        by field
+    encoder (model.kind encoder_decoder): facets of the encoder's self-attention, which replace the facets directly in
+        encoding field by field
     decoder (model.kind encoder_decoder): facets of the decoder's self-attention, in the form of encoding.encoder
     cross (model.kind encoder_decoder): facets of the decoder's attention to the encoder; distance is the key's index
         minus the query's index
@@ -314,8 +314,8 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     schedule.kind: the shape of the schedule after the warm-up [constant, linear, cosine; default: constant]
     schedule.warmup: number of steps at the start in which the rate rises: at step t it is t / warmup of its full value
         [an integer from 0 to 2147483647; default: 0]
-    schedule.final (kind linear, cosine): the final rate as a share of train.learning_rate; it would be reached one step
-        after the last [a number from 0 to below 1; default: 0]
+    schedule.final (kind linear, cosine): the final rate as a share of train.learning_rate; the rate would reach it one
+        step after the last [a number from 0 to below 1; default: 0]
     clip: the limit of the gradient
     clip.kind: the kind of clipping [none, global_norm; default: global_norm]
     clip.max_norm (kind global_norm): largest L2 norm of the whole gradient [a number above 0; default: 1]
@@ -324,7 +324,7 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     log_every: interval between two lines of metrics [an integer from 1 to 2147483647; default: 100]
     checkpoint: the times at which a checkpoint is written; the end of training always writes one
     checkpoint.every: interval between two checkpoints [an integer from 1 to 2147483647; default: 10000]
-    checkpoint.minutes: a checkpoint is also written when the last one is this old; 0: no checkpoints by time [a number
+    checkpoint.minutes: a checkpoint is also written when the last one has this age; 0: no checkpoints by time [a number
         from 0 to 525600; default: 10]
     checkpoint.keep: the checkpoints that are kept [last, all, or an ascending list of steps; default: last]
     checkpoint.best: the best checkpoint by eval.during, which is kept and evaluated after training; absent: none

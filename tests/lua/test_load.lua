@@ -44,7 +44,7 @@ end
 
 function TestSandbox.test_endless_loop_is_stopped()
   refuse("local n = 0\nwhile true do n = n + 1 end",
-    "probe.lua:2:1: error: still running after 100000 instructions")
+    "probe.lua:2:1: error: the code still runs after 100000 instructions")
 end
 
 function TestSandbox:test_recursion_is_stopped()
@@ -53,17 +53,17 @@ function TestSandbox:test_recursion_is_stopped()
 end
 
 function TestSandbox.test_endless_tail_calls_are_stopped()
-  refuse("local function f() return f() end\nreturn f()", "still running")
+  refuse("local function f() return f() end\nreturn f()", "still runs")
 end
 
 -- One concatenation can double the memory, and a table grows by one value at a time: both end early, with a message.
 function TestSandbox:test_memory_is_bounded()
   sandbox.INSTRUCTIONS = self.instructions
-  refuse("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: uses more than 128 MB")
+  refuse("local s = 'x'\nwhile true do s = s .. s end", "probe.lua:2:1: error: the code uses more than 128 MB")
   refuse("local s = 'x'\nfor i = 1, 9 do s = s .. s .. s .. s .. s .. s .. s .. s .. s end\nreturn { s }",
-    "probe.lua:2:1: error: uses more than 64 MB of memory, which its 8 joins of texts could multiply")
+    "probe.lua:2:1: error: the code uses more than 64 MB of memory, and 8 joins of texts could multiply the memory")
   refuse("local s = '0123456789'\nfor i = 1, 9 do s = s" .. (" .. s"):rep(49) .. " end\nreturn { s }",
-    "probe.lua:2:1: error: uses more than 10 MB")
+    "probe.lua:2:1: error: the code uses more than 10 MB")
   refuse("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
 end
 
@@ -71,7 +71,7 @@ end
 function TestSandbox:test_long_strings_count_as_work()
   sandbox.INSTRUCTIONS = self.instructions
   refuse("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
-    "probe.lua:3:1: error: still running")
+    "probe.lua:3:1: error: the code still runs")
 end
 
 -- Files and functions of one spec share their limits.
@@ -189,14 +189,14 @@ function TestLoad.test_source_shows_no_path_outside_the_root()
   lu.assertEquals(load_text("return {}").source, "probe.lua")
   local loaded, d = load_spec("/nowhere/at_all.lua")
   lu.assertNil(loaded)
-  lu.assertStrContains(d:text(), "at_all.lua: error: cannot read it: No such file or directory")
+  lu.assertStrContains(d:text(), "at_all.lua: error: cannot read the file: No such file or directory")
 end
 
 function TestLoad.test_a_directory_is_no_spec()
   support.write("folder.lua/x", "")
   local loaded, d = load_spec(support.write("y.txt", ""):gsub("y.txt$", "folder.lua"))
   lu.assertNil(loaded)
-  lu.assertStrContains(d:text(), "cannot read it")
+  lu.assertStrContains(d:text(), "cannot read the file")
 end
 
 function TestLoad.test_use_merges_fields_into_a_preset()
@@ -261,13 +261,13 @@ function TestLoad.test_a_task_from_the_command_line_keeps_fitting_fields()
     local resolved, info, d = support.check_text(text, support.sets({ "task.kind=parity_check" }))
     lu.assertTrue(resolved ~= nil, d:text())
     lu.assertEquals(resolved.task, { kind = "parity_check", computation = 2 })
-    lu.assertEquals(info.warnings, { set .. "options.order, which cannot be used with it" })
+    lu.assertEquals(info.warnings, { set .. "options.order, which is not for this choice" })
   end
   local resolved, info, d = support.check_text([[return { task = { kind = "latin_square", seed = 3 },
     model = { use = "small_encoder" } }]], support.sets({ "task.kind=parity_check" }))
   lu.assertTrue(resolved ~= nil, d:text())
   lu.assertEquals({ resolved.task, info.warnings }, { { kind = "parity_check" },
-    { set .. "seed, which cannot be used with it" } })
+    { set .. "seed, which is not for this choice" } })
   local data = [[return { task = { data = "none.jsonl", name = "mine", input_symbols = "01", output_symbols = "01" },
     model = { use = "small_encoder" } }]]
   resolved, info, d = support.check_text(data, support.sets({ "task.kind=parity_check" }))

@@ -104,7 +104,7 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
   { [[local v = b:norm("n", h)
 for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer has 257 dropouts", "at most 256" },
   { [[local function f() return f() + 1 end f()]], 5, "calls itself without end", "nested calls" },
-  { [[while true do end]], 5, "still running after", "loop" },
+  { [[while true do end]], 5, "still runs after", "loop" },
   { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },
   { [[assert(model.width > 16, "too narrow")]], 5, "too narrow", nil },
   { [[assert(nil, "\27[31mred" .. "\n")]], 5, "red", nil },

@@ -153,7 +153,7 @@ function TestTasks.test_choices_that_formulas_do_not_allow_are_refused()
   local probe = assert(read_changed(changes).probe)
   lu.assertEquals({ tasks.settle(probe, { width = 5 }) },
     { nil, "input length: n + 100 / ((5 - 5) * (5 - 5)) has no value at n = 1" })
-  lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: it has no value" })
+  lu.assertEquals({ tasks.settle(probe, { width = 9 }) }, { nil, "chance: the formula has no value" })
   lu.assertEquals(tasks.settle(probe, { width = 10 }).chance, 1.0)
 end
 
@@ -172,7 +172,7 @@ function TestTasks.test_input_and_output_may_share_an_alphabet()
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * start symbol: $"] = '"$" is not always among the symbols',
     [" * end symbol: c"] = 'end symbol: "c" is not always among the output symbols',
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * end symbol: $"] = '"$" is not always among the output',
-    [" * output symbols: a b"] = "output symbols: they conflict with `symbols:`",
+    [" * output symbols: a b"] = "output symbols: the line conflicts with `symbols:`",
     [" * symbol count: 4"] = "symbol count: 4 is 4",
   }) do
     probe, text = read_shared(line)
@@ -216,7 +216,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
     [" * sets: train train"] = "are not sets",
     [" * sets: train others"] = "are not sets",
     [" * sets: train\n * axis length: 1 to 4; tokens"] = "and is not a key of examples",
-    [" * sets: train\n * axis carry: 4; tokens"] = "axis carry: it has no range",
+    [" * sets: train\n * axis carry: 4; tokens"] = "axis carry: the axis has no range",
     [" * sets: train\n * axis a: 1 to 2; x\n * axis b: 1 to 2; x\n * axis c: 1 to 2; x\n * axis d: 1 to 2; x"
       .. "\n * axis e: 1 to 2; x"] = "there are more than 4",
     [" * axis carry: 1 to 4; tokens"] = "the header has an axis, but no sets",
@@ -278,7 +278,7 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
     { 7, " * chance:         half", 'chance: "half" is not an accuracy' },
     { 7, " * chance:         20", 'chance: "20" is not an accuracy' },
     { 7, " * some words", "probe.c:7:4: error: not of the form key: value" },
-    { 8, " * baseline:       0.75", "baseline: it has no name" },
+    { 8, " * baseline:       0.75", "baseline: the predictor has no name" },
     { 8, " * option: a b; which", "probe.c:8:4: error: option: an option has a name" },
     { 8, " * option Order: a b; which", "an option has a name of a-z, 0-9 and _" },
     { 8, " * option order: a b", "option order: the choices have no description" },

@@ -9,12 +9,12 @@ local FAMILIES = {
   { path = "encoding.layers", is_rare = true, type = "layers", optional = true,
     doc = "a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the "
       .. "list, and the first one follows the last (docs/encodings.md)",
-    details = { "an entry is the name of a preset, or a table of facets that replace those of encoding field by field",
+    details = { "an entry is the name of a preset, or a table of facets that replace the shared facets field by field",
       "times = 5 next to the facets of an entry: five neighbouring layers have the entry" } },
   { path = "encoding.made_for", is_rare = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
     doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
-    doc = "facets of the encoder's self-attention; they replace those of encoding field by field",
+    doc = "facets of the encoder's self-attention, which replace the facets directly in encoding field by field",
     details = { "takes use, rotation, relative, projections, mask, lines, normaliser, positions, score, parameters, "
       .. "with their fields",
       "a causal mask or a window that is set in encoding applies to the decoder alone" } },
@@ -22,8 +22,8 @@ local FAMILIES = {
     doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
     doc = "facets of the decoder's attention to the encoder; distance is the key's index minus the query's index",
-    details = { "relative, lines and a score that reads positions, distances or indices apply to it only if they are "
-      .. "given here" } },
+    details = { "relative, lines and a score that reads positions, distances or indices apply to cross-attention only "
+      .. "if they are given here" } },
 }
 
 -- Entries for the tables encoding.layer1, encoding.layer2, ... of resolved specs, one for each item of encoding.layers.

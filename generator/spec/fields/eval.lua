@@ -39,7 +39,7 @@ return {
   { path = "eval.decoding", type = "choice", default = "greedy", omitted_value = "greedy",
     doc = "the tokens that a generative model reads before each answer",
     choices = {
-      { "greedy", "its own answers" },
+      { "greedy", "the model's own answers" },
       { "teacher_forced", "the tokens of the target (cheaper)" } } },
   { path = "eval.places", is_rare = true, type = "boolean", default = false, omitted_value = false,
     doc = "whether the final evaluation also counts, for each place in the target, the right answers and the first "

@@ -69,7 +69,7 @@ return lists.join({
     doc = "number of steps at the start in which the rate rises: at step t it is t / warmup of its full value" },
   { path = "train.schedule.final", is_rare = true, type = "number", min = 0, below = 1, default = 0,
     only = { "linear", "cosine" },
-    doc = "the final rate as a share of train.learning_rate; it would be reached one step after the last" },
+    doc = "the final rate as a share of train.learning_rate; the rate would reach it one step after the last" },
   { path = "train.clip", type = "table", doc = "the limit of the gradient" },
   { path = "train.clip.kind", type = "kind", default = "global_norm", doc = "the kind of clipping",
     kinds = {
@@ -89,7 +89,7 @@ return lists.join({
   { path = "train.checkpoint.every", type = "integer", min = 1, max = common.MAX_INTEGER, default = 10000,
     unit = common.CADENCE, flag = "--checkpoint-every", doc = "interval between two checkpoints" },
   { path = "train.checkpoint.minutes", is_rare = true, type = "number", min = 0, max = 525600, default = 10,
-    unit = "minutes", doc = "a checkpoint is also written when the last one is this old; 0: no checkpoints by time" },
+    unit = "minutes", doc = "a checkpoint is also written when the last one has this age; 0: no checkpoints by time" },
   { path = "train.checkpoint.keep", is_rare = true, type = "keep", default = "last",
     doc = "the checkpoints that are kept",
     choices = {

@@ -130,8 +130,8 @@ local function open_file(state, real, relative, use_origin, replacement)
     text, message = read_text(real)
   end
   if not text then
-    state.diagnostics:add({ at = use_origin or { path = shown }, what = use_origin
-      and ("cannot read %s: %s"):format(shown, message) or "cannot read it: " .. message, expected = "a spec file" })
+    state.diagnostics:add({ at = use_origin or { path = shown }, expected = "a spec file",
+      what = ("cannot read %s: %s"):format(use_origin and shown or "the file", message) })
     return
   end
   state.diagnostics:add_source(shown, text)
@@ -221,7 +221,7 @@ local function split_use(state, section, own_table, path)
   local use, kind = own_table.fields.use, section == "encoding" and own_table.fields.kind or nil
   if use and kind then
     refuse(state, kind, path .. ".kind", ("conflicts with %s.use"):format(path),
-      ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path))
+      ("one of the two fields; %s.kind = N is short for %s.use = N"):format(path, path))
   elseif not use and not kind then
     return nil, nil, own_table
   end
@@ -412,7 +412,7 @@ function M.load(path, options)
   if file and file.tree.fields.axes then -- read as a spec, a study would give many misleading errors
     return refuse(state, file.tree.fields.axes, "axes", "this is a study, a grid of specs",
       "a spec, or one cell of the study: FILE:CELL",
-      ("./longhand sweep does a study; ./longhand sweep --dry-run %s shows it"):format(file.shown))
+      ("./longhand sweep runs a study; ./longhand sweep --dry-run %s shows its runs"):format(file.shown))
   elseif not file then
     return nil
   end

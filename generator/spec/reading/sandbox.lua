@@ -120,9 +120,10 @@ end
 
 -- The message for the limit on memory; string methods are missing while the limits are active.
 local function describe_limit(limits)
-  local reason = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
+  local reason = limits.joins > SAFE_JOINS and string.format(", and %d joins of texts could multiply the memory",
     limits.joins) or ""
-  return { problem = true, what = string.format("uses more than %d MB of memory%s", limits.memory // 1024, reason),
+  return { problem = true, what = string.format("the code uses more than %d MB of memory%s", limits.memory // 1024,
+      reason),
     expected = SMALL_SPEC }
 end
 
@@ -157,7 +158,7 @@ local function make_limiter(budget, limits)
     local may_join = step == 1 and used_memory > 0 and not objects.is_in_generator
     budget.instructions = budget.instructions - step - (may_join and used_memory // KIB_PER_INSTRUCTION or 0)
     if budget.instructions < 0 then
-      error({ problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
+      error({ problem = true, what = string.format("the code still runs after %d instructions", M.INSTRUCTIONS),
         expected = SMALL_SPEC, hint = "is there a loop that never ends?" })
     elseif used_memory > max_memory then
       budget.instructions = budget.instructions - COLLECTION_COST

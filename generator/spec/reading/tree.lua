@@ -212,7 +212,7 @@ end
 -- (M.merge). Adds a warning if the mark is the text of a --set.
 function M.try_drop(context, node, path)
   if type(node.droppable) == "string" then
-    context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.droppable, path)
+    context.dropped[#context.dropped + 1] = ("%s drops %s, which is not for this choice"):format(node.droppable, path)
   end
   return node.droppable ~= nil
 end

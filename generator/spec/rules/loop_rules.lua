@@ -115,7 +115,8 @@ local function check_passes(resolved, report)
   if not resolved.model.loops then
     report.add({ PASSES, "eval.by" }, { what = "the model has no loops", expected = "model.loops" })
   elseif by[axes.NOISE] then
-    report.add({ PASSES, "eval.by" }, { what = "cannot be used with eval.by.noise", expected = "one of the two" })
+    report.add({ PASSES, "eval.by" }, { what = "cannot be used with eval.by.noise",
+      expected = "one of the two fields" })
   elseif is_causal(resolved) and resolved.eval.decoding ~= "teacher_forced" then
     report.add({ PASSES, "eval.by" }, {
       what = "greedy decoding reads keys that the passes before have cached, so the number of passes cannot change",

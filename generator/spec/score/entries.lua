@@ -170,7 +170,7 @@ local function read_entries(context, node, path)
   end
   local use, score = node.fields.use, node.fields.score
   if use and score then
-    return context.report(score, path .. ".score", "conflicts with use", "one of the two")
+    return context.report(score, path .. ".score", "conflicts with use", "one of the two fields")
   elseif use then
     return open_preset(context, node, path)
   end

@@ -88,7 +88,7 @@ local function read_extent(context, fields, path)
     return report_misfit(context, by_distance, path .. ".by_distance",
       "true, together with index, which lists the distances")
   elseif shape and index then
-    return context.report(shape, path .. ".shape", "conflicts with index", "one of the two")
+    return context.report(shape, path .. ".shape", "conflicts with index", "one of the two fields")
   elseif shape then
     local size = tree.get_integer(shape, 1, MAX_HEAD_VALUES)
     if not size then

@@ -84,7 +84,7 @@ local function check_alphabets(context, task_node, task)
   for _, name in ipairs(task.symbols and { "input_symbols", "output_symbols" } or {}) do
     if task_node.fields[name] then
       values.add_error(context, task_node.fields[name], "task." .. name,
-        "cannot be used with task.symbols, the alphabet of both", "one of the two")
+        "cannot be used with task.symbols, the alphabet of both", "one of the two fields")
     end
   end
   if task.end_symbol and output and not lists.has(output, task.end_symbol) then
@@ -167,7 +167,8 @@ function M.settle_steps(context, facts)
       '"steps"; only a fixed set of examples has epochs')
   end
   if train_fields.epochs and train_fields.steps then
-    values.add_error(context, train_fields.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
+    values.add_error(context, train_fields.epochs, "train.epochs", "conflicts with train.steps",
+      "one of the two fields")
   elseif train_fields.epochs and is_sampler then
     values.add_error(context, train_fields.epochs, "train.epochs", "cannot be used with a sampler",
       "train.steps; only a fixed set of examples has epochs")

@@ -136,9 +136,9 @@ local function read_axis(facts, key, value)
     return nil, "the name of an axis consists of a-z, 0-9 and _, and is not a key of examples",
       "axis <name>: 1 to 9; a description"
   elseif not range or text_after ~= "" then
-    return nil, "it has no range", "first to last; a description"
+    return nil, "the axis has no range", "first to last; a description"
   elseif #(facts.axes or {}) == axes.MAX_AXES then
-    return nil, ("there are more than %d"):format(axes.MAX_AXES), ("at most %d axes"):format(axes.MAX_AXES)
+    return nil, ("there are more than %d axes"):format(axes.MAX_AXES), ("at most %d axes"):format(axes.MAX_AXES)
   end
   range.name, range.doc = name, doc
   facts.axes = lists.join(facts.axes or {}, { range })
@@ -300,7 +300,7 @@ local function check_blanks_and_probe(facts, report)
   end
   local index = facts.probe and find_index(symbols, facts.probe, count)
   if #blanks > 0 and #blanks >= math.min(count and count.min or #symbols, #symbols) then
-    report("blank", "all input symbols are blank", "some that are not blank")
+    report("blank", "all input symbols are blank", "some input symbols that are not blank")
   elseif index and (index == math.huge or index <= #blanks) then
     report("probe", ("%s is %s"):format(show(facts.probe), index <= #blanks and "blank"
       or "not always an input symbol"), "an input symbol that is not blank")
@@ -333,7 +333,7 @@ local function check_axis(facts, axis, report)
     return not first or not last or first < 0 or last < first or last > axes.MAX_VALUE
   end)
   if problem then
-    report("axis " .. axis.name, "it has no range",
+    report("axis " .. axis.name, "the axis has no range",
       "first to last; a description. Formulas in options may take the place of first and last")
   end
 end
@@ -346,7 +346,7 @@ function M.finish(facts, report)
   end
   for _, side in ipairs(facts.symbols and { "input", "output" } or {}) do
     if facts[side .. "_symbols"] then
-      report(side .. " symbols", "they conflict with `symbols:`, the alphabet of inputs and outputs", "one of the two")
+      report(side .. " symbols", "the line conflicts with `symbols:`, the alphabet of both", "one of the two lines")
     end
     facts[side .. "_symbols"], facts[side .. "_symbol_count"] = facts.symbols, facts.symbol_count
   end
@@ -409,10 +409,10 @@ local function find_problem(facts)
   local axis = lists.find(facts.axes or {}, function(entry)
     return not entry.first or not entry.last or entry.last < entry.first
   end)
-  return axis and ("axis %s: it has no range"):format(axis.name)
+  return axis and ("axis %s: the axis has no range"):format(axis.name)
     or not facts.input_symbols and "input symbols: the header lists fewer than these options use"
     or not facts.output_symbols and "output symbols: the header lists fewer than these options use"
-    or type(facts.chance) ~= "number" and "chance: it has no value" or nil
+    or type(facts.chance) ~= "number" and "chance: the formula has no value" or nil
 end
 
 -- The facts of a task for a spec's choices of options: lengths as formulas in n alone, and symbols, chance and axes as

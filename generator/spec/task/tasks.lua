@@ -186,7 +186,7 @@ local function read_line(facts, lines_by_key, entry, report)
   elseif key == "baseline" then
     facts.baseline_name = value:match("^%S+%s+(.*)$")
     if not facts.baseline_name then
-      report(entry, "baseline: it has no name", "the value, then the name of the predictor")
+      report(entry, "baseline: the predictor has no name", "the value, then the name of the predictor")
     end
   end
 end
