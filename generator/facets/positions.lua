@@ -299,7 +299,7 @@ end
 -- The plan of distances. With a score, distances are planned even if the score reads none.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  local is_read = positions.draw ~= "sequence" -- check_draws refuses facets that read distances with it
+  local is_read = positions.draw ~= "sequence" -- with "sequence", check_draws refuses facets that read distances
     and (encoding.score ~= nil or placement.reads_distances({ encoding = encoding }))
   local kind = not is_read and "none" or positions.kind ~= "randomized" and "index" or positions.reading
   if kind ~= "drawn" and kind ~= "clamped" then

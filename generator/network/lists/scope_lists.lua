@@ -105,7 +105,7 @@ local function raise_conflict(value, holder)
       error({ problem = true, conflict = candidate }, 0)
     end
   end
-  error(("network: the buffer of the value %s holds %s: give one of the two another name"):format(value.name,
+  error(("network: the buffer of the value %s holds %s; one of the two values needs another name"):format(value.name,
     holder and "the value " .. holder.name or "no value"), 0)
 end
 

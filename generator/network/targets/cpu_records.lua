@@ -238,8 +238,9 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- Completes the last record if it is that of a group: its field `list` becomes the list_records(cpu, group, ...) of a
--- repetition, and its field `part` whether these read the variable `part`, with which the last repetition omits rows.
+-- If the last record is that of a group, sets two of its fields: `list`, the records of a repetition, which
+-- list_records(cpu, group, ...) returns; and `part`, whether these records read the variable `part`, since the last
+-- repetition omits unused rows.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then
@@ -249,8 +250,7 @@ local function fill_group(cpu, records, op, list_records, ...)
 end
 
 -- The record of all repetitions of a block or a group. In training, each repetition of a block has a buffer for its
--- input if the backward pass reads the input; if not, inputs and outputs of all repetitions lie in the one buffer for
--- outputs of the stream.
+-- input if the backward pass reads the input; otherwise all inputs and outputs lie in the stream's buffer `output`.
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then

@@ -35,9 +35,9 @@ end
 -- C text of the state of repetition `index` of a block or a group in the host's list of launches. If the number of
 -- passes may vary, only training has a state for each repetition; evaluation has one state.
 function M.write_host_state(block, index)
-  local number = repetitions.write_state_number(block, index, "list, ")
-  number = block.has_passes and ("training ? %s : 0"):format(number) or number
-  return ("%s[%s]"):format(M.name_host_states(block), number)
+  local state_index = repetitions.write_state_index(block, index, "list, ")
+  state_index = block.has_passes and ("training ? %s : 0"):format(state_index) or state_index
+  return ("%s[%s]"):format(M.name_host_states(block), state_index)
 end
 
 -- C text of the state that holds the output of the previous repetition of a block or a group.

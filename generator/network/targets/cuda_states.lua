@@ -51,7 +51,7 @@ function M.describe(device, op, members)
     row_declarations = cuda_buffers.declare_rows(M.find_streams(device, members)),
     index = block.index, count = block.count_name, repetitions_text = block.repetitions_text,
     stored = repetitions.write_state_count(block), is_progressive = block.is_progressive,
-    state_number = repetitions.write_state_number(block, block.index),
+    state_number = repetitions.write_state_index(block, block.index),
     first = first, past = past,
     first_back = samples_passes and repetitions.write_count(block, repetitions.FREE_PASSES) or first,
     in_group = parent.is_group, follows_condition = repetitions.write_follows_condition(block), last = past .. " - 1",
@@ -88,7 +88,7 @@ end
 -- C text of an index: the repetition of the group to which a phase of a launch belongs. If the phase is a phase of the
 -- group or of a block in it, the text computes the index from at.layer, the repetition of that block; for a phase
 -- outside of the group, it is the index of the group's last repetition.
-local function write_number(device, group, record)
+local function write_group_index(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
     if device.block_records[inner].first_phase then
@@ -139,7 +139,7 @@ local function make_group(device, op)
   record.backward = device.make_list(device, group, true, backward)
   if device.choices.wide then
     M.find_phases(record)
-    record.number = write_number(device, group, record)
+    record.number = write_group_index(device, group, record)
   else
     record.evaluation = device.make_list(device, group, false, forward)
     record.decoding = device.choices.decoded and cuda_lists.make_decoding_records(device, group, forward) or false

@@ -61,7 +61,7 @@ end
 
 -- The index of the state of repetition `index` in training. arguments: text of the first arguments of the function
 -- choose_state, which ends in ", "; nil if there are none.
-function M.write_state_number(block, index, arguments)
+function M.write_state_index(block, index, arguments)
   return block.is_progressive and ("choose_state(%s%s, %s)"):format(arguments or "", index, block.count_name) or index
 end
 
