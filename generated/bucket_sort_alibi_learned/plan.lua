@@ -88,7 +88,7 @@ return {
     { "shards", 16,
       "parts of a batch, whose gradients are summed in order: the same bits on 1 to 16 threads" },
     { "block_tokens", 84,
-      "tokens that pass through all layers together, while their activations are hot in cache" },
+      "tokens that pass through all layers together, while their activations are in the cache" },
     { "attention", "probabilities kept",
       "stored for up to 80 tokens in training; the backward pass reads them, and no "
       .. "exponential is computed twice" },

@@ -125,7 +125,7 @@ local function add_probabilities(plan, recomputed, add)
         :format(plan.longest_training))
     return
   end
-  local blocks = ("for %d queries at a time, while these are hot in cache"):format(recomputed.queries)
+  local blocks = ("for %d queries at a time, while their weights are in the cache"):format(recomputed.queries)
   if recomputed.always then
     add("attention", "probabilities recomputed", "by the spec, in the backward pass, " .. blocks)
   else
@@ -169,7 +169,7 @@ function M.list(plan)
     end
   else
     add("block_tokens", plan.block_tokens,
-      "tokens that pass through all layers together, while their activations are hot in cache")
+      "tokens that pass through all layers together, while their activations are in the cache")
     add_probabilities(plan, plan.first_family.recomputed, add)
   end
   if plan.cpu.vocabulary then
