@@ -43,7 +43,7 @@ local TEMPLATE_LISTERS = {
       term.properties.has_biases and "rows_of_waves" or "rows_of_table" }
   end,
   pair_scalar = function(term)
-    local sums_heads = term.template == "scalar_trains" and term.scalar.cuda.gathers.uniform
+    local sums_heads = term.template == "scalar_trains" and term.scalar.cuda.gathered_by_class.uniform
     return { term.template, sums_heads and "sums_of_heads" or nil }
   end,
   row_source = function() return {} end, -- the template of the pair vector finds rows itself
@@ -86,7 +86,7 @@ end
 -- Class of an entry -> the list of the score's tables with this class whose gradients the loop over pairs gathers, that
 -- is, sums in variables that are stored after the loop.
 local function get_gathered_tables(family)
-  return family.score.kind ~= "none" and family.score.cuda.gathers or {}
+  return family.score.kind ~= "none" and family.score.cuda.gathered_by_class or {}
 end
 
 -- The class of the rows of pair vectors; false if there are none.

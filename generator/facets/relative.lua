@@ -10,7 +10,7 @@
 --                rows
 --   rotated      whether pairs have no rows, since queries are rotated by their positions instead; only for
 --                transformer_xl, if distances are differences of sampled positions
---   sets         the number of sets of distances in a step: one for all layers, or one for each layer if each layer
+--   set_count    the number of sets of distances in a step: one for all layers, or one for each layer if each layer
 --                samples its own distances or positions
 --   set_of_layer   C text of the index of layer l's set: "0" or "l"
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
@@ -149,7 +149,7 @@ function M.plan(encoding, family, context)
     kind = relative.kind,
     toeplitz = is_toeplitz,
     rotated = has_biases and not is_toeplitz,
-    sets = draw_count >= family.layers and family.layers or 1,
+    set_count = draw_count >= family.layers and family.layers or 1,
     biases = has_biases,
     has_step_tables = is_toeplitz or has_biases,
     width = context.width,
@@ -165,9 +165,9 @@ function M.plan(encoding, family, context)
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
     plan.padded_elements = vector_width.round_up(plan.rows * plan.width)
   end
-  plan.times_sets = plan.sets > 1 and family.PREFIX .. "RELATIVE_SETS * " or ""
-  plan.set_of_layer = plan.sets == 1 and "0" or "l"
-  plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
+  plan.times_sets = plan.set_count > 1 and family.PREFIX .. "RELATIVE_SETS * " or ""
+  plan.set_of_layer = plan.set_count == 1 and "0" or "l"
+  plan.sets_words = plan.set_count == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = has_biases and "all heads side by side" or "the heads share it"
   plan.table_words = not has_biases and "the rows of each layer"
     or plan.rotated and "for each set, the sinusoids of keys, and channel by channel the sinusoids of queries"
@@ -304,11 +304,11 @@ function M.count_bytes(family, sizes, T, S)
   local rows = relative.rotated and relative.width -- rows of the weight's gradient
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then
-    step_tables = relative.sets * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
+    step_tables = relative.set_count * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
   elseif relative.has_step_tables then
     -- Arrays of the sets' sinusoids, and of the layers' rows before they are transposed.
     local array_elements = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
-    local array_count = relative.biases and relative.sets + family.layers or 0
+    local array_count = relative.biases and relative.set_count + family.layers or 0
     step_tables = array_count * array_elements + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
   end
   return { step_tables = sizes.reals(step_tables), sums = family.layers * (sizes.reals(rows * relative.width)

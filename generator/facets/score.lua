@@ -22,9 +22,9 @@
 --                "bias", declared = "real *", type = "real", count = "(size_t)s->distances"
 --   numbers      the struct's members that are numbers of elements: { type, name, value, comment }, such as type =
 --                "int", name = "queries", value = "round_up(T, LANES)"
---   sets         the number of sets of tables: one, or one for each layer
+--   set_count    the number of sets of tables: one, or one for each layer
 --   per_layer    whether each layer has a set
---   trains       whether a table has a gradient
+--   has_trained_tables   whether a table has a gradient
 --   constants    arrays of constants in C, { name, lines }, where lines is the C text of the numbers: values of
 --                parameters that are not learned, and edges of buckets
 --   learned      learned parameters, each with these fields:
@@ -53,10 +53,10 @@
 --   pair         C statements that compute the score of a pair, and the text of the result
 --   row          C statements that compute the scores of a query with consecutive keys, and the text of the result
 --   pair_gradient   C statements that compute the gradients of a pair
---   recomputes_logit   whether the backward pass must compute the logit again
---   changes_gradient   whether the logit's gradient differs from the score's, or tables have gradients
+--   needs_logit  whether the backward pass must compute the logit again
+--   needs_pair_gradient   whether the logit's gradient differs from the score's, or tables have gradients
 --   gathered     the tables whose gradients the loop over pairs gathers
---   gathers      whether the list `gathered` has items
+--   has_gathered_tables   whether the list `gathered` has items
 --   has_group    whether gradients of tables or of sums over keys are added up for a group of queries
 --   cuda         the plan for device code (facets/score/cuda.lua)
 -- Further fields are parts of comments in generated code.
@@ -265,19 +265,19 @@ end
 
 local function add_sets(out, family)
   out.per_layer = lists.any(out.tables, function(t) return t.per_layer end)
-  out.trains = lists.any(out.tables, function(t) return t.learned end)
+  out.has_trained_tables = lists.any(out.tables, function(t) return t.learned end)
   out.has = lists.merge({ distance = false, sum = false, pair = false },
     lists.to_set(lists.map(out.tables, function(t) return t.class end)))
-  out.sets = out.per_layer and family.layers or 1
-  out.times_sets = out.sets > 1 and family.PREFIX .. "SCORE_SETS * " or ""
-  out.sets_words = out.sets > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
+  out.set_count = out.per_layer and family.layers or 1
+  out.times_sets = out.set_count > 1 and family.PREFIX .. "SCORE_SETS * " or ""
+  out.sets_words = out.set_count > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
 function M.derive(source, family, precision)
   if not source then
-    return { kind = "none", learned = {}, trains = false, changes_gradient = false, gathers = false,
-      recomputes_logit = false, running = false, row_sums = false, per_layer = false }
+    return { kind = "none", learned = {}, has_trained_tables = false, needs_pair_gradient = false,
+      has_gathered_tables = false, needs_logit = false, running = false, row_sums = false, per_layer = false }
   end
   local build = make_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
@@ -294,16 +294,16 @@ function M.derive(source, family, precision)
   out.pair = nests.make_pair(build, lowered.score)
   out.row = nests.make_row(build, lowered.score) or false
   local gradients_differ -- whether the logit's gradient differs from the score's
-  out.pair_gradient, out.recomputes_logit, gradients_differ = cpu.derive_pair(build, lowered.score)
+  out.pair_gradient, out.needs_logit, gradients_differ = cpu.derive_pair(build, lowered.score)
   out.row_sums = row_sums.describe(build, out.pair_gradient)
   local sums = lists.map(lowered.running, function(sum) return sum.query end)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
-  out.changes_gradient = out.trains or out.running ~= false or gradients_differ
+  out.needs_pair_gradient = out.has_trained_tables or out.running ~= false or gradients_differ
   if out.running then
     out.running.is_recomputed = nests.collect_words(out.pair_gradient).r or false
   end
-  out.gathers = #out.gathered > 0
-  out.has_group = out.gathers or out.row_sums and out.row_sums.trains
+  out.has_gathered_tables = #out.gathered > 0
+  out.has_group = out.has_gathered_tables or out.row_sums and out.row_sums.has_gradients
   out.filling_uses, out.gradient_uses = find_uses(out.filling_nests), find_uses(out.gradient_nests)
   local reads_positions = out.filling_uses.position or out.filling_uses.key_position
   out.filled_after = #out.filling_nests > 0
@@ -398,10 +398,11 @@ function M.make_terms(family)
   return lists.map({
     row_sums.make_term(score) or false,
     { kind = "pair_scalar", template = "scalar", scalar = score, properties = { maps_logits = true, reads_tables = true,
-      needs_head_number = true, needs_first_query = true, needs_logits = score.recomputes_logit,
-      trains_tables = score.trains, has_sums = score.trains, changes_gradient = score.changes_gradient,
+      needs_head_number = true, needs_first_query = true, needs_logits = score.needs_logit,
+      trains_tables = score.has_trained_tables, has_sums = score.has_trained_tables,
+      changes_gradient = score.needs_pair_gradient,
       scores_rows = score.row ~= false, excludes_last_keys = score.has.distance } },
-    score.trains and { kind = "pair_scalar", template = "scalar_trains", scalar = score, properties = {} },
+    score.has_trained_tables and { kind = "pair_scalar", template = "scalar_trains", scalar = score, properties = {} },
     score.running and make_running_term(family, score) or nil,
   }, function(term) return term or nil end)
 end
@@ -412,7 +413,7 @@ function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)
   local counts_by_class = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes,
     pair = S * queries, distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
-  local bytes = (family.score.sets or 0) * lists.sum(family.score.tables or {}, function(t)
+  local bytes = (family.score.set_count or 0) * lists.sum(family.score.tables or {}, function(t)
     local padding = (t.class == "query" or t.class == "pair") and sizes.lanes or 0
     return sizes.reals(counts_by_class[t.class] * (t.per_head and family.heads or 1) + padding)
       + (t.row and sizes.reals(counts_by_class[t.class]) or 0)
@@ -422,7 +423,7 @@ function M.count_bytes(family, sizes, T, S)
   local scratch = 2 * sizes.reals(sums) + sizes.reals(sums * sizes.lanes)
     + row_sums.count_bytes(family.score, sizes, T)
   local vectors = running and family.layers * #running.products * sizes.reals(sizes.width) or 0
-  return { step_tables = bytes, sums = (family.score.trains and bytes or 0) + vectors, scratch = scratch }
+  return { step_tables = bytes, sums = (family.score.has_trained_tables and bytes or 0) + vectors, scratch = scratch }
 end
 
 return M

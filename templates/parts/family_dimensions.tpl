@@ -10,6 +10,6 @@ ${PREFIX}DRAWS = ${positions.draws}, /* number of independent samples of positio
 % if positions.distance.draws then
 ${PREFIX}DISTANCE_DRAWS = ${positions.distance.draws}, /* number of samples of distances in one pass; distances are sampled from 1 .. ${PREFIX}MAX_POSITION - 1 */
 % end
-${PREFIX}SCORE_SETS = ${score.sets}, /* number of sets of tables that the score reads, one set for each layer */ % if score.per_layer
+${PREFIX}SCORE_SETS = ${score.set_count}, /* number of sets of tables that the score reads, one set for each layer */ % if score.per_layer
 ${PREFIX}${request.constant} = ${request.width}, /* ${request.description}, rounded up to a whole vector */ % if request
 ${PREFIX}CLIP = ${relative.clip}, /* farther keys share the vector of this distance */ % if relative.kind == "shaw"

@@ -149,7 +149,7 @@ function TestDistances.test_draws_and_sets_of_distances_follow_their_kind()
     lu.assertEquals(distance.max_position, case[6] > 0 and 100, i)
     for _, kind in ipairs({ "transformer_xl", "shaw" }) do
       local spec = make_relative_encoding(case[1], case[2], case[3], case[4], kind)
-      lu.assertEquals(relative.plan(spec, encodings.make_family(plan), { width = 16 }).sets, case[7], i)
+      lu.assertEquals(relative.plan(spec, encodings.make_family(plan), { width = 16 }).set_count, case[7], i)
     end
   end
 end

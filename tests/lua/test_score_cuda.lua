@@ -115,7 +115,7 @@ function TestText.test_features_that_are_off_are_absent()
     lu.assertEquals(code:find("make_score(", 1, true) ~= nil, cuda.stages[1] ~= nil, name)
     for _, class in ipairs({ "uniform", "query", "key", "distance", "sum", "pair", "query_token", "key_token" }) do
       local has_function = code:find("score_grad_" .. class .. "(", 1, true) ~= nil
-      lu.assertEquals(has_function, cuda.gathers[class] and true or false, name)
+      lu.assertEquals(has_function, cuda.gathered_by_class[class] and true or false, name)
     end
   end)
 end
@@ -211,8 +211,8 @@ end
 function TestGathers.test_every_head_has_separate_gradients()
   local cuda, layout, code = render_device("score = function(x) return x.score + x.b * sin(x.query_index * x.b) end, "
     .. "parameters = { b = { init = 1 } }")
-  lu.assertEquals(cuda.gathers.query[1].target, "d->by_query[h * d->tokens + i]")
-  lu.assertEquals({ cuda.gathers.query.count, cuda.uniform_count }, { 1, 0 })
+  lu.assertEquals(cuda.gathered_by_class.query[1].target, "d->by_query[h * d->tokens + i]")
+  lu.assertEquals({ cuda.gathered_by_class.query.count, cuda.uniform_count }, { 1, 0 })
   lu.assertStrContains(layout, "    reals by_query; /* [queries] */")
   lu.assertStrContains(layout, "    reals by_query; /* [HEADS][queries] */")
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")

@@ -44,7 +44,7 @@ end
 -- A sum that only functions without a gradient read changes no gradient of its term.
 function TestSumsOverKeys.test_a_sum_without_a_gradient_is_not_gathered()
   local score = make_plan(make_score("x.score + floor(sum_to_query(sigmoid(x.score)))")).attentions[1].score
-  lu.assertEquals({ score.row_sums.trains, score.has_group, score.changes_gradient }, { false, false, false })
+  lu.assertEquals({ score.row_sums.has_gradients, score.has_group, score.needs_pair_gradient }, { false, false, false })
 end
 
 -- A term whose numbers do not change in training gets no gradient, although the factor of its sum is learned.
@@ -54,10 +54,10 @@ function TestSumsOverKeys.test_a_constant_term_gets_no_gradient()
       .attentions[1].score
   end
   local score = derive("exp(0.1 * x.distance)")
-  lu.assertEquals({ score.row_sums.trains, score.trains, score.cuda.row_sums.trains, score.row_sums.reads_logit },
-    { false, true, false, false })
+  lu.assertEquals({ score.has_trained_tables, score.row_sums.has_gradients, score.cuda.row_sums.has_gradients,
+    score.row_sums.reads_logit }, { true, false, false, false })
   lu.assertEquals(score.cuda.row_sums.gradients, {})
-  lu.assertTrue(derive("x.slope * exp(0.1 * x.distance)").row_sums.trains)
+  lu.assertTrue(derive("x.slope * exp(0.1 * x.distance)").row_sums.has_gradients)
 end
 
 -- If a sum over an index contains a sum over keys, each of its terms gets a sum over keys of its own.

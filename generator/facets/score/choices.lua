@@ -42,8 +42,8 @@ function M.add(plan, families, add)
       "from the query's own key to the first key, every query adds up: " .. sum.text)
   end
   if score.pair_formula then
-    add("score in the pair loop", score.recomputes_logit and "logit computed twice" or "logit computed once",
-      expression_text.format(score.pair_formula) .. (score.recomputes_logit
+    add("score in the pair loop", score.needs_logit and "logit computed twice" or "logit computed once",
+      expression_text.format(score.pair_formula) .. (score.needs_logit
         and "; its gradient needs the logit, which the backward pass computes again"
         or "; its gradient does not need the logit"))
   end

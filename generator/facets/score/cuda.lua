@@ -15,7 +15,7 @@
 --                       structs have equal members
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
---   gathers             class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
+--   gathered_by_class   class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
 --                       running sums have the classes query_token and key_token, false without such tables. An
 --                       item of a list is { name, target, index (from 0) }. Fields of a list:
 --     class                 the class
@@ -23,7 +23,7 @@
 --     names                 the names of the tables in one text
 --     statements            the statements that compute the gradients
 --     needs_logit           whether these statements read the logit
---   lists               the lists of `gathers` in a fixed order
+--   lists               the lists of gathered_by_class in a fixed order
 --   running             false, or a description of terms of tokens and their running sums: the fields of the result of
 --                       nests.make_running, and
 --     words                 the words for terms and running sums in comments
@@ -48,7 +48,7 @@
 --     count                 the number of sums
 --     stride                C text that multiplies by this number, such as " * 2"; "" if there is one sum
 --     gradients             the statements that add the gradients of a pair's sums to dsums
---     trains                whether a gradient reaches any sum
+--     has_gradients         whether a gradient reaches any sum
 --   uniform_count       the number of gathered tables of class uniform
 --   stages              lists of loop nests that fill tables, with barriers between the lists
 --   stage_count         the number of these lists
@@ -221,16 +221,16 @@ local function describe_row_sums(build, score, row_sums)
       term = nests.make_pair(build, sum.term) }
   end)
   list.count, list.stride = #list, #list > 1 and " * " .. #list or ""
-  list.gradients, list.trains = cuda.make_sum_gradients(build, score), row_sums.trains
+  list.gradients, list.has_gradients = cuda.make_sum_gradients(build, score), row_sums.has_gradients
   return list
 end
 
--- Sets the fields pair, logit_grad, gathers, lists and uniform_count of the output.
+-- Sets the fields pair, logit_grad, gathered_by_class, lists and uniform_count of the output.
 local function describe_pair(out, build, score)
   out.pair = nests.make_pair(build, score)
   local gathered_tables, logit_grad, differs = cuda.derive_pair(build, score)
   out.logit_grad = differs and logit_grad
-  out.gathers = gathered_tables
+  out.gathered_by_class = gathered_tables
   for class, list in next, gathered_tables do
     list.class, list.count, list.names = class, #list, table.concat(lists.get_names(list), ", ")
     for i, entry in ipairs(list) do
@@ -287,12 +287,12 @@ function M.plan(build, lowered, score)
   local out = { layer_words = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
   out.row_sums = describe_row_sums(build, lowered.score, score.row_sums)
-  out.running = describe_running(build, lowered.running, out.gathers)
+  out.running = describe_running(build, lowered.running, out.gathered_by_class)
   out.stages, out.filling = make_filling(build, score.tables)
   out.stage_count = #out.stages
   out.gradient_nests, out.ending = make_gradients(build, score.tables)
   out.tables = lists.map(score.tables, function(t) return make_member(build, t, t.per_head) end)
-  out.gradients = list_gradients(build, out.gathers)
+  out.gradients = list_gradients(build, out.gathered_by_class)
   local has_full_comments = true
   out.numbers = list_numbers(build, out.tables, has_full_comments)
   out.gradient_set = describe_gradients(out.gradients, out.tables)

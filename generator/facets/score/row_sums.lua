@@ -10,7 +10,7 @@
 --   has_gradient   whether a gradient reaches the sum
 -- Further fields of the list:
 --   count         the number of sums
---   trains        whether a gradient reaches any sum
+--   has_gradients   whether a gradient reaches any sum
 --   reads_logit   whether a term reads the logit
 
 local cpu = require("expression.nests_cpu")
@@ -53,7 +53,7 @@ function M.describe(build, pair_gradient)
     return { name = sum.name, place = cpu.write_sum_place(build, sum.leaf), text = expression_text.format(sum.term),
       term = nests.make_pair(build, sum.term), has_gradient = words["d" .. sum.name] or false }
   end)
-  list.count, list.trains = #list, lists.any(list, function(sum) return sum.has_gradient end)
+  list.count, list.has_gradients = #list, lists.any(list, function(sum) return sum.has_gradient end)
   list.reads_logit = lists.any(list, function(sum) return nests.collect_words(sum.term).logit end) or false
   return list[1] and list or false
 end

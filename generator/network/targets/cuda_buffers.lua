@@ -137,7 +137,7 @@ local function add_row_sums(sides, family, list)
   if sums then
     add("row_sums", "sums over the keys from a key up to the query")
   end
-  if sums and sums.trains then
+  if sums and sums.has_gradients then
     add("drow_sums", "gradients of the terms of these sums")
   end
 end

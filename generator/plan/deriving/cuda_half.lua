@@ -242,7 +242,7 @@ local function derive_attends(plan, family, library)
   local terms = family.on_device.terms
   local score, leftwards = terms.maps_logits and family.score.cuda, terms.scans_logits or terms.breaks_stick
   local stores_pairs = not library and device_terms.stores_pairs(family)
-  local changes_gradient = score and score.logit_grad and true or false -- the gradients of score and logit differ
+  local gradients_differ = score and score.logit_grad and true or false -- the gradients of score and logit
   local is_spread = library or family.head_width > WHOLE_HEAD
   local attends = name_heads(family, is_spread and count_head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
@@ -254,8 +254,8 @@ local function derive_attends(plan, family, library)
     or "attend_loops")
   attends.has_begin_step = terms.pair_vectors or score and score.stages[1] ~= nil
   attends.has_table_sums = terms.pair_vectors or terms.trains_tables
-  attends.dscore = changes_gradient and "dscore" or "dlogit"
-  attends.unroll = family.head_width <= 16 and not changes_gradient and 4 or false
+  attends.dscore = gradients_differ and "dscore" or "dlogit"
+  attends.unroll = family.head_width <= 16 and not gradients_differ and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
   attends.depends_on_mode = family.weight_dropout and not plan.eval_dropout
   attends.to_log2 = terms.maps_logits and "" or " * LOG2E"
@@ -268,8 +268,8 @@ local function derive_attends(plan, family, library)
   attends.layer_gradients = terms.has_biases or terms.visits_outwards or terms.multiplies_rows or terms.scans_logits
   attends.visits_by_distance = terms.visits_outwards or leftwards
   attends.stores_pairs = stores_pairs or attends.visits_by_distance and not library
-  attends.stores_pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
-  attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
+  attends.stores_pair_scores = stores_pairs and gradients_differ and score.gathered_by_class.distance and true or false
+  attends.uniform_count = score and score.gathered_by_class.uniform and score.uniform_count or false
   return attends
 end
 

@@ -57,4 +57,4 @@ INLINE vector ${name}_score_row(const ${name}_score_tables *s, const ${name}_run
     % include("parts/statements.tpl", { list = scalar.row })
 }
 % end
-% include("attention/cpu/scalar_grad.tpl") % if scalar.changes_gradient
+% include("attention/cpu/scalar_grad.tpl") % if scalar.needs_pair_gradient

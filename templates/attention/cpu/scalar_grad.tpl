@@ -1,11 +1,11 @@
 % local scalar = terms.scalar
-% local adds_gradients = scalar.trains or scalar.running
+% local adds_gradients = scalar.has_trained_tables or scalar.running
 % local weighted_words = adds_gradients and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
 % local addition_words = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
-% addition_words = addition_words or scalar.trains and ", and adds gradients of the tables to d and group" or ""
+% addition_words = addition_words or scalar.has_trained_tables and ", and adds gradients of the tables to d and group" or ""
 % local gathered_sums, sum_words = {}, scalar.row_sums and " sums: the sums over keys." or ""
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
-% local group_words = scalar.gathers and " of tables. Sums for (query - key) or (query + key) are shifted by one lane from one key to the next." or "."
+% local group_words = scalar.has_gathered_tables and " of tables. Sums for (query - key) or (query + key) are shifted by one lane from one key to the next." or "."
 % sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
 % local plus_begin, minus_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
@@ -23,7 +23,7 @@ INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${nam
         const ${name}_running *r, const ${name}_running *dr, int h, ${name}_score_group *group, int i, int j, const real *sums, bits seen, vector logit, vector weighted, vector inverse, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })
 }
-% if scalar.gathers then
+% if scalar.has_gathered_tables then
 
 /* Adds the sums of a group of queries, from i on, to the tables' gradients. */
 INLINE void end_${name}_score_group(const ${name}_score_tables *d, const ${name}_running *dr, int h, const ${name}_score_group *group,
@@ -44,7 +44,7 @@ INLINE void end_${name}_score_group(const ${name}_score_tables *d, const ${name}
 % end
 }
 % end
-% if scalar.trains then
+% if scalar.has_trained_tables then
 
 /* Adds the gradients of the parameters, computed from d, the gradients of a set of tables. */
 static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_score_tables *d, parameters *g) {

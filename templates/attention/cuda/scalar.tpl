@@ -41,7 +41,7 @@ INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, const real
     % include("parts/statements.tpl", { list = scalar.cuda.logit_grad })
 }
 % end
-% if scalar.row_sums and scalar.row_sums.trains then
+% if scalar.row_sums and scalar.row_sums.has_gradients then
 
 /* Adds to dsums the gradients of a pair's sums over keys, from dscore, the gradient of its score. */
 INLINE void ${prefix}score_grad_sums(const ${prefix}score_tables *s, const real *r, int T, int S, int h, int i, int j, const real *sums,
@@ -57,7 +57,7 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, co
     % include("parts/statements.tpl", { list = list.statements })
 }
 % end
-% if scalar.trains then
+% if scalar.has_trained_tables then
 
 /* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.ending.scratch_words}. */
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,

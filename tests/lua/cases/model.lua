@@ -3,7 +3,7 @@
 -- Whether a shard's blocks have sums in addition to the gradient.
 local function has_sums(case)
   local family, running = case.family, case.family.score.running
-  return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+  return family.relative.kind ~= "none" or family.score.has_trained_tables or family.normaliser.kind == "geometric"
     or running and running.products[1] ~= nil
 end
 

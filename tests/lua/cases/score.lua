@@ -28,11 +28,11 @@ M.cases = {
 
 M.identifiers = {
   { "self_score_pair", function(case) return case.family.score.kind ~= "none" end },
-  { "self_score_pair_grad", function(case) return case.family.score.changes_gradient or false end },
+  { "self_score_pair_grad", function(case) return case.family.score.needs_pair_gradient or false end },
   { "make_self_score_set", function(case)
     return case.family.score.kind ~= "none" and case.family.score.filling_nests[1] ~= nil
   end },
-  { "end_self_score(", function(case) return case.family.score.trains or false end },
+  { "end_self_score(", function(case) return case.family.score.has_trained_tables or false end },
   { "kernels/cpu/score.h", function(case)
     return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none"
   end },

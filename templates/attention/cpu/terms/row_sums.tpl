@@ -31,8 +31,8 @@ INLINE void sum_${name}_rows(const ${name}_head *head, const ${name}_queries *gr
 }
 
 sum_${name}_rows(head, &queries, key, ${from}, ${to}, ${logits}); % section("scan")
-sum_${name}_rows(head, &queries, key, ${from}, ${to}, head->logits); % section("scan_back") % if scalar.changes_gradient
-bits seen = ${name}_sees(head, &queries, j); % section("pair_back") % if row_sums.trains
+sum_${name}_rows(head, &queries, key, ${from}, ${to}, head->logits); % section("scan_back") % if scalar.needs_pair_gradient
+bits seen = ${name}_sees(head, &queries, j); % section("pair_back") % if row_sums.has_gradients
 % section("scratch")
 real *row_sums; /* ${layout} sums over the keys of a group */
 real *logits; /* [keys][LANES] of a group, in the backward pass */

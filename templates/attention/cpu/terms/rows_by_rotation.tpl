@@ -76,7 +76,7 @@ real *distance_terms; /* [keys][LANES] products of rotated queries with the sinu
 scratch->rotated = reserve(memory, used, WIDTH * LANES * sizeof(real));
 scratch->distance_terms = reserve(memory, used, (size_t)round_up(${S}, ROTATED_KEYS) * LANES * sizeof(real));
 % section("tables")
-enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* number of sets of positions in one pass${rows.sets_words} */
+enum { ${PREFIX}RELATIVE_SETS = ${rows.set_count} }; /* number of sets of positions in one pass${rows.sets_words} */
 
 /* The number of elements of the keys' sinusoids: [keys rounded up to a multiple of ROTATED_KEYS][WIDTH]. */
 INLINE size_t ${name}_sinusoid_elements(int ${S}) { return (size_t)round_up(${S}, ROTATED_KEYS) * WIDTH; }
@@ -118,8 +118,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     for (int j = 0; j < ${S}; j++) memcpy(key_sinusoids + j * WIDTH, table[${cross and "key_" or ""}position[j]].sinusoid, WIDTH * sizeof(real));
     for (int c = 0; c < WIDTH; c++)
         for (int i = 0; i < T; i++) query_sinusoids[c * stride + i] = table[position[i]].sinusoid[c];
-% local every_layer = rows.sets == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""
-% local of_layer = rows.sets == 1 and "of_layer" or "set"
+% local every_layer = rows.set_count == 1 and ("for (int of_layer = 0; of_layer < %s; of_layer++) "):format(stack.count) or ""
+% local of_layer = rows.set_count == 1 and "of_layer" or "set"
     ${every_layer}pack_heads(${PREFIX}HEAD_WIDTH, WIDTH, p->${stack.member}[${of_layer}].${prefix}relative, s->${stack.member}[${of_layer}].${prefix}relative);
 }
 

@@ -22,7 +22,7 @@ for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) {
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += distance_terms[u];
 % section("tables")
-enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* number of sets of distances in one pass${rows.sets_words} */
+enum { ${PREFIX}RELATIVE_SETS = ${rows.set_count} }; /* number of sets of distances in one pass${rows.sets_words} */
 
 /* The number of elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
 INLINE size_t ${name}_sinusoid_elements(${length_parameters}) {
@@ -75,8 +75,8 @@ static void make_${name}_rows(const lh_cpu_step *step, int l, int count, const r
 /* Makes the rows of distances of all layers that share a set of distances. */
 static void make_${name}_relative(const lh_cpu_step *step, int set) {
     int count = make_${name}_sinusoids(step, set);
-% local every_layer = rows.sets == 1 and ("for (int l = 0; l < %s; l++) "):format(stack.count) or ""
-% local l = rows.sets == 1 and "l" or "set"
+% local every_layer = rows.set_count == 1 and ("for (int l = 0; l < %s; l++) "):format(stack.count) or ""
+% local l = rows.set_count == 1 and "l" or "set"
     ${every_layer}make_${name}_rows(step, ${l}, count, ${name}_sinusoids(step, set));
 }
 

@@ -21,7 +21,7 @@ make_${name}_running(w->step, l, &w->${name}.running, ${from_token}, ${to_token}
 % section("sequence_back")
 memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real));
 memset(w->${name}.drunning.lanes, 0, count_${name}_running(T) * LANES * sizeof(real));
-% section("group_back") % if not scalar.trains
+% section("group_back") % if not scalar.has_trained_tables
 vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
 % section("clear") % if has_unused_columns
 /* unused columns stay zero */

@@ -1,5 +1,5 @@
 % -- Scores that a formula computes from logits, and the tables that the formula reads.
-% local has_one_set, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
+% local has_one_set, count = scalar.set_count == 1, PREFIX .. "SCORE_SETS"
 % local every_layer = "for (int l = 0; l < " .. count .. "; l++) "
 % local layers_of_part = "for (int l = part; l < " .. count .. "; l += parts) "
 const ${name}_score_tables *scores; % section("members")
@@ -8,10 +8,10 @@ ${name}_score_pair(head->scores, head->running, head->h, group->first, j, head->
 % section("group_back") % if scalar.has_group
 ${name}_score_group gathered;
 memset(&gathered, 0, sizeof gathered);
-% section("pair_back") % if scalar.changes_gradient
+% section("pair_back") % if scalar.needs_pair_gradient
 vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->running, head->drunning, head->h, &gathered, first, j, head->row_sums, seen, logit,
         dscore * inverse_in_range, inverse_in_range, dscore);
-end_${name}_score_group(head->dscores, head->drunning, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
+end_${name}_score_group(head->dscores, head->drunning, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.has_gathered_tables
 const ${name}_score_tables scores = find_${name}_score_tables(w->step, l); % section("heads")
 const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % section("trace_tables")
 % section("tables")

@@ -1,5 +1,5 @@
 % -- Gradients of the learned parameters in the formula of a score.
-% local has_one_set, count = scalar.sets == 1, PREFIX .. "SCORE_SETS"
+% local has_one_set, count = scalar.set_count == 1, PREFIX .. "SCORE_SETS"
 % local sets, layer_index = has_one_set and "" or "[" .. count .. "]", has_one_set and "" or "[l]"
 % local every_layer = has_one_set and "" or "for (int l = 0; l < " .. count .. "; l++) "
 const ${name}_score_tables *dscores; % section("last_members")

@@ -19,7 +19,7 @@ ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not deco
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("start_query")
 real nearer_sums[${count}] = {0};
-real dsums[${count}] = {0}; /* gradients of the sums of the keys so far */ % if sums.trains
+real dsums[${count}] = {0}; /* gradients of the sums of the keys so far */ % if sums.has_gradients
 for (int j = i; j >= 0; j--) {
     real key[${attends.head_part}], *to = w->${prefix}row_sums + ((size_t)task * v->${attends.T} + j)${sums.stride};
     ${prefix}load_head(key, a.key + j * ${attends.key_stride});
@@ -30,7 +30,7 @@ __syncwarp(${prefix}head_lanes()); % if has_head_lanes
 % section("pair_sums")
 const size_t place = ((size_t)${row} * v->${attends.T} + j)${sums.stride};
 const real *sums = w->${prefix}row_sums + place;
-const real *dsums = w->${prefix}drow_sums + place; % if sums.trains and row ~= "task"
-% section("gradient_of_logit") % if sums.trains and row == "task"
+const real *dsums = w->${prefix}drow_sums + place; % if sums.has_gradients and row ~= "task"
+% section("gradient_of_logit") % if sums.has_gradients and row == "task"
 ${prefix}score_grad_sums(a.score, a.running, a.T, a.S, a.h, i, j, sums, logit, ${attends.dscore}, dsums);
 ${attends.if_first_lane}w->${prefix}drow_sums[place${sum.offset}] = dsums[${sum.number}]; % for _, sum in ipairs(sums)

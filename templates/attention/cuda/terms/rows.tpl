@@ -1,6 +1,6 @@
 % -- Vectors of distances: the logit of a pair also has the product of the query with the vector of the pair's distance.
-% section("sets") % if rows.sets > 1 and (rows.biases or not rows.toeplitz)
-enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* number of sets of distances in one pass${rows.sets_words} */
+% section("sets") % if rows.set_count > 1 and (rows.biases or not rows.toeplitz)
+enum { ${PREFIX}RELATIVE_SETS = ${rows.set_count} }; /* number of sets of distances in one pass${rows.sets_words} */
 
 : the product of the query with the sum of the key and the row of their distance % section("logit_text")
 % section("add_row")

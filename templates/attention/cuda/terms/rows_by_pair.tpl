@@ -14,7 +14,7 @@ const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${at
  + pairs % section("and_pairs")
 % section("view")
 
-% local set_offset = rows.sets > 1 and " + l * size" or ""
+% local set_offset = rows.set_count > 1 and " + l * size" or ""
 /* The vectors of the pairs of set l, which is the set of layer l or the only set. */
 INLINE ${prefix}pair_rows ${prefix}find_pair_rows(const step_view *v, int l) {
     ${prefix}pair_rows r;
@@ -69,7 +69,7 @@ const int *drawn = out; % section("begin_draw")
 % local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)
 % -- row_offset: the C text, before the length of a row, of the offset of the set's row; the input's row comes first
 % local row_offset = false
-% if rows.sets > 1 then
+% if rows.set_count > 1 then
 % row_offset = input_first and " + (l + 1) * " or " + l * "
 % elseif input_first then
 % row_offset = " + "
@@ -80,7 +80,7 @@ const int *drawn = out; % section("begin_draw")
 % end
 % local limits = inline("limits_of_distances", "")
 % local sort_call = invoke("lh_sort_pairs", query_positions, key_positions, "T", S, limits, max_distances, "scratch", "out")
-for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.sets > 1 then
+for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.set_count > 1 then
     ${prefix}pair_rows r;
     ${sort_call};
     out += ${prefix}lay_out_pair_rows(&r, NULL, ${T_S});

@@ -1,5 +1,5 @@
 % -- Rows of distances that are linear maps of sinusoids, with biases for content and position.
-% local each_set = rows.sets > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
+% local each_set = rows.set_count > 1 and "[" .. PREFIX .. "RELATIVE_SETS]" or ""
 % section("members")
 const real *row_bias; /* products of rows and position bias, times ${PREFIX}LOGIT_SCALE, in the order of rows */
 const real *key_bias; /* [${attends.keys}] products of keys and content bias, times ${PREFIX}LOGIT_SCALE */
@@ -73,7 +73,7 @@ sums->${prefix}row_sums = reserve_reals(memory, used, ${stack.count} * ${attends
 % slot("distance_of_row")
 /* Computes the sinusoids of the sets' signed distances. */
 INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
-% if rows.sets > 1 then
+% if rows.set_count > 1 then
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
     for (int set = 0; set < ${PREFIX}RELATIVE_SETS; set++) {
         % include("attention/cuda/sinusoids.tpl", { set = "set", place = "(size_t)set * limit * WIDTH + e" })
@@ -84,7 +84,7 @@ INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 }
 
 % local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
-% local row = rows.sets > 1 and "((size_t)l * limit + first)" or "first"
+% local row = rows.set_count > 1 and "((size_t)l * limit + first)" or "first"
 % -- columns: the text of the number of channels that are computed at a time; to_channel: of the offset of the first one
 % local columns, to_channel = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local head_offset_text = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
@@ -115,7 +115,7 @@ for (int l = 0; l < ${stack.count}; l++) {
     ${prefix}part -= parts;
 }
 % section("end_tables")
-% local set_offset = rows.sets > 1 and " + (size_t)l * " .. prefix .. "limit * WIDTH" or ""
+% local set_offset = rows.set_count > 1 and " + (size_t)l * " .. prefix .. "limit * WIDTH" or ""
 % local columns = attends.slice and PREFIX .. "SLICE" or "WIDTH"
 % local first = attends.slice and "first" or "0"
 const int ${prefix}limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});

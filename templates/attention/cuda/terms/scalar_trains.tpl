@@ -20,10 +20,10 @@ char *${prefix}score; /* ${scalar.sets_words} ${scalar.cuda.gradient_set.type} *
 sums->${prefix}score = (char *)reserve(memory, used,
         ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S}));
 % section("end_tables")
-% local T, S, set = attends.T_of_view, attends.S_of_view, scalar.sets > 1 and "l" or "0"
-% local set_offset = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
-% local work_offset = scalar.sets > 1 and attends.end_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
-if (t->rank == 0) { % if scalar.sets == 1
+% local T, S, set = attends.T_of_view, attends.S_of_view, scalar.set_count > 1 and "l" or "0"
+% local set_offset = scalar.set_count > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
+% local work_offset = scalar.set_count > 1 and attends.end_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
+if (t->rank == 0) { % if scalar.set_count == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
     const ${prefix}score_tables tables = ${prefix}find_score_tables(v, ${set}); % if scalar.cuda.ending.uses.s
