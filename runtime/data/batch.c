@@ -148,10 +148,11 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     return LH_OK;
 }
 
-/* Writes the position of each digit in its number, from 1 on, and 0 for other tokens. */
-static void place_digits(const bool *digit, const uint16_t *token, int count, int32_t *position) {
+/* Writes the position of each digit in its number, from 1 on, and 0 for other tokens. is_digit: for each kind of token
+ * whether it is a digit. */
+static void place_digits(const bool *is_digit, const uint16_t *token, int count, int32_t *position) {
     int32_t previous = 0;
-    for (int i = 0; i < count; i++) position[i] = previous = digit[token[i]] ? previous + 1 : 0;
+    for (int i = 0; i < count; i++) position[i] = previous = is_digit[token[i]] ? previous + 1 : 0;
 }
 
 static int32_t *get_positions(const lh_batch *batch, int s, int row) {
@@ -174,11 +175,11 @@ static void place_by_task(const lh_batch *batch, const lh_spec *spec, const lh_e
 }
 
 static void place_row(const lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
-    const bool *digit = spec->format->positions->digit;
-    if (digit == NULL) place_by_task(batch, spec, example, row);
-    for (int s = 0; digit != NULL && s < spec->format->streams; s++) {
+    const bool *is_digit = spec->format->positions->digit;
+    if (is_digit == NULL) place_by_task(batch, spec, example, row);
+    for (int s = 0; is_digit != NULL && s < spec->format->streams; s++) {
         const int length = batch->shape.length[s];
-        place_digits(digit, batch->tokens[s] + (size_t)row * (size_t)length, length, get_positions(batch, s, row));
+        place_digits(is_digit, batch->tokens[s] + (size_t)row * (size_t)length, length, get_positions(batch, s, row));
     }
 }
 
@@ -193,7 +194,7 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
     return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
-/* The greatest position of a row or, if there is one, its first position below 0. */
+/* The greatest position of a row. If some positions are below 0, the first of them instead. */
 static int32_t find_greatest_position(const lh_batch *batch, const lh_spec *spec, int row) {
     int32_t max_position = 0;
     for (int s = 0; s < spec->format->streams; s++) {
@@ -283,7 +284,7 @@ void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_dra
     const lh_token_positions *positions = spec->format->positions;
     const uint32_t site = lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS);
     for (int row = 0; positions != NULL && row < batch->shape.sequences; row++) {
-        const bool is_shared = positions->digit != NULL;
+        const bool is_shared = positions->digit != NULL; /* all sequences get the same offset */
         const int max_offset =
             is_shared ? positions->offset : positions->greatest - find_greatest_position(batch, spec, row);
         lh_rng rng = lh_rng_at(draw->key, draw->step, is_shared ? LH_SHARED : first + (uint32_t)row, site);
