@@ -54,7 +54,7 @@ writes_nothing_after_mistakes() {
     is_refused 'local gated = block:gate("gated", s, "silu")' 'a product of two parts: gate and up' &&
         is_refused 'local gated = block:norm("norm1", s)' 'different names' &&
         is_refused 'local function f() return f() + 1 end f()' 'calls itself without end' &&
-        is_refused 'while true do end' 'still running'
+        is_refused 'while true do end' 'still runs'
 }
 
 # Two layers are applied twice and have two attentions each: checks gradients, two steps, and attention of four passes.
