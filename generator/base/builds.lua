@@ -1,5 +1,7 @@
--- The folder of builds, the first of these that is possible: LONGHAND_BUILD; `build` in the checkout, if this user may
--- write there; a folder for this checkout in the user's cache, so that a read-only installed copy can serve many users.
+-- The folder of builds. It is the first of these that is possible:
+--   LONGHAND_BUILD
+--   `build` in the checkout, if this user may write there
+--   a folder for this checkout in the user's cache, so that a read-only installed copy can serve many users
 --
 -- Input: the repository's root. Output: a path for make (M.find); callers check whether the folder can be written.
 

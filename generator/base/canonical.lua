@@ -1,8 +1,8 @@
 -- A canonical text for a value: JSON with sorted keys, so that digests and comparisons do not depend on table order.
 --
 -- Input: booleans, strings, integers, finite floats, lists, tables with string keys; or nil. Output: one line; "{}" for
--- an empty table or list, "nil" for nil. Floats print with 15 digits, or 17 if 15 lose bits; floats with an integer
--- value print as integers: 2e6 and 2000000 are one number.
+-- an empty table or list, "nil" for nil. Floats print with 15 digits, or 17 if 15 lose bits. Floats with an integer
+-- value print as integers, so 2e6 and 2000000 have the same text.
 
 local lists = require("base.lists")
 local escape = require("base.escape")

@@ -4,12 +4,16 @@
 -- no identity can be read). mark: the path of an empty file in the folder, whose name is the identity of the claiming
 -- process.
 --
--- An identity is HOST.PID-N.BOOT.NAMESPACE: N counts the claims of the process; BOOT changes when the machine starts
--- again; NAMESPACE is the process's namespace of process ids (containers may share the other parts). A process has
--- certainly ended if its host, boot and namespace are the current ones and no process with its id exists; nothing is
--- known about processes elsewhere. No step leaves a folder without a mark: a marked folder takes its name by one
--- rename, which fails if another marked folder has the name. A claim renames the mark of an ended process to its own
--- mark, which only one process can do.
+-- An identity is a text HOST.PID-N.BOOT.NAMESPACE:
+--   HOST        the name of the machine
+--   PID         the id of the process
+--   N           counts the claims of the process
+--   BOOT        changes when the machine starts again
+--   NAMESPACE   the process's namespace of process ids; containers may share the other parts
+-- A process has certainly ended if its host, boot and namespace are the current ones and no process with its id exists;
+-- nothing is known about processes elsewhere. No step leaves a folder without a mark: a marked folder takes its name by
+-- one rename, which fails if another marked folder has the name. To take over the folder of an ended process, a claim
+-- renames the mark in it; if several processes try this, only one succeeds.
 
 local lfs = require("lfs")
 local lists = require("base.lists")

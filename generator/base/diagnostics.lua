@@ -212,7 +212,7 @@ function M.describe_missing(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
 end
 
--- A number in its shortest form that reads back as the same number; 10.0 is "10".
+-- The shortest text that reads back as the same number; for 10.0 the text is "10".
 local function format_number(value)
   local integer = math.tointeger(value)
   if integer then

@@ -63,8 +63,8 @@ function M.json(text)
   end) .. '"'
 end
 
--- A gnuplot string with its quotes, in one line: gnuplot ends a string at the end of a line and begins a command. In
--- single quotes only these quotes are special, and a doubled quote at the front is misread; in double quotes gnuplot
+-- A gnuplot string with its quotes, in one line, since gnuplot ends a string at the end of a line and begins a command.
+-- In single quotes only these quotes are special, and a doubled quote at the front is misread. In double quotes gnuplot
 -- would also run text in backquotes.
 function M.gnuplot(text)
   text = M.plain(text)
@@ -102,7 +102,7 @@ function M.shell(word)
   return word:find("^[%w_./=:,+@-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- A path in the exact form for make and the recipes of the Makefile; nil if they cannot handle it. MAKE_TEXT lists the
+-- The path `word`, unchanged; nil if make and the recipes of the Makefile cannot handle it. MAKE_TEXT lists the
 -- characters that the names in the path may have.
 function M.make(word)
   return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil

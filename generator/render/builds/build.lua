@@ -176,8 +176,8 @@ local function find_generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
 
--- Returns the file and the line number that a message names, a line of output of the C compiler, nvcc or its assembler;
--- nil if it names none. first: the index of the character of the message at which the file's name must begin.
+-- Returns the file and the line number that a line of output of the C compiler, nvcc or its assembler names; nil if it
+-- names none. first: the index of the character at which the file's name must begin.
 local function find_place(line, first)
   for _, pattern in ipairs({ "^([^:]+):(%d+)[:,]", "^([%w_.]+)%((%d+)%):", "^([%w_.]+), line (%d+);" }) do
     local name, number = line:match(pattern, first)

@@ -1,10 +1,14 @@
 -- The template engine: renders a template with a plan into text, and records the template line of every line.
 --
--- Input: the template's name (relative to templates/), the plan, extras (names that take precedence over the plan's),
--- and read(name, folder), which returns a text or nil; folder is nil for a template, and "kernels" or the folder that
--- the template states for an inserted hand-written file. Output: text and map; or nil and an error { path, line, col,
--- what, hint, notes }. map[i] is the chain of templates that produced line i, innermost first: { { name, line, folder
--- }, ... }. A hole is a place ${...} of a template, into which a value is printed.
+-- Input of M.render:
+--   name     the template's name, relative to templates/
+--   plan     the plan, whose fields the template reads by name
+--   extras   names that take precedence over the plan's, or nil
+--   read(name, folder)   returns a text or nil. folder: nil for a template; for an inserted hand-written file
+--                        "kernels", or the folder that the template states
+-- Output: text and map; or nil and an error { path, line, col, what, hint, notes }. map[i] is the chain of templates
+-- that produced line i, innermost first: { { name, line, folder }, ... }.
+-- A hole is a place ${...} of a template, into which a value is printed.
 --
 -- Invariants: the same plan gives the same text; a line of text in a template gives exactly one line each time it runs,
 -- except lines of C that are too long (wrap.lua) or lose parameters (signatures.lua); a template can read only the
@@ -321,7 +325,8 @@ run_template = function(run, name, section, values_by_name)
   table.remove(run.stack)
 end
 
--- Raises an error for an unknown field: the names of tables and fields in the current line that end with it.
+-- Raises an error for an unknown field. The message names the field as the current line of the template does, with its
+-- tables, such as family.mask.kind. record: the table that lacks the field.
 local function fail_unknown_field(run, record, field)
   local pattern = "%f[%w_][%a_][%w_%.%[%]]*%." .. field:gsub("%p", "%%%0") .. "%f[^%w_]"
   local frame = locate(run)
