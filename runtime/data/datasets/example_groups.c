@@ -107,8 +107,8 @@ static void divide_into_groups(selection *s) {
         const candidate *c = &s->candidates[i];
         lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
         if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
-            if (last == NULL || last->count > 0)
-                last = &groups->group[groups->count++]; /* else replaces an empty one */
+            /* A new group replaces the last one if that is empty. */
+            if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
             *last = (lh_group){.set = c->set, .first = written};
             memcpy(last->value, c->value, sizeof c->value);
         }

@@ -71,7 +71,7 @@ lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t 
     return reader->format == LH_LINES_TABS ? name_columns(reader, line, location, is_header, error) : LH_OK;
 }
 
-/* The bytes of the UTF-8 character at the beginning of p. */
+/* The number of bytes of the UTF-8 character at the beginning of p. */
 static size_t count_bytes(span p) {
     size_t bytes = 1;
     while (bytes < p.bytes && ((unsigned char)p.text[bytes] & 0xc0) == 0x80) bytes++;
