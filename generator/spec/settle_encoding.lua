@@ -89,12 +89,13 @@ function M.settle_score(context, texts)
   local encoding_node = context.loaded.tree.fields.encoding
   encoding_node = tree.is_table(encoding_node) and encoding_node or nil
   for _, name in ipairs(names) do
-    local family = encoding[name]
-    shared_encodings[name] = not family and setmetatable({}, { __index = encoding }) or nil
-    local finish_positions = name == "cross" and settle_cross(context, family or shared_encodings[name], family)
+    local family_encoding = encoding[name]
+    shared_encodings[name] = not family_encoding and setmetatable({}, { __index = encoding }) or nil
+    local used_encoding = family_encoding or shared_encodings[name]
+    local finish_positions = name == "cross" and settle_cross(context, used_encoding, family_encoding)
     local inherits_score = name == "cross" and not inherit.states_cross_score(encoding_node)
     local resolve = inherits_score and inherit_formula or resolve_formula
-    formulas[name] = resolve(context, texts, family or shared_encodings[name], family and name, name)
+    formulas[name] = resolve(context, texts, used_encoding, family_encoding and name, name)
     if finish_positions then
       finish_positions()
     end

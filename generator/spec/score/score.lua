@@ -317,11 +317,16 @@ function M.resolve(context, texts, owner)
     return report(score, owner.path .. ".score", "a recurrent model has no attention", 'encoding = { kind = "none" }')
   end
   local positions = owner.encoding.positions or {}
-  if not score or not resolved.model.heads or not resolved.model.width or not owner.layers or not positions.kind
-    or positions.kind == "randomized" and not positions.max_position then
+  local has_sizes = resolved.model.heads and resolved.model.width and owner.layers
+  local has_positions = positions.kind and (positions.kind ~= "randomized" or positions.max_position)
+  if not score or not has_sizes or not has_positions then
     return score and report_independent_errors(context, texts, owner) or nil
   end
   local list = list_entries(owner, report)
+  -- builder: makes the nodes of the formula; root: the node of the score so far, set by apply_entries; used_names: the
+  -- set of parameters' names in the generated code; needed_parameters: the parameters that the formula uses, by name;
+  -- budget: the instructions left to the functions of the spec; remaining: the values that parameters may still hold;
+  -- max_number: the largest number of the spec's precision.
   local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
     used_names = {}, needed_parameters = {}, budget = sandbox.make_budget(),
     remaining = { values = parameters.MAX_VALUES },
