@@ -95,11 +95,11 @@ static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     return from > 0 ? from : s->C;
 }
 
-/* Returns the new content of cell c after an action in step t. */
+/* Returns the new content of cell c after an action in step t. An empty cell has the zeros that the memory holds before
+ * the first step. */
 static const double *get_source(lh_ref_cell kind, const steps *s, int t, int action, int c) {
-    static const double empty[64] = {0};
     int from = find_source(kind, s, action, c);
-    return from < 0 ? empty : from == s->C ? get_value(s, t) : s->memory + (t * s->C + from) * s->W;
+    return from < 0 ? s->memory : from == s->C ? get_value(s, t) : s->memory + (t * s->C + from) * s->W;
 }
 
 /* Computes the probabilities of the actions: the softmax of a linear layer of the state h. */
