@@ -194,8 +194,8 @@ local function derive_network(net, lists_by_scope, choices)
 end
 
 -- The setting of training for which there is no device code, as a value of no_device_code; nil if there is none.
-local function find_missing(plan, library)
-  local setting = library and plan.train.mixes_lengths
+local function find_missing(plan, uses_library)
+  local setting = uses_library and plan.train.mixes_lengths
     and 'train.lengths.per = "sequence" in a model of width %d or more'
   return setting and { what = setting:format(schema.LIBRARY_WIDTH) } or nil
 end
@@ -238,12 +238,12 @@ local function count_draws(family, attends, places_vectors)
 end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
-local function derive_attends(plan, family, library)
+local function derive_attends(plan, family, uses_library)
   local terms = family.on_device.terms
   local score, leftwards = terms.maps_logits and family.score.cuda, terms.scans_logits or terms.breaks_stick
-  local stores_pairs = not library and device_terms.stores_pairs(family)
+  local stores_pairs = not uses_library and device_terms.stores_pairs(family)
   local gradients_differ = score and score.logit_grad and true or false -- the gradients of score and logit
-  local is_spread = library or family.head_width > WHOLE_HEAD
+  local is_spread = uses_library or family.head_width > WHOLE_HEAD
   local attends = name_heads(family, is_spread and count_head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
@@ -262,12 +262,12 @@ local function derive_attends(plan, family, library)
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
-  attends.slice = library and terms.has_biases and choose_slice(family)
+  attends.slice = uses_library and terms.has_biases and choose_slice(family)
   attends.end_by_layer = terms.trains_tables and not lists.any(family.score.learned,
     function(q) return not q.per_layer end)
   attends.layer_gradients = terms.has_biases or terms.visits_outwards or terms.multiplies_rows or terms.scans_logits
   attends.visits_by_distance = terms.visits_outwards or leftwards
-  attends.stores_pairs = stores_pairs or attends.visits_by_distance and not library
+  attends.stores_pairs = stores_pairs or attends.visits_by_distance and not uses_library
   attends.stores_pair_scores = stores_pairs and gradients_differ and score.gathered_by_class.distance and true or false
   attends.uniform_count = score and score.gathered_by_class.uniform and score.uniform_count or false
   return attends
@@ -283,11 +283,11 @@ local function find_placing_families(plan, net)
   end))
 end
 
-local function derive_families(plan, net, library)
+local function derive_families(plan, net, uses_library)
   local is_placing = find_placing_families(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.on_device = { terms = device_terms.list_terms(family) }
-    family.attends = derive_attends(plan, family, library)
+    family.attends = derive_attends(plan, family, uses_library)
     family.attends.sum_passes = device_terms.list_sum_passes(family)
     family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.has_biases
       or lists.any(family.attends.sum_passes, function(pass) return not pass.reads_stored_pairs end)) or false
@@ -326,23 +326,23 @@ local function count_operand_bytes(plan, lists_by_scope)
 end
 
 function M.derive(plan, net, lists_by_scope)
-  local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
-  local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
-  local tables = has_any(plan, "has_biases")
-  local multiplies = not library or tables
+  local has_learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
+  local uses_library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
+  local multiplies_tables = has_any(plan, "has_biases")
+  local multiplies = not uses_library or multiplies_tables
   local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
   local samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
   local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not samples_passes
     and not plan.train.mixes_lengths
-  local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
+  local chip = count_chip_shards(plan, uses_library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
-    products = library and "library" or "generated", library_width = schema.LIBRARY_WIDTH,
-    multiplies = multiplies, multiplies_tables = tables,
+    products = uses_library and "library" or "generated", library_width = schema.LIBRARY_WIDTH,
+    multiplies = multiplies, multiplies_tables = multiplies_tables,
     by_team = by_team, operand_bytes = operand_bytes,
-    gradients = library and "gradients" or "parameters",
-    chip = chip, replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
-    group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
+    gradients = uses_library and "gradients" or "parameters",
+    chip = chip, replicas = uses_library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
+    group_tokens = uses_library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = list_constants(plan),
     scales_gradient = plan.task.has_counted_labels and not plan.train.weighs_sequences
@@ -350,18 +350,18 @@ function M.derive(plan, net, lists_by_scope)
     parts = plan.train.mixes_lengths
       and math.min(plan.train.batch, #tasks.list_lengths(plan.resolved.train.lengths)),
   }
-  derive_families(plan, net, library)
+  derive_families(plan, net, uses_library)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)
   cuda.has_begin_step = lists.any(attends, function(a) return a.has_begin_step end)
-  cuda.has_table_sums = learned_places or lists.any(attends, function(a) return a.has_table_sums end)
+  cuda.has_table_sums = has_learned_places or lists.any(attends, function(a) return a.has_table_sums end)
   cuda.has_shared_tables = cuda.has_table_sums or lists.any(plan.attentions, function(family)
     return family.on_device.terms.maps_logits
   end)
-  local device, obstacle = derive_network(net, lists_by_scope, { wide = library, by_team = by_team,
+  local device, obstacle = derive_network(net, lists_by_scope, { wide = uses_library, by_team = by_team,
     eval_dropout = plan.eval_dropout,
-    decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
+    decoded = decoding.find_stream(net, plan.decoder and not uses_library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
-  local missing = find_missing(plan, library)
+  local missing = find_missing(plan, uses_library)
   device, obstacle = not missing and device, missing or obstacle
   cuda.staging_name = device and device.has_chains and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staging_name == "STAGING" and cuda.staging or CHAIN_STAGING
