@@ -1,4 +1,4 @@
--- Networks of descriptions, built without a spec, for tests of generator/network.
+-- Builds networks from descriptions, without a spec, for tests of generator/network.
 
 local builder = require("network.graph.builder")
 local networks = require("networks")

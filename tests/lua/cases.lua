@@ -154,7 +154,8 @@ function M.iterate_lines()
   return ipairs(distinct_lines)
 end
 
--- The text without strings that quote the spec, which name fields whether they are on or off.
+-- Returns the text without its strings that quote the spec. These strings name all fields, whether a feature is on or
+-- off.
 function M.remove_spec(path, text)
   return path == "defaults.inc" and text:gsub('\n%s+"resolved .*', "") or text
 end
@@ -164,7 +165,7 @@ local function is_feature_on(field, resolved)
   return value ~= nil and value ~= false and (not field.used or field.used(resolved))
 end
 
--- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
+-- Returns the identifiers that code rendered for a resolved spec must not contain, because their features are off.
 function M.list_absent_features(resolved)
   local names = {}
   local views = lists.map(families.list(resolved.model, resolved.encoding) or {}, function(name)

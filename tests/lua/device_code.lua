@@ -22,7 +22,7 @@ function code.read_template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
 
--- Plans the encoder with a preset of spec/encodings. train: text of fields of the spec's section.
+-- Plans the encoder with a preset of spec/encodings. train: Lua text of fields of the spec's section `train`.
 function code.plan_encoding(encoding, width, precision, train, heads)
   local path = support.write("cuda.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { use = %q },
@@ -45,9 +45,9 @@ function code.find_choice(plan, label)
   return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == label end)
 end
 
--- The text of a description with this code in its block. repetitions: text of the block's arguments after its name, by
--- default the number of layers.
-function code.describe_own(branch, repetitions)
+-- Returns the text of a description whose block contains block_code. repetitions: text of the block's arguments after
+-- its name, by default the number of layers.
+function code.describe_own(block_code, repetitions)
   return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 1 })
@@ -56,12 +56,12 @@ return function(net, model)
   %s
   net:classify(net:readout(block.result, "last"))
 end
-]]):format(repetitions or "model.layers", branch)
+]]):format(repetitions or "model.layers", block_code)
 end
 
 -- Plans a network with such a description; returns the plan, or nil and a message.
-function code.plan_own(branch, width, encoding, repetitions)
-  support.write("own.lua", code.describe_own(branch, repetitions))
+function code.plan_own(block_code, width, encoding, repetitions)
+  support.write("own.lua", code.describe_own(block_code, repetitions))
   local path = support.write("own_spec.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }

@@ -13,7 +13,7 @@ M.project = project
 
 M.RUN = { info = { seed = 0, learning_rate = 1 }, metadata = { step = "0" } } -- the exported run
 
--- The text of model.py from the results of pytorch.derive_facts; nil and a problem raise an error.
+-- Returns the text of model.py from the results of pytorch.derive_facts; nil and a problem raise an error.
 function M.render(facts, problem)
   assert(facts, problem)
   local text, err = render.render("python/model.py.tpl", facts, function(...)

@@ -104,9 +104,10 @@ local TOKENS = { "{", "}", "(", ")", "[", "]", "=", "==", ",", ";", ".", "..", "
   "until", "while", "score", "x", "x.score", "x.distance", "abs", "less", "lookup", "bucket", "sum",
   "max", "log", "\\", "\\z", "\n", " ", "use", "kind", "step", "list" }
 
--- Splits a text into pieces: blanks, comments, words, numbers, strings, single bytes.
+-- Blanks, comments, words, numbers and strings.
 local PATTERNS = { "^%s+", "^%-%-[^\n]*", "^[%a_][%w_]*", "^%.?%d[%w%.]*", '^"[^"\n]*"', "^'[^'\n]*'" }
 
+-- Splits a text into pieces that match PATTERNS, and single bytes.
 local function split(text)
   local pieces, position = {}, 1
   while position <= #text do
@@ -132,7 +133,7 @@ local function mutate_byte(rng, text)
   return fuzzing.mutate_byte(rng, text, 30)
 end
 
--- The index of a random piece that matches a pattern, or nil.
+-- Returns the index of a random piece that matches a pattern, or nil.
 local function pick_piece(rng, pieces, pattern)
   local fitting = lists.map(pieces, function(piece, i) return piece:find(pattern) and i or nil end)
   return #fitting > 0 and rng:pick(fitting) or nil
@@ -175,7 +176,7 @@ local function mutate_value(rng, text)
   return table.concat(pieces)
 end
 
--- The first and last byte of a random table constructor, or nil.
+-- Returns the positions of the first and the last byte of a random table constructor, or nil.
 local function pick_table(rng, text)
   local places = lists.find_all(text, "(){")
   if #places > 0 then
@@ -183,7 +184,7 @@ local function pick_table(rng, text)
   end
 end
 
--- A random field of the schema with a random value, in tables for its path.
+-- Returns a random field of the schema with a random value, within the tables of its path: { eval = { draws = 3 } }.
 local function pick_field(rng)
   local path = rng:pick(schema.fields).path
   local text = rng:pick(VALUES)

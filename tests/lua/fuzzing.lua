@@ -36,9 +36,10 @@ function M.call_limited(instructions, call, ...)
   return has_succeeded, result
 end
 
--- Runs try(seed, number) for `count` cases from the number `first` on; try returns an outcome, or nil and an error.
--- outcomes: all possible ones; watch(text), optional, receives each failure at once. Returns { OUTCOME = count ...,
--- failures = { text... } }.
+-- Runs `count` cases, beginning with case `first`, and returns { OUTCOME = count ..., failures = { text... } }.
+--   outcomes             the names of all outcomes
+--   try(seed, number)    runs one case; returns the name of its outcome, or nil and an error
+--   watch(text)          receives each failure at once; may be nil
 function M.run(outcomes, try, count, seed, first, watch)
   local result = { failures = {} }
   for _, outcome in ipairs(outcomes) do

@@ -15,7 +15,7 @@ M.TEXTS = {
   ("x"):rep(300), "", " ",
 }
 
--- Checks a file for readers: lines of valid UTF-8 without control characters.
+-- Checks a text that people read: it must consist of lines of valid UTF-8 without control characters.
 function M.find_text_problem(text)
   if not utf8.len(text) then
     return "invalid UTF-8"
@@ -27,7 +27,8 @@ end
 
 local GNUPLOT_COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
--- Checks that a line of commands has, outside of quotes, only words, numbers and characters that our scripts need.
+-- Checks that a line of a gnuplot script has, outside of quotes, only words, numbers and characters that Longhand's
+-- scripts need. is_continued: the line before ends with a backslash.
 local function find_command_problem(line, is_continued)
   local bare, position = "", 1
   while true do
@@ -122,7 +123,7 @@ function M.find_xml_problem(page)
   return #open_tags > 0 and "left open: " .. open_tags[#open_tags] or M.find_text_problem(page)
 end
 
--- The commands of LaTeX that our tables use.
+-- The commands of LaTeX that Longhand's tables use.
 local LATEX_COMMANDS = lists.split_set([[begin end centering small caption label toprule midrule bottomrule cmidrule
   multicolumn textbf medskip smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde
   textless textgreater textbar textquotedbl setlength tabcolsep addtocounter]])

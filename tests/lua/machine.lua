@@ -8,20 +8,20 @@
 local backward_operations = require("machine_backward")
 local buffers = require("network.lists.buffers")
 local forward = require("machine_forward")
-local general_lists = require("base.lists")
-local lists = require("network.lists.scope_lists")
+local lists = require("base.lists")
+local scope_lists = require("network.lists.scope_lists")
 
 local M = {}
 
 -- Fields:
 --   net            the network
 --   lists          the forward and backward list of each scope
---   places         from buffers.lua
+--   places         the result of buffers.derive: which values the backward pass reads
 --   rows           the number of tokens of each stream
 --   tokens         the tokens of each stream
 --   labels         the number of labelled tokens
---   values         the parameters
---   gradients      the gradients of the parameters
+--   values         the numbers of the parameters, by scope, layer and parameter
+--   gradients      the gradients of these numbers, in the same form
 --   workspace      buffers by name
 --   stored         buffers by block, repetition and name
 --   weights        attention weights by the attention's result and repetition
@@ -46,7 +46,7 @@ function Machine:count_rows(stream)
   return self.rows[stream.index + 1]
 end
 
--- The buffer { name, width, rows, data } of a set, made if it does not exist.
+-- Returns the buffer { name, width, rows, data } of this name in a table of buffers; makes it if it does not exist.
 function Machine:get_buffer(set, name, width, stream)
   local b = set[name]
   if not b then
@@ -153,7 +153,7 @@ function Machine:get_gradient(op, repetition)
 end
 
 function Machine:find_output_parameter()
-  return general_lists.find(self.net.parameters, function(p) return p.kind == "output" end)
+  return lists.find(self.net.parameters, function(p) return p.kind == "output" end)
 end
 
 -- Writes the first `count` elements of an operation's mask in a repetition to a list and returns it: 1 / (1 - rate) or
@@ -263,7 +263,7 @@ end
 -- Makes a machine with sampled values. rows: a list of the number of tokens of each stream.
 function M.new(net, random, rows)
   local m = setmetatable({ net = net, rows = rows, labels = 2, is_training = true, has_dropout = true, stored = {},
-    tokens = {}, objective = {}, lists = lists.derive(net) }, Machine)
+    tokens = {}, objective = {}, lists = scope_lists.derive(net) }, Machine)
   m.places = buffers.derive(net, m.lists, false)
   m:sample(random)
   return m

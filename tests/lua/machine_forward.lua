@@ -1,5 +1,6 @@
 -- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, repetition,
--- get_buffer). repetition: of the block; get_buffer(value) returns a value's buffer.
+-- get_buffer). machine: a machine, `m` in this file; operation: `op`; repetition: of the block; get_buffer(value)
+-- returns a value's buffer.
 
 local numbers = require("machine_numbers")
 

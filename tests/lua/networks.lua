@@ -40,17 +40,23 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
 
 -- The writer of one scope. Fields, in addition to the options above:
 --   random           a generator (random.lua)
+--   word_random      a second generator, which only chooses names
 --   lines            the text so far
 --   scope            the variable whose methods are called
+--   is_block         whether the scope is a block
 --   width            the channels of the scope's stream
---   model            the model's width
---   older            earlier values of the scope
---   memory, outside  variables of values from outside of the scope
+--   model_width      the channels of the model
+--   has_dropout      whether operations may have dropout
+--   has_detours      whether branches and blocks may have other widths than the model
+--   older            variables of earlier values of the scope
+--   source_memory    the variable of the value that all blocks read with cross-attention, or nil
+--   memory, outside  in a block, variables of values from outside of the block
 --   lacks_norm       whether no norm limits the values of the next branch
 --   attends          whether the scope has an attention
 --   used             families whose names an attention has
---   names            the number of uses of each name, by scope
---   words            the sampled replacements of the words of this file
+--   names            the number of uses of each name in the scope
+--   counts           the number of uses of each name in the whole description
+--   words            the sampled replacements of the words of this file; taken_words: their set
 local Writer = {}
 Writer.__index = Writer
 
@@ -184,7 +190,7 @@ end
 
 -- A branch from a value outside of the block, directly or through a product.
 function branches.outside(w)
-  if w.width == w.model and w.random:is_one_in(2) then
+  if w.width == w.model_width and w.random:is_one_in(2) then
     return w.outside
   end
   return w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("inject", w.width), w.outside,
@@ -216,7 +222,7 @@ local function add_branch(w, y, h)
     end
   end
   add_kind("gate", w.lacks_norm and 0 or 1)
-  add_kind("attention", w.width == w.model and (w.is_block or not w.is_generated) and 2 or 0)
+  add_kind("attention", w.width == w.model_width and (w.is_block or not w.is_generated) and 2 or 0)
   add_kind("cross", w.memory and 2 or 0)
   add_kind("outside", w.outside and y == h and 1 or 0) -- this branch does not read y; a norm y would remain unused
   add_kind("detour", w.has_detours and 1 or 0)
@@ -278,10 +284,10 @@ local function add_block(w, number, x, width, attends)
   local count, loops = w.random:pick(DEPTHS), w.random:is_one_in(4) and 2 or 1
   w:write_line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
-  inner.memory = w.source_memory and width == w.model and w:bind("b%d:external(%s)", number, w.source_memory)
+  inner.memory = w.source_memory and width == w.model_width and w:bind("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:is_one_in(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
   local h = w:bind("b%d:input(%s)", number, x)
-  if w.places and width == w.model and (attends or w.random:is_one_in(2)) then
+  if w.places and width == w.model_width and (attends or w.random:is_one_in(2)) then
     h = w:bind("b%d:place(%s, net.additive)", number, h)
   end
   h = write_inside(inner, h, attends)
@@ -360,7 +366,7 @@ function M.make_random(number, options)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
     families = options.families, memory_families = options.memory_families, no_dropout = options.no_dropout or {},
-    is_generated = options.is_generated, places = options.places, width = width, model = width,
+    is_generated = options.is_generated, places = options.places, width = width, model_width = width,
     has_detours = random:is_one_in(3), tied = options.tied ~= false, has_dropout = random:is_one_in(2),
     is_linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
     word_random = new_random(-number) }, Writer)

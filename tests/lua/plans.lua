@@ -10,8 +10,8 @@ local M = {}
 local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruoss_encoder' },"
   .. " eval = { lengths = { 41, 100 } } }"
 
--- The facts of an invented task with these numbers of input and output symbols. output_length: a formula in n, the
--- length of the input; by default "1".
+-- Returns the facts of an invented task with these numbers of input and output symbols. output_length: a formula in n,
+-- the length of the input; by default "1".
 function M.make_task(inputs, outputs, output_length)
   local function symbols(count)
     local list = {}
@@ -35,8 +35,10 @@ function M.resolve(sets)
   return resolved
 end
 
--- The plan of a resolved spec. facts: of the task, by default 5 symbols and as many outputs as inputs; init: facts of a
--- checkpoint with initial values, or nil; score: the formula of the score, or nil.
+-- Returns the plan of a resolved spec.
+--   facts   of the task; by default of one with 5 symbols whose output is as long as its input
+--   init    facts of a checkpoint with initial values, or nil
+--   score   the formula of the score, or nil
 function M.build(resolved, facts, init, score)
   facts = facts or M.make_task(5, 5, "n")
   facts.has_two_streams, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout

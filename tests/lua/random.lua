@@ -5,7 +5,7 @@
 local Random = {}
 Random.__index = Random
 
--- Any 64-bit integer.
+-- Returns any 64-bit integer.
 function Random:next()
   self.state = self.state + 0x9e3779b97f4a7c15
   local z = self.state
@@ -14,17 +14,17 @@ function Random:next()
   return z ~ (z >> 31)
 end
 
--- An integer from 1 to n.
+-- Returns an integer from 1 to n.
 function Random:pick_number(n)
   return (self:next() >> 1) % n + 1
 end
 
--- An item of a list.
+-- Returns an item of a list.
 function Random:pick(list)
   return list[self:pick_number(#list)]
 end
 
--- True with a probability of 1 / one_in.
+-- Returns true with a probability of 1 / one_in.
 function Random:is_one_in(one_in)
   return self:pick_number(one_in) == 1
 end

@@ -1,4 +1,4 @@
--- Run folders and studies of such runs, for tests of reports.
+-- Writes folders of runs, and makes studies of such runs, for tests of reports.
 
 local support = require("support")
 

@@ -1,4 +1,5 @@
--- Specs with a score, for tests: with the text of an encoding, with a formula, or as a small planned model.
+-- Specs with a score, for tests, and their plans. A score is given as text of the fields of an encoding, or as a
+-- formula.
 
 local lu = require("luaunit")
 local project = require("project").new(".")

@@ -1,5 +1,5 @@
--- Analyses of traces: principal components, the maximum over heads, decoding of a given text, scripts of pictures; and
--- spec_writer, which writes resolved specs as specs.
+-- Analyses of traces: principal components, the maximum over heads, the decoding of a given text, and scripts of
+-- pictures. Also the module spec_writer, which writes a resolved spec as a spec.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,7 +13,8 @@ local source = require("lab.study.analyze.source")
 
 TestPca = {}
 
--- With passes by the length, shorter sequences have fewer layers; the analysis has those of all lengths.
+-- If the number of passes depends on the length, shorter sequences have fewer layers; the analysis has the layers that
+-- sequences of all lengths have.
 function TestPca.test_layers_that_a_length_lacks_are_left_out()
   local entries = {}
   for length, sites in pairs({ [1] = { "layers.0.output" }, [2] = { "layers.0.output", "layers.1.output" } }) do
@@ -37,8 +38,8 @@ function TestPca.test_layers_that_a_length_lacks_are_left_out()
   end
 end
 
--- Points with a known covariance: the mean plus and minus sizes[k] * axes[k], for orthogonal axes. Returns the values
--- of each channel.
+-- Returns points with a known covariance, as the values of each channel. The points are mean + sizes[k] * axes[k] and
+-- mean - sizes[k] * axes[k] for each k; the axes are orthogonal.
 local function make_points(mean, axes, sizes)
   local channels = {}
   for c, centre in ipairs(mean) do
@@ -126,8 +127,8 @@ end
 
 TestDecoding = {}
 
--- A trace of 3 + 4 in two heads of two layers, of which the second has no cross-attention here. The target is "7" and
--- the end symbol; decode() below sets the model's answers.
+-- A trace of the text 3+4 by a model with two layers of two heads; the second layer has no cross-attention in this
+-- trace. The target is "7" and the end symbol; decode() below sets the model's answers.
 local TRACE = {
   path = "/dev/null", metadata = { input_symbols = '["0","1","3","4","+"]', output_symbols = '["0","7","&"]' },
   names = { "n3.answers", "n3.targets" },
@@ -149,11 +150,13 @@ local project = {
   find = function() return nil, "not here" end,
 }
 
--- Runs the analysis of the trace. answers: symbols of the model's answer, -1 for none; targets: whether the right
--- answer is known; layers, spec: options. Returns the printed lines and the files' texts by name.
-local function decode(answers, targets, layers, spec)
+-- Runs the analysis of the trace; returns the printed lines and the files' texts by name.
+--   answers         numbers of the symbols of the model's answer; -1 after its end
+--   has_targets     whether the right answer is known
+--   layers, spec    the options --layers and --spec
+local function decode(answers, has_targets, layers, spec)
   local output = {}
-  VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, targets and {} or nil
+  VALUES["n3.answers"], TRACE.entries["n3.targets"] = answers, has_targets and {} or nil
   local run = { label = "sums", run = { info = { id = "sums", digest = "0", spec = { model = {} } } } }
   function run.trace(_, _, words)
     lu.assertEquals(words, { "--text=3+4", "--frame=1" })
@@ -297,7 +300,8 @@ function TestSpecWriter.test_hostile_file_names()
   end
 end
 
--- A run.json with a formula of sums that are nested thousands deep, closed or not, is refused at once.
+-- A run.json may have a formula with thousands of nested sums, whose parentheses may not be closed. It is refused at
+-- once.
 function TestSpecWriter.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do

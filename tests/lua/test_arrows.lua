@@ -11,9 +11,9 @@ local write = require("base.write")
 
 local PUBLIC = "include/longhand" -- the headers that all rooms may include
 
--- { room, the rooms that its files may include in addition to itself and PUBLIC }; the second paths of a room of the
--- runtime are relative to runtime. A room is a folder, or a file without its ending; a folder without a row belongs to
--- the surrounding room. A room is listed below all rooms that it includes.
+-- { room, the rooms that its files may include in addition to itself and PUBLIC }. The included rooms of a room of the
+-- runtime are paths relative to runtime. A room is a folder, or a file without its ending; a folder without a row
+-- belongs to the surrounding room. A room is listed below all rooms that it includes.
 local ROOMS = {
   { PUBLIC, "" },
   { "kernels/cpu", "" },
@@ -112,7 +112,7 @@ function TestArrows.test_rooms_include_only_listed_rooms()
       includes[room .. " " .. room_name] = nil
     end
     includes[room .. " " .. room] = nil
-    if room ~= "kernels/cuda" then -- parts of device.cu, which includes no file
+    if room ~= "kernels/cuda" then -- its files become parts of device.cu, and include no file
       includes[room .. " " .. PUBLIC] = nil
     end
   end
@@ -161,7 +161,7 @@ local function find_definitions()
   return texts, file_by_function
 end
 
--- Folders with one file for each task or kernel, which may have more files than others.
+-- Folders with one file for each task or kernel; they may have more files than MAX_FILES.
 local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cpu"] = true, ["kernels/cuda"] = true }
 local MAX_FILES = 24
 

@@ -1,6 +1,6 @@
--- The skeletons of attentions (loops with named slots) and the templates of their terms, whose sections fill the slots:
--- no condition names a facet, every section has a slot, and every slot a section. No template, here or elsewhere, has
--- many conditionals.
+-- The skeletons of attentions (loops with named slots), and the templates of their terms, whose sections fill the
+-- slots. In these templates no condition names a facet, every section has a slot, and every slot has a section. No
+-- template of the project has many conditionals.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -21,7 +21,7 @@ local function list_templates(folders)
   return list
 end
 
--- Lines of control, conditions at the ends of lines and contents of holes.
+-- Returns the lines of control (%), the conditions at the ends of lines, and the contents of holes (${...}).
 local function list_decisions(text)
   local list = {}
   for line in text:gmatch("[^\n]+") do

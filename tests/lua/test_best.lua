@@ -44,10 +44,11 @@ function TestBest.test_scores_need_evaluations_at_training_lengths()
 end
 
 function TestBest.test_settings_reach_the_trainer_and_the_plan_is_unchanged()
-  local function build(train)
+  local function make_plan(train)
     return assert(plan_module.build(accept(train)))
   end
-  local without_best, best = build("batch = 8"), build("checkpoint = { best = { metric = 'loss' } }, patience = 7")
+  local without_best = make_plan("batch = 8")
+  local best = make_plan("checkpoint = { best = { metric = 'loss' } }, patience = 7")
   lu.assertStrContains(best.defaults.text, "\ntrain.best loss\ntrain.patience 7\n")
   lu.assertNotStrContains(without_best.defaults.text, "train.best")
   lu.assertEquals(best.digest, without_best.digest)

@@ -1,4 +1,5 @@
--- Builds without compilation: messages with template lines, fresh trainers, failures of the machine, stamps, quoting.
+-- Builds, without compilation: template lines in messages of compilers, trainers that need no new build, failures of
+-- the machine, stamps (digests of what a trainer is built from), and quoting for the shell.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -8,7 +9,8 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local shell = require("base.shell")
 
--- Generated files with the template line of each line.
+-- Generated files. map: for each line, the template lines that produced it, { template, line, folder }, the innermost
+-- first.
 local FILES = {
   { path = "step.c", text = "", map = {
     { { "cpu/step.c.tpl", 7 } },
@@ -54,17 +56,17 @@ TestFresh = {}
 
 local STAMP = "0123456789abcdef"
 
--- A requested trainer for these instruction-set levels.
+-- Returns a request for a trainer. levels: its instruction-set levels; changes: other fields.
 local function make_job(levels, changes)
-  local trainer = { stamp = STAMP, data_stamp = "1005e", levels = levels,
+  local job = { stamp = STAMP, data_stamp = "1005e", levels = levels,
     defaults = { text = "longhand", reserved = 10 } }
-  return lists.update(trainer, changes or {})
+  return lists.update(job, changes or {})
 end
 
 -- Writes a trainer's folder with these lines of its stamp; returns the folder.
-local function write_build(name, lines, data_stamp)
+local function write_build(name, lines)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
-  support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, data_stamp or "1005e"))
+  support.write(name .. "/stamp", ("%sdefaults 1005e\n"):format(lines))
   return dir
 end
 
@@ -88,7 +90,8 @@ function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64")))
 end
 
--- A trainer with a CUDA half is also fresh for a request of the CPU or of fewer architectures.
+-- A trainer with a CUDA half is also fresh for a request of the CPU half alone, and for a request of fewer
+-- architectures.
 function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
   local dir = write_build("halves", STAMP
     .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
@@ -106,7 +109,8 @@ end
 
 TestLack = {}
 
--- A full disk or memory is not an error of the user's code, whichever program reports it; an error with a position is.
+-- A full disk or memory is not an error of the user's code, whichever program reports it; an error with a position in a
+-- file is one.
 function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, expected in pairs({

@@ -17,7 +17,7 @@ local function read_choices(...)
   return assert(fields.read("usual", words))
 end
 
--- A head's attention from its rows; values are row by row.
+-- Returns a head's attention with these rows.
 local function make_matrix(...)
   local matrix = { rows = select("#", ...), columns = #(...), values = {} }
   for _, row in ipairs({ ... }) do
@@ -47,7 +47,7 @@ local function describe_lines(result)
     format_number(result.threshold)), format_lines(result.kept_lines)
 end
 
--- A head's attention whose value at each row and column, from 0, a function computes.
+-- Returns a head's attention; compute(row, column), from 0, returns its values.
 local function compute_head(rows, columns, compute)
   local head = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
@@ -164,7 +164,7 @@ end
 
 TestLines = {}
 
--- The numbers of the selected lines, as text.
+-- Returns the numbers of the selected lines, as text.
 local function list_selected(head)
   return table.concat(lists.map(head.kept_lines, function(line) return line.line end), " ")
 end
@@ -174,8 +174,8 @@ local function compute_noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
--- A perfect line, except that its sixth row attends to the last column. With means of lines of any length the line of
--- this single cell is selected, too; with sums, and with means of lines of at least half the rows, it is not.
+-- A perfect line, except that the sixth row attends to the last column. The cell in this corner is a line by itself. It
+-- is selected, too, by means of lines of any length, but not by sums, nor by means of lines of at least half the rows.
 function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
   local head = compute_head(62, 125, function(row, column)
     local is_attended = row < 5 and column == 123 - row or row == 5 and column == 124
@@ -377,12 +377,12 @@ function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
   end)
   lu.assertStrContains(format_findings(short_head, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
     .. "r strong lines stand out among more than r (k^2 + 1) = 21.25 r lines")
-  local weak = compute_head(6, 60, compute_noise)
-  lu.assertStrContains(format_findings(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
+  local noise_head = compute_head(6, 60, compute_noise)
+  lu.assertStrContains(format_findings(noise_head, {}), "anti-diagonal  none: of 64 lines the greatest is")
   local single_line = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   lu.assertStrContains(format_findings(single_line, {}), "none: all lines that are not 0 have one value")
-  local dark = compute_head(6, 30, function() return 0.0 end)
-  lu.assertStrContains(format_findings(dark, {}), "none: all lines have the value 0")
+  local zero_head = compute_head(6, 30, function() return 0.0 end)
+  lu.assertStrContains(format_findings(zero_head, {}), "none: all lines have the value 0")
 end
 
 TestChoices = {}

@@ -16,24 +16,25 @@ local write_run, make_scored_lines, make_study, SCORES = reports.write_run, repo
 TestCells = {}
 
 function TestCells.test_summary_has_the_best_rate_and_its_mean()
-  local s = make_study("summary", SCORES).cells[1].summary
-  lu.assertEquals({ s.requested, s.evaluated, s.best_rate.rate }, { 6, 6, 0.1 })
-  lu.assertAlmostEquals(s.best_score, 60, 1e-9)
-  lu.assertAlmostEquals(s.best_rate.mean, 52, 1e-9)
-  lu.assertAlmostEquals(s.best_rate.sd, 2, 1e-9)
-  lu.assertAlmostEquals(s.median, 51, 1e-9)
-  lu.assertAlmostEquals(s.lower, 45.5, 1e-9)
-  lu.assertAlmostEquals(s.upper, 53.5, 1e-9)
-  lu.assertEquals(s.generalising_share, 0)
-  lu.assertEquals({ s.hours.mean, s.hours.count }, { 2, 6 })
-  lu.assertEquals(s.differences, {})
+  local summary = make_study("summary", SCORES).cells[1].summary
+  lu.assertEquals({ summary.requested, summary.evaluated, summary.best_rate.rate }, { 6, 6, 0.1 })
+  lu.assertAlmostEquals(summary.best_score, 60, 1e-9)
+  lu.assertAlmostEquals(summary.best_rate.mean, 52, 1e-9)
+  lu.assertAlmostEquals(summary.best_rate.sd, 2, 1e-9)
+  lu.assertAlmostEquals(summary.median, 51, 1e-9)
+  lu.assertAlmostEquals(summary.lower, 45.5, 1e-9)
+  lu.assertAlmostEquals(summary.upper, 53.5, 1e-9)
+  lu.assertEquals(summary.generalising_share, 0)
+  lu.assertEquals({ summary.hours.mean, summary.hours.count }, { 2, 6 })
+  lu.assertEquals(summary.differences, {})
 end
 
 function TestCells.test_missing_and_failed_runs()
   local study = make_study("missing", SCORES)
-  local s = study.cells[3].summary
-  lu.assertEquals({ s.requested, s.evaluated, s.states }, { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
-  lu.assertNil(s.best_rate.sd)
+  local summary = study.cells[3].summary
+  lu.assertEquals({ summary.requested, summary.evaluated, summary.states },
+    { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
+  lu.assertNil(summary.best_rate.sd)
   lu.assertEquals(entries.describe_missing_runs(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
   local empty_summary = study.cells[4].summary
   lu.assertNil(empty_summary.max)
@@ -52,13 +53,14 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
   lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
 
--- Writes runs on files of examples, { id, name of the task or nil, plan digest or nil }, and reads their cells.
-local function read_file_runs(root, list)
+-- Writes runs on files of examples, { id, name of the task or nil, plan digest or nil }, and reads their cells. name:
+-- of the folder of all these runs.
+local function read_file_runs(name, list)
   local dir
   for i, item in ipairs(list) do
     local spec = reports.make_spec("bucket_sort")
     spec.task = { data = "train.jsonl", name = item[2] }
-    dir = write_run(root, item[1], i, 0.1,
+    dir = write_run(name, item[1], i, 0.1,
       { exit = 0, eval = make_scored_lines(50), digest = item[3], facts = { spec = spec } })
   end
   return cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
@@ -77,7 +79,8 @@ function TestCells.test_tasks_on_files_have_names()
   lu.assertEquals({ study.title, study.axes[2].values }, { "Runs of scan", { "first", "second" } })
 end
 
--- Encodings are separate even if the id does not distinguish them, and next to runs with named encodings.
+-- Two encodings are separate values of the axis even if the ids of their runs are equal, and even if other runs have
+-- named encodings.
 function TestCells.test_tasks_on_files_next_to_others()
   local study = read_file_runs("digests", { { "scan_rope" }, { "scan_rope", nil, "abcdef0123456789" } })
   lu.assertEquals({ study.axes[1].values, study.axes[2].values }, { { "scan_rope" }, { "scan_rope (012345)",
@@ -96,7 +99,8 @@ end
 
 TestDemo = {}
 
--- The demo's conclusion. within, accuracy_beyond: accuracies at a training length, 40, and beyond, 50; loss: at 50.
+-- Returns the demo's conclusion. accuracy_within: at 40, a training length; accuracy_beyond, loss: at 50, beyond
+-- training.
 local function conclude(accuracy_within, accuracy_beyond, loss)
   local trained_runs = {
     { points = { { 40, accuracy_within, 0.5 }, { 50, accuracy_beyond, loss } } },

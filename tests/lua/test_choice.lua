@@ -82,9 +82,9 @@ function TestChoice.test_claims_after_a_number_of_passes()
   local _, study = write_cell("claimed", { [0.1] = { make_eval_line(100, "beyond", 20, 0.95)
     .. make_eval_line(100, "beyond", '"length":20,"passes":2', 0.25) } }, { spec = spec })
   local function list_texts(passes)
-    local model = claims.make_table(study, { kind = "claim", rows = "encoding", at = { 20 }, bound = { above = 90 },
+    local contents = claims.make_table(study, { kind = "claim", rows = "encoding", at = { 20 }, bound = { above = 90 },
       passes = passes })
-    return lists.map(model.rows[1].cells, function(entry) return entry.texts[1] end)
+    return lists.map(contents.rows[1].cells, function(entry) return entry.texts[1] end)
   end
   lu.assertEquals(list_texts(nil), { "95.0", "1 of 1" })
   lu.assertEquals(list_texts(2), { "25.0", "0 of 1" })
@@ -171,11 +171,11 @@ function TestCaptions.test_the_first_table_is_a_median()
     seeds[seed] = make_eval_line(100, "in_distribution", 5, 1) .. make_eval_line(100, "beyond", 20, accuracy_beyond)
   end
   local _, study = write_cell("median", { [0.1] = seeds })
-  local model = score_tables.tabulate(study, assert(items.check(study))[1])
-  lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
-  lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
-    .. "rate")
-  lu.assertEquals(model.caption, "Length 20, beyond training. One learning rate for each cell.")
+  local contents = score_tables.tabulate(study, assert(items.check(study))[1])
+  lu.assertEquals(contents.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
+  lu.assertEquals(contents.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen "
+    .. "learning rate")
+  lu.assertEquals(contents.caption, "Length 20, beyond training. One learning rate for each cell.")
 end
 
 -- A cell whose score is a mean over other lengths than most cells' is marked.
@@ -223,11 +223,11 @@ function TestCaptions.test_every_set_and_metric()
     { [0.1] = { make_decoder_line("validation", 5, { 1, 1, 1, ended = ',"ended_early":0' })
     .. make_decoder_line("in_distribution", 5, { 0.5, 0.75, 0.25 }) .. make_decoder_line("beyond", 20, { 0.25, 0.625, 0,
     ended = ',"ended_early":0.5,"not_ended":0' }) } }, { spec = make_decoder_spec() })
-  local model = all_metrics.make_cells_table(study)
-  lu.assertEquals({ model.subs, #model.columns, model.columns[3].title }, { { "exact match", "accuracy",
+  local contents = all_metrics.make_cells_table(study)
+  lu.assertEquals({ contents.subs, #contents.columns, contents.columns[3].title }, { { "exact match", "accuracy",
     "teacher-forced" }, 3, "beyond" })
-  lu.assertEquals(model.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
-  lu.assertEquals(model.rows[1].cells[3].texts, { "0.0", "25.0", "62.5" })
+  lu.assertEquals(contents.rows[1].cells[1].texts, { "100.0", "100.0", "100.0" })
+  lu.assertEquals(contents.rows[1].cells[3].texts, { "0.0", "25.0", "62.5" })
   lu.assertEquals(captions.name_answers(study), "greedy answers, ended by the model")
   lu.assertStrContains(captions.describe(study, true), "Greedy answers, ended by the model. One learning rate")
 end

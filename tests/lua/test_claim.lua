@@ -1,4 +1,5 @@
--- generator/base/claim.lua: a claim, a folder that one process holds, after killed processes and between processes.
+-- Tests of claims (generator/base/claim.lua; a claim is a folder that one process holds): claims that killed processes
+-- left, and several processes that request one claim.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -10,7 +11,8 @@ local write = require("base.write")
 
 local NOBODY = 999999999 -- above the kernel's largest process number
 
--- Returns the identity of this process with changed parts, and the folder of all claims.
+-- Returns the identity of this process with the given changes, and the folder of all claims. changes: any of host, pid,
+-- boot (the identity of the boot) and namespace (of process numbers).
 local function change_identity(changes)
   local dir = support.write("claims/here", ""):match("^(.*)/")
   local probe = assert(claim.take(dir .. "/probe"))
@@ -20,7 +22,8 @@ local function change_identity(changes)
     changes.namespace or namespace), dir
 end
 
--- Writes the claim of another process, which is changed from this one; returns the claim's path and the identity.
+-- Writes a claim whose holder has this process's identity with the given changes; returns the claim's path and the
+-- holder's identity.
 local function make_held_claim(changes)
   local identity, dir = change_identity(changes)
   local path = dir .. "/held"
@@ -96,7 +99,7 @@ function TestClaim.test_leftover_files_of_ended_processes_are_removed()
   lu.assertNotNil(lfs.attributes(dir .. "/mine.txt"))
   lu.assertTrue(os.rename(our_claim.path, dir .. "/moved"))
   local next_one = assert(claim.take(dir .. "/mine"))
-  claim.give_back(our_claim) -- it belongs to the next process now
+  claim.give_back(our_claim) -- the path now belongs to the claim of next_one
   lu.assertTrue(claim.is_held(next_one))
 end
 
@@ -120,9 +123,10 @@ local function run_inside(step, outer, inner)
   return calls >= step
 end
 
--- Interrupts a process at each of its system calls by another process that takes the claim: prepare() returns the path
--- of the claim and an argument, first(path, argument) is interrupted, and check(path, result of the first, result of
--- the second) follows.
+-- Interrupts a process at each of its system calls by another process that takes the claim.
+--   prepare()                                 returns the path of the claim and an argument of first
+--   first(path, argument)                     is interrupted
+--   check(path, first_claim, second_claim)    checks the results of the first and of the second process
 local function interrupt_at_every_step(prepare, first, check)
   local step, is_interrupted = 0, true
   while is_interrupted do
@@ -177,9 +181,9 @@ function TestClaim.test_a_claim_is_taken_while_another_process_gives_it_back()
   end)
 end
 
--- The program of six processes. They request 40 claims of killed processes, of which exactly one process gets each.
--- Then all take and give back one shared claim, which two processes never hold together. In between, each process waits
--- for the others, since its claims would be free if it ended.
+-- The program of each of six processes. All six request 40 claims that killed processes left; exactly one of them must
+-- get each claim. Then all take and give back one shared claim, which two processes never hold together. In between,
+-- each process waits for the others, since its claims would be free if it ended.
 local RACE = [[
   package.path = "generator/?.lua;" .. package.path
   local claim, lfs = require("base.claim"), require("lfs")

@@ -132,7 +132,7 @@ local function find_value_problem(values)
   return problem or nil
 end
 
--- is_loose: values and missing arguments are not checked.
+-- Returns the problem of a command of ./longhand, or nil. is_loose: values and missing arguments are not checked.
 local function find_longhand_problem(words, is_loose)
   local verb, arguments = find_verb(words)
   if not verb then
@@ -173,8 +173,8 @@ local function find_trainer_problem(words, is_loose)
     return not verb:find("^%-") and "no verb " .. verb or nil
   end
   local arguments = table.move(words, 2, #words, 1, {})
-  local has_letters = lists.any(arguments, function(word) return word:find("^%u") end)
-  return find_unknown_flag(names, arguments) or verb == "train" and not is_loose and not has_letters
+  local has_placeholder = lists.any(arguments, function(word) return word:find("^%u") end) -- such as FILE
+  return find_unknown_flag(names, arguments) or verb == "train" and not is_loose and not has_placeholder
     and trainer_flags.find_problem(arguments, ".") or nil
 end
 
@@ -217,9 +217,9 @@ local function list_commands(page)
   local list, number, open_command = {}, 0, nil
   for line in (page .. "\n"):gmatch("([^\n]*)\n") do
     number = number + 1
-    local goes_on = open_command and line:match("^%s%s%s%s+(.*)$")
-    if goes_on and (open_command.text:find("\\$") or goes_on:find("^[%[%-]")) then
-      open_command.text = open_command.text:gsub("%s*\\$", "") .. " " .. goes_on
+    local continuation = open_command and line:match("^%s%s%s%s+(.*)$")
+    if continuation and (open_command.text:find("\\$") or continuation:find("^[%[%-]")) then
+      open_command.text = open_command.text:gsub("%s*\\$", "") .. " " .. continuation
     else
       local command = line:match("^    (%S.*)$")
       open_command = command and { line = number, text = command } or nil

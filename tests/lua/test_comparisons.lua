@@ -76,7 +76,7 @@ end
 
 -- A test without a finding gives no verdict of equality, which needs a margin.
 function TestComparisons.test_verdict_by_margin_and_spread()
-  for _, case in ipairs({
+  for _, case in ipairs({ -- { scores of rope, scores of rand-rope, margin or nil, verdict }
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, nil, "undecided" },
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, 1, "undecided" },
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, 5, "equivalent" },

@@ -1,5 +1,5 @@
--- C text as the compiler reads it, the base of digests: edits that alter it and edits that do not; and a
--- comparison of the compiler's output.
+-- Digests are computed of C text as the compiler reads it. Tests of edits that change this text and of edits that do
+-- not, and a comparison of the compiler's output.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -26,7 +26,7 @@ local DIFFERENT_PAIRS = {
   { "a constant", "int a = 1;", "int a = 2;" },
   { "an operator", "a = b + c;", "a = b - c;" },
   { "words that a blank separates", "int a;", "inta;" },
-  { "a blank behind a macro's name", "#define A (1)\n", "#define A(1)\n" },
+  { "a blank after a macro's name", "#define A (1)\n", "#define A(1)\n" },
   { "where a directive ends", "#define A 1\nint a;\n", "#define A 1 int a;\n" },
   { "an empty directive", "#define A\nB\n", "#define A B\n" },
   { "blanks of a string", 'puts("a  b");', 'puts("a b");' },
@@ -56,7 +56,8 @@ function TestText.test_changes_with_effect_change_the_compiled_text()
   end
 end
 
--- Functions and tables that are static, in their defining file and in later files of the same unit.
+-- The names of static functions and tables have no effect, neither in their defining file nor in later files of the
+-- same compilation unit.
 function TestText.test_names_of_statics_have_no_effect()
   local function make_texts(f, g, t, global)
     local names, list = {}, {}
@@ -72,7 +73,8 @@ function TestText.test_names_of_statics_have_no_effect()
   lu.assertNotEquals(make_texts("double_of", "store_rows", "widths", "met"), base)
 end
 
--- The assembly of a generated step.c with its kernels, after change(text) of every file. name: a folder.
+-- Returns the assembly of a generated step.c with its kernels, after change(text) has replaced the text of every file.
+-- name: a folder for these files.
 local function compile_to_assembly(name, change)
   local case, folder = cases.get_case("none none index 0 float32"), nil
   for _, file in ipairs(case.files) do

@@ -19,8 +19,8 @@ local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
 
--- Cases: training lengths, length of the output, tokens of a sequence, 10^9 operations of a step. All tasks have two
--- input symbols and two output symbols.
+-- Cases: { training lengths, length of the output, tokens of a sequence, 10^9 operations of a step }. All tasks have
+-- two input symbols and two output symbols.
 function TestCosts.test_flops_are_the_nominal_ones()
   local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
     { "{40, 40}", "2*n", 120, 29.7 } }
@@ -64,7 +64,8 @@ function TestCosts.test_a_curriculum_weighs_lengths_by_their_steps()
   end
 end
 
--- The mean of 4 passes is, over 0 to 3 passes without gradient, 1.5 + (1.5 + 1.5 + 1.5 + 1) / 4 with gradient.
+-- A progressive step of 4 passes has n passes without gradient, 0 to 3, and m with gradient, 1 to min(4 - n, 2). The
+-- mean of n is 1.5. The means of m are 1.5, 1.5, 1.5 and 1 for n from 0 to 3, so the mean of m is 1.375.
 function TestCosts.test_flops_are_a_mean_over_drawn_passes()
   local function count_flops(loops)
     return make_plan({ ["model.loops"] = loops }, make_task(2, 2)).flops_per_step
@@ -248,9 +249,8 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
--- A block has as many sequences as their length allows, at most the sequences of a shard: with 3 sequences in two
--- shards, the larger shard has 2. The largest block then has the longest sequences, as it has if all sequences have one
--- length.
+-- A block has as many sequences as their length allows, but at most those of a shard. With 3 sequences in two shards,
+-- the larger shard has 2. Then the largest block has the longest sequences, as if all sequences had one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, make_task(2, 2))
@@ -288,8 +288,8 @@ function TestCosts.test_operations_sum_to_memory_and_work()
   end
 end
 
--- Elements that the tables of a score add for 80 tokens: `shared` by all threads, `separate` (gradients) in each
--- workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
+-- The elements that the tables of a score add for 80 tokens. All threads share the tables; their gradients are
+-- separate, in each workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain_plan = plan_encoding("{ kind = 'none' }")
   local function compute_added_bytes(encoding)

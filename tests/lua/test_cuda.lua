@@ -147,7 +147,7 @@ function TestNetwork.test_gradient_of_a_value_used_twice_is_stored_then_added()
   lu.assertStrContains(host, "return GRADIENT_BYTES + 2 * sum_bytes(longest->length[0]);")
 end
 
--- Wide models with mixed lengths are for the CPU.
+-- Only CPUs train wide models with sequences of different lengths in one step.
 function TestNetwork.test_mixed_lengths_of_wide_models_have_no_device_code()
   local function plan_mixed(width)
     return assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence",
@@ -303,8 +303,8 @@ function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
 end
 
--- The fewest shards that run at once on the multiprocessors while the largest shard has as few sequences as possible.
--- Cases: sequences of a batch, multiprocessors, shards.
+-- A batch has the fewest shards that run at once on the multiprocessors while the largest shard has as few sequences as
+-- possible. Cases: { sequences of a batch, multiprocessors, shards }.
 function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
   local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
     { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
@@ -356,7 +356,7 @@ end
 
 TestConstants = {}
 
--- The texts of device.cu and spec.c if the tensors whose names have this ending are constants.
+-- Returns the texts of device.cu and spec.c in which the tensors whose names have this ending are constants.
 local function render_with_constants(ending, width)
   local derive = parameters.derive
   local _, device, _, spec = support.replace_fields({ { parameters, "derive", function(net)

@@ -22,6 +22,7 @@ return { task = { kind = "duplicate_string" }, encoding = { %s }, model = { drop
   return text["device.cu"], text["cuda.c"], spec.plan
 end
 
+-- Text of the fields of an encoder-decoder model with a given width.
 local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2, feedforward = 48, width = %d'
 
 local function assert_has(text, list)
@@ -161,6 +162,7 @@ function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_strea
     "forward(list, list->target_rows, WIDTH, WIDTH, s->cross_attended, p->cross_output, w->" })
 end
 
+-- Code of a block with two attentions.
 local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
   ', block:attention("self", h, h, { name = "other" }))))'
 
@@ -188,8 +190,8 @@ end
 
 local SAMPLED = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
 
--- Positions of vectors that are added to the tokens of each stream, then random positions of families; cross-attention
--- has positions of queries and of keys.
+-- A step first draws positions for the vectors that are added to the tokens of each stream, then positions for each
+-- family. Cross-attention has random positions of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_independently()
   local device, host = render_spec('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. CROSS_DISTANCES .. ", " .. SAMPLED:format(""), PAIR:format(32))
@@ -213,7 +215,7 @@ function TestFamilies.test_sequences_of_two_streams_draw_separately()
     "lh_draw_sequence(from, 1, from->first + (uint32_t)s, CROSS_FIRST_POSITION, CROSS_MAX_POSITION - 1, T, true" })
 end
 
--- Tables of the blocks of each stream; the two streams' positions are separate.
+-- The blocks of each stream have a table of positions; the two streams draw their positions separately.
 function TestFamilies.test_tables_of_positions_in_blocks_are_separate_for_two_streams()
   local learned = 'additive = { kind = "learned", at = "block"%s }'
   local device = render_spec(learned:format(", rows = 4000"), PAIR:format(32))

@@ -54,11 +54,14 @@ end
 local LINE = '{"step":%d,"split":"test","by":{"length":%d},"examples":%d,%s"draws":1,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
+-- Returns a line of eval.jsonl for sequences of length 2. total: the number of examples in the file, nil if all were
+-- evaluated; data: the first digits of the file's digest, or nil.
 local function make_line(step, examples, total, data)
   return LINE:format(step, 2, examples, total and ('"of":%d,'):format(total) or "",
     data and (',"data":"%s"'):format(data) or "")
 end
 
+-- Returns the name of the folder of a run that was trained on a file with this text.
 local function name_run(text)
   return "lr0.01-seed0-data" .. sha256.hash(text):sub(1, 8)
 end
@@ -135,16 +138,20 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   lu.assertEquals(survey(), "done")
 end
 
--- A line counts if it has as many examples as requested, or all that the file has (of).
+-- A line counts if it has as many examples as requested, or all that the file has. The field `of` of a line is the
+-- number of examples in the file; it is absent if all were evaluated.
 function TestEvaluations.test_as_many_examples_as_requested()
   write_files()
   local _, _, cell = expand()
   local digits = sha256.hash(TEST):sub(1, 16)
-  for _,
-    case in ipairs({ { make_line(18, 8, 20, digits), "8", "done" },
-      { make_line(18, 8, 20, digits), "9", "to evaluate" },
-    { make_line(18, 7, nil, digits), "8", "done" }, { make_line(18, 9, nil, digits), "8", "to evaluate" },
-    { make_line(17, 1, nil, digits), "8", "to evaluate" }, { "", "8", "to evaluate" } }) do
+  for _, case in ipairs({ -- { lines of eval.jsonl, requested examples, state of the run }
+    { make_line(18, 8, 20, digits), "8", "done" },
+    { make_line(18, 8, 20, digits), "9", "to evaluate" },
+    { make_line(18, 7, nil, digits), "8", "done" },
+    { make_line(18, 9, nil, digits), "8", "to evaluate" },
+    { make_line(17, 1, nil, digits), "8", "to evaluate" },
+    { "", "8", "to evaluate" },
+  }) do
     write_run(cell, name_run(TRAIN), { data = { epoch_batches = 9, train_sha256 = sha256.hash(TRAIN), eval_sha256 =
       sha256.hash(TEST) } }, case[1])
     lu.assertEquals(survey({ examples = case[2] }), case[3], case[1])
@@ -177,11 +184,10 @@ function TestSteps.test_more_and_fewer_epochs()
   lu.assertEquals({ state, words, #changed_cell.missing }, { "to train on", "from step 18 to 27 (3 epochs)", 2 })
   lu.assertEquals(overview.list_decisions(study), { "to train on: 1 run of width_16: from step 18 to 27 (3 epochs)" })
   state, words, study, changed_cell = survey({ train = "epochs = 1" })
-  local further = "at step 18, of 9 (1 epoch) requested"
-  lu.assertEquals({ state, words, #changed_cell.missing }, { "trained further", further, 1 })
+  local progress = "at step 18, of 9 (1 epoch) requested"
+  lu.assertEquals({ state, words, #changed_cell.missing }, { "trained further", progress, 1 })
   lu.assertEquals(overview.list_decisions(study),
-    { ("trained further: 1 run of width_16: %s; these runs stay unchanged"):format(
-    further) })
+    { ("trained further: 1 run of width_16: %s; these runs stay unchanged"):format(progress) })
   state, words = survey({ train = "steps = 20" })
   lu.assertEquals({ state, words }, { "to train on", "from step 18 to 20" })
 end

@@ -53,6 +53,7 @@ end
 
 TestFiles = {}
 
+-- Settings of fields that are not in the plan digest.
 local OUTSIDE = { "train.steps=7", "train.learning_rate=0.5", "train.log_every=3", "train.checkpoint.every=3",
   "train.checkpoint.minutes=3", "train.checkpoint.keep=all", "train.checkpoint.keep={ 1, 2 }", "eval.lengths={ 3, 4 }",
   "eval.lengths={ list = { 3, 9 } }", "eval.examples=3", "eval.batch=2", "eval.draws=3", "eval.during={ every = 2 }",
@@ -104,7 +105,8 @@ function TestWrite.test_another_text_is_written_into_the_same_space()
   lu.assertEquals(support.read(from), "\127ELF" .. pad_text(old_defaults) .. "\0\1behind")
 end
 
--- The text is not replaced, so the trainer is compiled, if the text and its whole buffer are not found with certainty.
+-- If the text and its whole buffer are not found with certainty, the text is not replaced, and the trainer is compiled
+-- instead.
 function TestWrite.test_ambiguous_places_are_not_written()
   local block = pad_text(old_defaults)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),

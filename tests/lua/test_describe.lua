@@ -70,11 +70,11 @@ function TestWords.test_the_network_is_on_the_page()
     ["model.output_bias"] = "false" }))
   lu.assertStrContains(final_page, ", a feed-forward part before the output layer, no bias in the output\n")
   lu.assertStrContains(final_page, "logits, loss: final_map")
-  local lst = plan_page.format_page(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
-    ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, make_task(2, 2)))
-  lu.assertStrContains(lst, "float32, linear embedding, gelu after the feed-forward part, "
+  local last_page = plan_page.format_page(make_plan({ ["model.embedding"] = "linear",
+    ["model.branch_activation"] = "gelu", ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, make_task(2, 2)))
+  lu.assertStrContains(last_page, "float32, linear embedding, gelu after the feed-forward part, "
     .. "answers at the last token of the input\n")
-  lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
+  lu.assertStrMatches(last_page, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
 
 -- The graph has a node for every operation and an arrow for every value read; each block is drawn once.
@@ -117,8 +117,9 @@ function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
--- The visits of a position of a random range in training are steps times mean tokens (here 21.5), divided by the size
--- of the range; and times the sequences of a batch, if positions are drawn for each sequence.
+-- How often training visits a position of a random range: the steps times the mean tokens of a sequence (here 21.5),
+-- divided by the size of the range. If positions are drawn for each sequence, this is multiplied by the sequences of a
+-- batch.
 function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   local function read_words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",

@@ -31,7 +31,7 @@ function TestDiagnostics.test_text_of_a_full_record_has_every_part()
   }, "\n"))
 end
 
--- Data has the order of the text, and contains hints, too.
+-- The list has the order of the text. It contains hints, too, also hints that a function makes.
 function TestDiagnostics.test_list_has_the_same_diagnostics_as_data()
   local d = diagnostics.new()
   d:add_source("a.lua", "one\ntwo")

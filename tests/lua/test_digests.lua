@@ -159,9 +159,9 @@ end
 function TestDigests.test_each_field_changes_what_it_should()
   local full_plan = build(resolve_everything())
   for _, entry in ipairs(FIELDS) do
-    local path, value, changes_plan, changes_model, small_set = table.unpack(entry)
-    local resolved = small_set and resolve(make_small_sets(small_set)) or resolve_everything()
-    local base = small_set and build(resolve(make_small_sets(small_set))) or full_plan
+    local path, value, changes_plan, changes_model, settings = table.unpack(entry)
+    local resolved = settings and resolve(make_small_sets(settings)) or resolve_everything()
+    local base = settings and build(resolve(make_small_sets(settings))) or full_plan
     local parent, name = find_parent(resolved, path)
     lu.assertNotNil(parent[name], path)
     lu.assertNotEquals(parent[name], value, path)
@@ -256,23 +256,25 @@ function TestDigests.test_keep_probabilities_is_in_the_digest_where_it_changes_b
   lu.assertEquals(compute_digests("rope", long), compute_digests("rope", keeping))
 end
 
-function TestDigests.test_every_field_is_in_the_table_above()
+function TestDigests.test_every_field_is_in_FIELDS_or_tested_elsewhere()
   local tested = { id = true, file = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
     device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tuned.lua
-    ["train.keep_probabilities"] = true, -- the test before this one
+    ["train.keep_probabilities"] = true, -- test_keep_probabilities_is_in_the_digest_where_it_changes_bits
     ["model.source"] = true, ["model.options"] = true,
-    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true, -- fields of an encoder-decoder are tested below
+    -- test_an_encoder_decoder_is_in_the_model_digest_by_layers_and_families
+    ["model.encoder_layers"] = true, ["model.decoder_layers"] = true,
     ["eval.by"] = true, ["eval.splits"] = true, ["eval.novel"] = true, ["eval.during.by"] = true,
     ["eval.during.splits"] = true, ["eval.order"] = true, ["eval.validation"] = true,
     ["train.checkpoint.best.metric"] = true, ["train.checkpoint.best.tie"] = true, -- test_best.lua
     ["train.patience"] = true, -- test_best.lua
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
-    ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true, -- absent by default:
-    ["model.loops.norm"] = true, ["model.loops.progressive"] = true, -- the second test before this one
-    ["model.loops.deviation"] = true, ["model.loops.loss"] = true,
+    -- absent by default: test_a_network_is_in_the_model_digest_by_its_operations
+    ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true,
+    ["model.loops.norm"] = true, ["model.loops.progressive"] = true, ["model.loops.deviation"] = true,
+    ["model.loops.loss"] = true,
     ["model.loops.max_times"] = true, -- for tasks with axes: test_models.lua
     ["model.cell"] = true, ["model.cells"] = true, -- test_recurrent.lua
-    ["encoding.layers"] = true, -- two tests below
+    ["encoding.layers"] = true, -- test_encodings_by_layer_are_in_the_model_digest
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
     tested[field.path] = true -- fields that choose a task: test_task_digests.lua
@@ -344,7 +346,7 @@ function TestDigests.test_evaluation_during_training_is_in_no_digest()
 end
 
 -- A scaling of kind none is not part of the resolved spec.
-function TestDigests.test_no_scaling_is_not_in_the_digest()
+function TestDigests.test_a_scaling_of_kind_none_is_not_in_the_digest()
   local plain = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope" }))
   local unscaled = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope",
     ["encoding.rotation.scaling"] = "{ kind = 'none' }" }))
@@ -361,7 +363,7 @@ function TestDigests.test_a_scaling_accepts_checkpoints_trained_without_it()
   lu.assertNotEquals(build(with_scaling).digest, build(without_scaling).digest)
 end
 
-function TestDigests.test_the_vocabulary_is_the_model_s()
+function TestDigests.test_the_vocabulary_is_in_the_model_digest()
   local base = build(resolve_everything(), make_task(5, 5))
   for _, facts in ipairs({ make_task(4, 5), make_task(5, 4), make_task(5, 4, "n") }) do
     local plan = build(resolve_everything(), facts)

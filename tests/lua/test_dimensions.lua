@@ -9,40 +9,43 @@ local make_plan, make_task = plans.make_plan, plans.make_task
 
 TestDimensions = {}
 
-function TestDimensions.test_tokens_of_the_model_follow_the_input_s()
-  local function count_tokens(spare, computation)
+function TestDimensions.test_tokens_of_the_model_follow_those_of_the_input()
+  -- Returns { number of tokens, number of the empty token, number of the token for computation }.
+  local function number_tokens(spare, computation)
     local facts = make_task(7, 2)
     facts.computation = computation
     local plan = make_plan({ ["model.spare_token"] = spare,
       ["task.computation"] = computation and tostring(computation) }, facts)
     return { plan.tokens, plan.empty_token, plan.computation and plan.computation.token }
   end
-  lu.assertEquals(count_tokens("true"), { 9, 8, false })
-  lu.assertEquals(count_tokens("false"), { 8, 7, false })
-  lu.assertEquals(count_tokens("true", 3), { 9, 8, 7 })
-  lu.assertEquals(count_tokens("false", 3), { 9, 8, 7 })
+  lu.assertEquals(number_tokens("true"), { 9, 8, false })
+  lu.assertEquals(number_tokens("false"), { 8, 7, false })
+  lu.assertEquals(number_tokens("true", 3), { 9, 8, 7 })
+  lu.assertEquals(number_tokens("false", 3), { 9, 8, 7 })
 end
 
 -- If answers are read at the input's last token, no token is empty: there is no vector for it, and a sequence is one
 -- token shorter. A linear embedding has no row for blanks.
-function TestDimensions.test_a_readout_adds_tokens_to_the_input()
-  local function count_tokens(sets, blank)
+function TestDimensions.test_an_empty_token_is_added_unless_answers_are_at_the_last_token()
+  -- Returns { number of tokens, number of the empty token, rows of the embedding, longest training sequence }.
+  local function number_tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
     local facts = make_task(7, 2)
     facts.blank = blank
     local plan = make_plan(sets, facts)
     return { plan.tokens, plan.empty_token, plan.inputs, plan.longest_training }
   end
-  lu.assertEquals(count_tokens({}), { 9, 8, 9, 41 })
-  lu.assertEquals(count_tokens({ ["model.embedding"] = "linear" }), { 8, 7, 8, 41 })
-  lu.assertEquals(count_tokens({ ["model.readout"] = "last" }), { 7, false, 7, 40 })
-  lu.assertEquals(count_tokens({ ["model.readout"] = "last", ["model.embedding"] = "linear" }, { "s1", "s2" }),
+  lu.assertEquals(number_tokens({}), { 9, 8, 9, 41 })
+  lu.assertEquals(number_tokens({ ["model.embedding"] = "linear" }), { 8, 7, 8, 41 })
+  lu.assertEquals(number_tokens({ ["model.readout"] = "last" }), { 7, false, 7, 40 })
+  lu.assertEquals(number_tokens({ ["model.readout"] = "last", ["model.embedding"] = "linear" }, { "s1", "s2" }),
     { 7, false, 5, 40 })
 end
 
 -- A decoder has tokens for the symbols of the input, of the output, for computation, and a separator, in this order.
 function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
-  local function count_tokens(computation)
+  -- Returns { number of tokens, first output token, separator, token for computation, empty token }.
+  local function number_tokens(computation)
     local facts = make_task(7, 2)
     facts.computation = computation
     local plan = make_plan({ ["model.kind"] = "decoder", ["task.computation"] = computation and tostring(computation) },
@@ -50,15 +53,15 @@ function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
     return { plan.tokens, plan.decoder.first_output, plan.decoder.separator,
       plan.computation and plan.computation.token, plan.empty_token }
   end
-  lu.assertEquals(count_tokens(), { 10, 7, 9, false, false })
-  lu.assertEquals(count_tokens(2), { 11, 7, 10, 9, false })
+  lu.assertEquals(number_tokens(), { 10, 7, 9, false, false })
+  lu.assertEquals(number_tokens(2), { 11, 7, 10, 9, false })
 end
 
--- A decoder's mask is limited: full becomes causal, a window loses its right side; an encoder has the encoding's mask.
+-- In a decoder, a full mask becomes causal, and a window loses its right side. An encoder has the mask of the encoding.
 function TestDimensions.test_a_decoder_is_causal()
   local function plan_mask(kind, encoding)
-    local facet = make_plan({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
-    return { facet.kind, facet.left or "-", facet.right or "-" }
+    local mask = make_plan({ ["model.kind"] = kind, ["encoding.mask"] = encoding }).attentions[1].mask
+    return { mask.kind, mask.left or "-", mask.right or "-" }
   end
   lu.assertEquals(plan_mask("decoder", nil), { "causal", "-", 0 })
   lu.assertEquals(plan_mask("decoder", "{ kind = 'full' }"), { "causal", "-", 0 })
@@ -76,7 +79,7 @@ function TestDimensions.test_thresholds_and_scales_of_dropout_follow_its_rate()
   lu.assertEquals({ plan.dropouts[1], plan.dropouts[3] }, { plan.dropout })
   lu.assertEquals(make_plan({ ["model.dropout"] = "0" }).dropouts, {})
   plan = make_plan({ ["model.embedding_dropout"] = "0.25", ["model.attention_dropout"] = "0.5",
-    ["model.hidden_dropout"] = "0.1" }) -- also if nothing is added
+    ["model.hidden_dropout"] = "0.1" }) -- the embedding has dropout also if nothing is added to it
   local names = {}
   for i, d in ipairs(plan.dropouts) do
     names[i] = d.name .. " " .. d.rate_text

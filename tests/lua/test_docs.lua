@@ -43,7 +43,7 @@ function TestEncodings.test_functions_and_symbols_are_named()
   end
 end
 
--- The text without comments and blank lines.
+-- Returns Lua text without its comments and blank lines.
 local function strip(text)
   return (("\n" .. text):gsub("%s*%-%-[^\n]*", ""):gsub("\n%s*\n", "\n"):gsub("^%s+", ""):gsub("%s+$", ""))
 end
@@ -158,9 +158,9 @@ TestTraining = {}
 
 local training = read("docs/training.md")
 
--- The indented code from the line that begins with this text to its closing brace.
-local function find_code(word)
-  return training:match("\n    " .. word .. ".-\n    }\n")
+-- Returns the indented code from the line with this beginning to the closing brace.
+local function find_code(beginning)
+  return training:match("\n    " .. beginning .. ".-\n    }\n")
 end
 
 function TestTraining.test_the_spec_is_legal()

@@ -1,5 +1,5 @@
--- Random positions of an encoder-decoder: readings in cross-attention, sites of each stream, ranges, limits, and the
--- text of `plan`.
+-- Random positions of an encoder-decoder: how cross-attention reads distances from them, the sites of the random
+-- generator for each stream, ranges, limits, and the text of `plan`.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -33,6 +33,8 @@ end
 
 local SAMPLED = "positions = { kind = 'randomized', max_position = 50%s }"
 
+-- Returns the text of an encoding with random positions. facets: text of its other facets; options: text of further
+-- fields of the positions, with a comma in front.
 local function make_drawn(facets, options)
   return "{ " .. facets .. ", " .. SAMPLED:format(options or "") .. " }"
 end
@@ -50,14 +52,14 @@ function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   end
 end
 
--- Without a use of distances, cross-attention has no positions of its own in the resolved spec.
+-- If cross-attention uses no distances, it has no positions of its own in the resolved spec.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
   for _, options in ipairs({ "", ", reading = 'drawn'" }) do
     lu.assertNil(make_plan(make_drawn("kind = 'rope'", options)).resolved.encoding.cross)
   end
-  local clamped_plan = make_plan("{ kind = 'alibi', " .. SAMPLED:format(", reading = 'clamped'")
+  local cross = make_plan("{ kind = 'alibi', " .. SAMPLED:format(", reading = 'clamped'")
     .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
-  lu.assertEquals({ clamped_plan.score, clamped_plan.positions.reading }, { "none", "clamped" })
+  lu.assertEquals({ cross.score, cross.positions.reading }, { "none", "clamped" })
 end
 
 function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
@@ -73,16 +75,19 @@ end
 
 -- The resolved spec of a run can be planned again.
 function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
-  for _,
-    encoding in ipairs({ make_drawn("kind = 'alibi', rotation = { kind = 'rope' }"), make_drawn("kind = 'sinusoid'"),
-    "{ kind = 'relative', cross = { use = 'fire' }, " .. SAMPLED:format(", sorted = false") .. " }" }) do
+  for _, encoding in ipairs({
+    make_drawn("kind = 'alibi', rotation = { kind = 'rope' }"),
+    make_drawn("kind = 'sinusoid'"),
+    make_drawn("kind = 'relative', cross = { use = 'fire' }", ", sorted = false"),
+  }) do
     local plan = make_plan(encoding)
     local text = assert(spec_writer.write_spec(plan.resolved))
     lu.assertEquals(project:plan(support.write("drawn.lua", text)).plan.digest, plan.digest, encoding)
   end
 end
 
--- The stream of a side's positions and the offset of its site, by the side's member of a family's state.
+-- Returns the stream from which an attention takes the positions of its queries or keys, and the offset of their site.
+-- member: the name of these positions in the attention's state in generated code.
 local function find_site(attention, member)
   local side = lists.find(attention.sides, function(candidate) return candidate.member == member end)
   return { side.stream, side.site }
@@ -108,7 +113,8 @@ function TestDrawnStreams.test_sites_are_of_a_stream()
   lu.assertEquals(find_site(find_family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
 
--- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.
+-- Positions that a file gives for a stream must be in the range of every attention that uses them, so the least range
+-- is the stream's limit.
 function TestDrawnStreams.test_the_least_range_of_a_stream_is_its_limit()
   local plan = make_plan("{ kind = 'rope', " .. SAMPLED:format("") .. [[,
     encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
@@ -124,7 +130,7 @@ function TestDrawnStreams.test_the_least_range_of_a_stream_is_its_limit()
   lu.assertStrContains(message, "encoding.cross.positions.max_position = 8")
 end
 
--- Vectors that are added to the embedding use the fields directly in encoding.
+-- Vectors that are added to the embedding use the field `positions` directly in encoding, not that of one attention.
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
   local plan = make_plan(make_drawn("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })

@@ -1,4 +1,5 @@
--- Snapshots of a study, which a sweep writes, and reports after the study, its spec or its files have changed.
+-- A sweep writes a snapshot of its study. These tests report results after the study, its spec or its files have
+-- changed since then.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -169,10 +170,10 @@ end
 
 -- The number of steps is part of the plan only if the learning rate decreases until the last step.
 function TestEarlier.test_a_schedule_depends_on_the_last_step()
-  local falls = 'schedule = { kind = "linear" }'
-  local study, root = expand({ train = falls })
+  local linear = 'schedule = { kind = "linear" }'
+  local study, root = expand({ train = linear })
   sweep(study, root, 40)
-  local texts = list_cells(cells.read_study(expand({ train = falls, steps = 200 }), root))
+  local texts = list_cells(cells.read_study(expand({ train = linear, steps = 200 }), root))
   lu.assertEquals(texts[1], "width_16: 50 51; train.steps "
     .. "was 100 and is 200 now (the learning rate falls until the last step)")
   write.remove_tree(root)
@@ -181,8 +182,8 @@ function TestEarlier.test_a_schedule_depends_on_the_last_step()
   lu.assertEquals(list_cells(cells.read_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
 end
 
--- Without a snapshot, `source` in run.json tells whether a run is of this study, since cells of others may have its
--- name.
+-- Without a snapshot, `source` in run.json tells whether a run is of this study, since cells of other studies may have
+-- the same name.
 function TestEarlier.test_runs_without_a_snapshot()
   local study, root = expand()
   sweep(study, root, 40)

@@ -1,5 +1,5 @@
--- Escaping for every language, checked by the program that reads it: the C compiler, the shell, make, gnuplot; and the
--- checks of pages on invalid pages.
+-- Escaping for every language, checked by the program that reads it: the C compiler, the shell, make, gnuplot. The
+-- checks of pages in hostile.lua must find the mistakes of invalid pages.
 
 local support = dofile("tests/lua/support.lua")
 

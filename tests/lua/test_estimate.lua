@@ -24,8 +24,9 @@ local LINES = { '{"input":["a"],"target":[1]}', '{"target":[1],"input":["b"],"ma
   '{"input":[ "[" , "," ],"target":[1, 2],"digits":3}', '{"digits":2,"input":["a","b"],"target":[0,1]}',
   '{"input":["a"],"target":[2]}' }
 
--- Writes a training file of 3,003 examples with one token of input and of output and 2,002 with two each, and a test
--- file: the text `test`, or 3 and 2 such examples. Returns the path of the test file.
+-- Writes a training file and a test file; returns the path of the test file. The training file has 3,003 examples with
+-- one token of input and one of output, and 2,002 with two of each. The test file is the text `test`, or by default has
+-- 3 and 2 such examples.
 local function write_files(test)
   support.write("estimate/train.jsonl", (table.concat(LINES, "\n") .. "\n"):rep(1001))
   return support.write("estimate/test.jsonl", test or (table.concat(LINES, "\n") .. "\n"))
@@ -147,8 +148,8 @@ end
 function TestEstimate.test_speeds_are_recorded()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")
-  local function get_text(fresh, threads)
-    local lines = estimate.format(study, { { cell = cell, dir = "none", is_fresh = fresh } },
+  local function get_text(is_fresh, threads)
+    local lines = estimate.format(study, { { cell = cell, dir = "none", is_fresh = is_fresh } },
       { threads = threads or 1, replicas = 1, device = "cpu" })
     return lines and table.concat(lines, "\n")
   end
@@ -165,8 +166,9 @@ function TestEstimate.test_speeds_are_recorded()
   end)
 end
 
--- A trainer is measured at the lengths whose operations are closest to the mean over the steps of training, of which a
--- curriculum makes most short, and over the lengths of evaluation. With passes by length it has memory for the former.
+-- A trainer is measured at two lengths. The operations of the first are closest to the mean over the steps of training;
+-- a curriculum makes most of these steps short. The operations of the second are closest to the mean over the lengths
+-- of evaluation. If the number of passes depends on the length, the trainer has memory for the first length only.
 function TestEstimate.test_trainers_are_measured_at_typical_lengths()
   local function list_lengths(curriculum, loops)
     local file = support.write("estimate/typical.lua", ([[

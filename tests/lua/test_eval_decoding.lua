@@ -1,4 +1,5 @@
--- The decoding of generative models: the field, its use, and warnings about lengths that an end symbol leaves open.
+-- The decoding of generative models: the field, its use, and warnings about lengths that are unknown in advance because
+-- an end symbol ends the answer.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -32,7 +33,7 @@ void lh_task_ends(lh_rng *rng, int n, lh_example *example) {
 }
 ]]
 support.write("ends.c", ENDS)
-local ENDING, OPEN = 'source = "ends.c"', 'kind = "reverse_string"'
+local ENDING, OPEN = 'source = "ends.c"', 'kind = "reverse_string"' -- tasks with and without an end symbol
 
 local function check_spec(kind, task, more_fields)
   local layers = kind == "encoder_decoder" and "" or "layers = 2, "
@@ -89,7 +90,7 @@ function TestDecoding.test_the_plan_states_the_cost_of_answers()
   lu.assertNotStrContains(render_page("encoder", OPEN, ""), "answers  ")
 end
 
--- Texts of warnings; the default task has an end symbol.
+-- Returns the text of all warnings. task: by default ENDING.
 local function list_warnings(kind, encoding, task)
   local _, info = accept(kind, task or ENDING, "encoding = " .. encoding)
   return table.concat(info.warnings, "\n")

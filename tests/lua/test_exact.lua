@@ -29,7 +29,7 @@ function TestInterval.test_intervals_equal_those_of_scipy()
   end
 end
 
--- R: binom.test(7, 10)$conf.int is 0.3475471 0.9332605; of none of n the bound is 1 - 0.025^(1/n).
+-- R: binom.test(7, 10)$conf.int is 0.3475471 0.9332605. For 0 of n, the upper bound is 1 - 0.025^(1/n).
 function TestInterval.test_known_values()
   local low, high = exact.compute_interval(7, 10, 0.05)
   lu.assertAlmostEquals(low, 0.3475471, 5e-8)
@@ -73,8 +73,9 @@ function TestPermutation.test_all_splits()
   end
 end
 
--- Counted by hand: of the 20 ways to split six distinct scores, the observed one and its mirror image; of the 10 ways
--- to split two from three, the observed one, and 40, 50 against 10, 20, 30, which differ equally.
+-- The expected values are counted by hand. There are 20 ways to split six distinct scores into halves; the observed way
+-- and its mirror image differ by as much as the observed one. There are 10 ways to split two scores from three; the
+-- observed way, and 40, 50 against 10, 20, 30, differ by as much.
 function TestPermutation.test_known_values()
   assert_close(test_permutation({ 50, 50, 50 }, { 97, 97, 97 }), 0.1, "3 against 3")
   assert_close(test_permutation({ 10, 20 }, { 30, 40, 50 }), 2 / 10, "2 against 3")
@@ -91,7 +92,8 @@ function TestPermutation.test_the_least_p_for_a_number_of_seeds()
   end
 end
 
--- 15 against 15 have 155,117,520 splits: a random sample, equal for equal seeds, which includes the observed split.
+-- 15 against 15 scores have 155,117,520 splits. The test takes a random sample of them, which equal seeds repeat and
+-- which includes the observed split.
 function TestPermutation.test_samples_of_many_splits()
   local a, b = {}, {}
   for i = 1, 15 do

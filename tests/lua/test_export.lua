@@ -125,7 +125,7 @@ function TestPytorch.test_an_encoder_decoder()
   end
 end
 
-function TestPytorch.test_geometric_has_what_it_uses()
+function TestPytorch.test_geometric_attention_has_only_the_code_that_it_uses()
   local full_text = render_model('kind = "geometric"')
   assert_has(full_text, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)")
   assert_has(full_text, ".clamp(min=1e-12)")
@@ -136,7 +136,7 @@ function TestPytorch.test_geometric_has_what_it_uses()
   assert_lacks(render_model('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 
-function TestPytorch.test_sticks_have_what_they_use()
+function TestPytorch.test_stick_breaking_has_only_the_code_that_it_uses()
   local CAUSAL = 'mask = { kind = "causal" }, normaliser = { kind = "stick_breaking"%s }'
   local causal = render_model(CAUSAL:format(""))
   assert_has(causal, "mixed = break_stick(score) @ value", ".triu(), -math.inf)\n", "    return weight\n")
@@ -200,8 +200,8 @@ local function assert_ascends(list, count, first, limit)
   end
 end
 
--- A request has a position and a distance for each token: the input's, one for each output, and with computation = 4
--- three more for each input token.
+-- A request has a position and a distance for each token: for each input token and each output. With computation = 4
+-- there are three more tokens for each input token.
 function TestPytorch.test_requests_have_random_positions_and_distances()
   for _, count in ipairs({ 2, 7, 16 }) do
     local input = {}
@@ -278,7 +278,8 @@ function TestTorch.test_passes_from_noise_take_or_sample_it()
   exports.assert_lacks(exports.render_spec("{ task = { kind = 'reverse_string' }, encoding = {} }"), "noise")
 end
 
--- With as many passes as the task length the forward pass takes their number, which stored.jsonl has.
+-- If there are as many passes as the task length, the forward pass has their number as an argument; the lines of
+-- stored.jsonl state this number.
 function TestTorch.test_passes_by_the_length_are_an_argument()
   local fields = '{ task = { kind = "reverse_string" }, train = { lengths = { 1, 20 } }, encoding = { %s }, '
     .. 'model = { norm = { place = "pre" }, loops = { times = "length", inject = %s } } }'

@@ -81,9 +81,9 @@ function TestNetworks.test_networks_are_the_golden_ones()
   end
 end
 
--- The facts of model.py for a description, or nil and the problem. encoding: fields of the encoding; families(self):
--- attention families in addition to "self", by name; more_fields: further fields of the spec; change(result): changes
--- the planned spec first.
+-- Returns the facts of model.py for a network, or nil and the problem. describe: describes the network; encoding: text
+-- of fields of the encoding; families(self): attention families in addition to "self", by name; more_fields: text of
+-- further fields of the spec; change(result): changes the planned spec first.
 local function derive_facts(describe, encoding, families, more_fields, change)
   local result = plan_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more_fields or ""))
@@ -416,13 +416,13 @@ end
 
 function TestNetworks.test_unsupported_networks_are_named()
   ops.recur = ops.activation -- an operation that the export does not know
-  local recurs = find_problem(describe_block(function(b, h)
+  local problem = find_problem(describe_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.kind = "recur"
     b:output(b:norm("first", y))
   end))
   ops.recur = nil
-  lu.assertEquals(recurs, "does not know the operation recur (bent) of block half")
+  lu.assertEquals(problem, "does not know the operation recur (bent) of block half")
   lu.assertEquals(find_problem(describe_block(function(b, h)
     local y = b:activation("bent", h, "relu")
     y.op.temperature = 2

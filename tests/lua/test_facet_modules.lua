@@ -72,7 +72,7 @@ function TestFacetModules.test_pictures_show_visible_keys()
     "head 7, query 1: xxx" })
 end
 
--- The facet as a spec gives it for all attentions, and for one attention.
+-- A spec gives the facet for all attentions, and with another value for cross-attention.
 function TestFacetModules.test_families_inherit_it_as_declared()
   local plan = make_plan("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")
@@ -83,7 +83,7 @@ function TestFacetModules.test_families_inherit_it_as_declared()
   lu.assertEquals(heads, { encoder = 0, decoder = 2, cross = 1 })
 end
 
--- The plan refuses terms that exclude one another, since a page does not know all other pages.
+-- The plan refuses terms that exclude one another, since the module of a facet does not know all other facets.
 function TestFacetModules.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"

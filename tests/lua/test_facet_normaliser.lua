@@ -51,9 +51,9 @@ function TestNormaliser.test_sticks_refuse_what_changes_or_hides_scores()
     lu.assertNil(spec, facets)
     lu.assertStrContains(message, words)
   end
-  local passes = "encoding.mask.kind: stick-breaking attention visits all keys before the query"
-  assert_refused(passes, "normaliser = { kind = 'stick_breaking' }", "encoder")
-  assert_refused(passes, "use = 'stick_breaking', mask = { kind = 'window', left = 2 }")
+  local mask_message = "encoding.mask.kind: stick-breaking attention visits all keys before the query"
+  assert_refused(mask_message, "normaliser = { kind = 'stick_breaking' }", "encoder")
+  assert_refused(mask_message, "use = 'stick_breaking', mask = { kind = 'window', left = 2 }")
   assert_refused("encoding.score: a score cannot be used", "use = 'stick_breaking', score = { use = 'alibi' }")
   assert_refused("encoding.relative.kind: a vector of distances",
     "use = 'stick_breaking', relative = { kind = 'shaw' }")

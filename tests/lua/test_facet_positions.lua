@@ -1,4 +1,5 @@
--- The facet of positions: draws and their sites, of positions and of distances.
+-- The facet of positions: which positions and distances are sampled, how often, and at which sites of the random
+-- generator.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -88,7 +89,7 @@ function TestPositions.test_draws_are_sorted_unless_the_spec_says_otherwise()
   lu.assertEquals({ plan.sorted, plan.sorted_text }, { false, "false" })
 end
 
--- With a range from 1 there are equally many positions, and tables have one more row.
+-- A range that begins at 1 has as many positions as one that begins at 0; tables have one more row, of position 0.
 function TestPositions.test_positions_from_one_have_one_more_table_row()
   local spec = make_encoding("learned", "rope", "randomized", "pass")
   spec.positions.range = "one_based"
@@ -111,7 +112,7 @@ function TestPositions.test_index_draws_nothing()
   end
 end
 
--- Positions without a use by an additive encoding or a rotation are not sampled.
+-- Positions that neither an additive encoding nor a rotation reads are not sampled.
 function TestPositions.test_unused_positions_are_not_drawn()
   for _, draw in ipairs({ "pass", "layer" }) do
     check_indices(make_encoding("none", "none", "randomized", draw))

@@ -36,7 +36,7 @@ function TestRelative.test_both_kinds_have_their_rows_and_vectors()
     "none")
 end
 
-function TestRelative.test_keys_before_the_query_alone_have_rows_of_one_side()
+function TestRelative.test_a_table_of_keys_before_the_query_has_rows_of_one_side()
   local spec = make_relative_encoding("none", "none", "layer", "index", "shaw")
   spec.relative.sides, spec.relative.init_sigma = "left", 1.0
   local plan = relative.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
@@ -66,8 +66,8 @@ function TestRelative.test_counts_are_of_the_decoder_alone()
   local spec = assert(make_plan("use = 'cope'", "encoder_decoder"))
   lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.relative.kind end),
     { "none", "cope", "none" })
-  local table = lists.find(spec.plan.tensors, function(t) return t.name:find("relative.table", 1, true) ~= nil end)
-  lu.assertEquals({ table.shape, table.init, table.value }, { { 64, 8 }, "LH_INIT_CONSTANT", 0 })
+  local vectors = lists.find(spec.plan.tensors, function(t) return t.name:find("relative.table", 1, true) ~= nil end)
+  lu.assertEquals({ vectors.shape, vectors.init, vectors.value }, { { 64, 8 }, "LH_INIT_CONSTANT", 0 })
   lu.assertFalse(spec.plan.no_device_code)
 end
 

@@ -42,7 +42,7 @@ function TestRotation.test_periods_of_rotation_are_known_values()
   end
 end
 
-function TestRotation.test_the_draw_is_the_block_s()
+function TestRotation.test_a_draw_per_layer_has_the_index_of_its_block()
   lu.assertEquals(plan_rope(8).draw, "l")
   lu.assertEquals(plan_rope(8, "pass").draw, "0")
   local spec = make_encoding("learned", "rope", "randomized", "layer")
@@ -77,7 +77,7 @@ function TestRotation.test_scalings_are_described()
     description = "YaRN x 4 from 41 positions" })
 end
 
-function TestRotation.test_training_ends_where_its_positions_do()
+function TestRotation.test_the_default_original_length_is_the_number_of_trained_positions()
   local function make_yarn(original_length)
     return { kind = "yarn", factor = 4.0, original_length = original_length, beta_slow = 1.0, beta_fast = 32.0 }
   end

@@ -1,9 +1,9 @@
--- Families of attentions: facets of all families and of one, and names with several families. Two families that differ
--- in everything, one of them with a foreign facet, are compiled in one text (tests/families) and compared with simple
--- loops.
+-- Families of attentions: facets of all families, facets of one family, and the names in generated code with several
+-- families. Two families that differ in everything, one of them with a facet from outside of the generator, are
+-- compiled in one text (tests/families) and compared with simple loops.
 
 local support = dofile("tests/lua/support.lua")
-local facets = require("tests.facets.enter") -- loaded before modules that read all pages
+local facets = require("tests.facets.enter") -- loaded before modules that list all facets
 
 local describe = require("plan.pages.describe")
 local encoding_module = require("plan.deriving.encoding_facets")
@@ -77,7 +77,8 @@ function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several_f
   lu.assertEquals({ plan.attentions[2].prefix, plan.attentions[2].first_site }, { "cross_", plan.layers + 1 })
 end
 
--- Facets for one sequence are refused, by their field names, if queries and keys are of two.
+-- Facets that are defined within one sequence are refused if queries and keys are of two sequences; the message names
+-- the field.
 function TestFamilies.test_facets_of_one_sequence_are_refused()
   for field, cross in pairs({
     normaliser = { normaliser = { kind = "geometric", normalised = true, directional = false } },
@@ -125,7 +126,7 @@ function TestFamilies.test_one_family_may_draw_distances()
   lu.assertStrContains(text, "self_drawn_distance(drawn, ")
 end
 
--- The tables of positions have rows for the needs of all families.
+-- The tables of positions have a row for every position that any family needs.
 function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   local rotation_facets = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
   local sampled_positions = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"
@@ -136,10 +137,12 @@ function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
-local function compare_with_plain_loops(more_fields, even)
+-- Compiles and runs families.c. more_fields: text of further facets of the first family; even_heads: its number of
+-- heads that see only even offsets.
+local function compare_with_plain_loops(more_fields, even_heads)
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' }, %s }"
   local plan = derive(derive_two(self_facets:format(more_fields), CROSS))
-  plan.even_heads = even
+  plan.even_heads = even_heads
   local known_signatures = signatures.new()
   write_rendered("common/config.h.tpl", "config.h", plan, plan.attentions[1])
   write_rendered("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])

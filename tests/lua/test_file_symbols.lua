@@ -41,6 +41,7 @@ function TestSymbols.test_lists_of_json()
 end
 
 function TestSymbols.test_problems_name_the_line()
+  -- { text of the file, what the message found (nil if the file is valid), line of the message }
   local cases = { { "no example\n", "a line that is not an example", 1 }, { "a\tb\n\n", nil },
     { '{"input":[1],"target":[1]}\n{"input":\n', "no JSON", 2 }, { "IN: a OUT: b\nIN: a\n", nil, 2 },
     { '{"input":[1,"a"],"target":[1]}\n', "both names and numbers as tokens" },
@@ -67,7 +68,8 @@ local function list_lines(path, max_bytes)
   return is_whole and lines, problem
 end
 
--- A compressed file has the lines of its unpacked form; a torn one, or one that nothing can unpack, is an error.
+-- A compressed file has the lines of its unpacked form; a compressed file that is cut short, or that no program can
+-- unpack, is an error.
 function TestSymbols.test_compressed_files()
   local text = '{"input":["1","0"],"target":["1"]}\n{"input":["+"],"target":["x"]}\n'
   local path = support.write("examples.txt", text)

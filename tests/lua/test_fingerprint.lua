@@ -1,4 +1,5 @@
--- MurmurHash64A against a second reading in another language, and texts that differ in one place.
+-- MurmurHash64A, compared with a second implementation in another language; and digests of texts that differ in one
+-- place.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,7 +8,7 @@ local lu = require("luaunit")
 
 TestFingerprint = {}
 
-function TestFingerprint.test_texts_have_the_digests_of_a_second_reading()
+function TestFingerprint.test_texts_have_the_digests_of_a_second_implementation()
   for text, digest in pairs({ [""] = "0000000000000000", a = "071717d2d36b6b11", ["hello world"] = "d3ba2368a832afce",
     ["0123456789abcdef"] = "93a92d1a91a24bc7", ["\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7"] = "47670cb06e535e04",
     ["The quick brown fox jumps over the lazy dog"] = "5589ca33042a861b" }) do

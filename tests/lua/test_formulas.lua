@@ -1,5 +1,6 @@
--- Random score functions, traced and simplified, compared with plain Lua on the same text with numbers: three pairs of
--- tokens, every operation. A refused function must have a message.
+-- Random score functions, which together contain every operation. A formula that is traced and simplified must have,
+-- for three pairs of tokens, the value that plain Lua computes from the same text. A refused function must have a
+-- message.
 
 local support = dofile("tests/lua/support.lua")
 local ir = require("expression.ir")
@@ -12,13 +13,14 @@ TestAgainstNumbers = {}
 
 local state
 
-local function draw_below(n)
+-- Returns a random integer from 0 to n - 1.
+local function sample_below(n)
   state = (state * 6364136223846793005 + 1442695040888963407) & 0x7fffffffffffffff
   return (state >> 33) % n
 end
 
 local function pick(list)
-  return list[draw_below(#list) + 1]
+  return list[sample_below(#list) + 1]
 end
 
 local LEAVES = { "x.score", "x.score", "x.distance", "x.distance", "x.query_index", "x.key_index", "x.head", "x.layer",
@@ -57,13 +59,14 @@ local FORMS = {
 function pick_number(depth)
   if depth == 0 then
     return pick(LEAVES)
-  elseif draw_below(8) == 0 then
+  elseif sample_below(8) == 0 then
     return ("select(%s, %s, %s)"):format(pick_truth(depth - 1), pick_number(depth - 1), pick_number(depth - 1))
   end
-  return pick(FORMS)(pick_number(depth - 1), pick_number(draw_below(depth)))
+  return pick(FORMS)(pick_number(depth - 1), pick_number(sample_below(depth)))
 end
 
--- Values of a pair of tokens, and of the parameters.
+-- For each of three pairs of tokens, the values of x.<name> and of the names that formulas have in an ir; p is a
+-- parameter with one number, and t is a table whose first number is for index `first`.
 local PAIRS = {}
 for i, indices in ipairs({ { 0, 0 }, { 4, 1 }, { 2, 6 } }) do
   local query, key = indices[1], indices[2]
@@ -78,6 +81,7 @@ end
 
 local evaluate
 
+-- Operations that are not functions of the values of their operands alone: (node, pair, indices of sums) -> value.
 local SPECIAL = {
   number = function(node) return node.value end,
   truth = function(node) return node.value end,

@@ -1,7 +1,7 @@
--- Runs ten thousand cases of fuzz_specs.lua, half of them in another process, and one fiftieth as many of
--- fuzz_runs.lua, which write and read folders.
+-- Runs ten thousand cases of fuzz_specs.lua, half of them in another process. Cases of fuzz_runs.lua write and read
+-- folders, which takes longer; there are one fiftieth as many of them.
 --
--- LH_FUZZ_SEED and LH_FUZZ_CASES select other seeds and numbers; a failure names the seed and the case.
+-- LH_FUZZ_SEED selects another seed, and LH_FUZZ_CASES another number of cases; a failure names its seed and its case.
 
 local fuzz = dofile("tests/lua/fuzz_specs.lua")
 local fuzz_runs = dofile("tests/lua/fuzz_runs.lua")

@@ -107,7 +107,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     const position_row *table = step->tables;
-    const int l = set; /* a layer that reads the set */
+% -- l: a layer that reads the set. A comment on its line would keep the constant where no code uses it.
+    const int l = set;
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
