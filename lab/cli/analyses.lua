@@ -102,7 +102,7 @@ local TRACE_ANALYSES = {
       convert = read_count },
     { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
     { "--layers A,B", "indices of layers, from 0; default: all layers",
-      convert = converters.make_list_reader("numbers of layers from 0 on, such as 0,5", read_count) },
+      convert = converters.make_list_reader("indices of layers, from 0, such as 0,5", read_count) },
   } },
 }
 

@@ -146,8 +146,10 @@ local function find_conflict(result, action)
   end
   local training_option = action and action ~= "resubmit" and find_option(TRAINING_OPTIONS)
   local site_option = (result.slurm or action == "resubmit") and find_option(SITE_OPTIONS)
-  return training_option and ("--%s cannot be used with %s, which trains nothing"):format(training_option, action)
-    or site_option and ("--%s cannot be used with %s: the site file sets it"):format(site_option,
+  if training_option then
+    return ("--%s cannot be used with %s, which trains nothing"):format(training_option, action)
+  end
+  return site_option and ("--%s cannot be used with %s: the site file sets it"):format(site_option,
     result.slurm and "--slurm" or action)
 end
 

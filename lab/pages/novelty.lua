@@ -48,6 +48,7 @@ function M.compute_shares(tokens, max_trained, left, right)
   for i = 1, tokens do
     local first, last = find_keys(i, tokens, left, right)
     pair_count = pair_count + last - first + 1
+    -- The pair of query i and key j is far if j <= i - max_trained or j >= i + max_trained.
     far_pairs = far_pairs + math.max(0, math.min(last, i - max_trained) - first + 1)
       + math.max(0, last - math.max(first, i + max_trained) + 1)
     crowded_queries = crowded_queries + (last - first + 1 > max_keys and 1 or 0)

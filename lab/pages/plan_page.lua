@@ -79,16 +79,16 @@ local function describe_answers(plan)
 end
 
 function M.format_dropout(plan)
-  local model, words = plan.resolved.model, {}
+  local model, parts = plan.resolved.model, {}
   if not plan.network_sizes or plan.network_sizes.dropout then
-    words[1] = "dropout " .. (plan.dropout.rate_text or "0")
+    parts[1] = "dropout " .. (plan.dropout.rate_text or "0")
   end
   for _, entry in ipairs({ { "attention_dropout", "of attention's weights" }, { "hidden_dropout", "of hidden numbers" },
     { "embedding_dropout", "of the embedding" } }) do
     local rate = model[entry[1]]
-    words[#words + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
+    parts[#parts + 1] = rate and ("%s %.9g"):format(entry[2], rate) or nil
   end
-  return #words > 0 and ", " .. table.concat(words, ", ") or ""
+  return #parts > 0 and ", " .. table.concat(parts, ", ") or ""
 end
 
 local function add_encodings(plan, lines)
@@ -122,19 +122,29 @@ local function count_visits(plan)
   return min_visits
 end
 
+-- Returns the line of the page on the task.
+local function describe_task(plan)
+  local task, computation = plan.task, plan.computation
+  local name = plan.resolved.task.name and plan.resolved.task.name .. ", " or ""
+  local file = (task.source or task.data) and " (" .. task.path .. ")" or ""
+  local options = task.options and ", " .. task.options or ""
+  local pauses = computation and (", %s per input token (pause tokens)"):format(computation.text) or ""
+  local loss = ""
+  if task.loss then
+    loss = task.has_counted_labels and ", loss of the labels that count (mask 1)"
+      or ", loss of all labels, masked ones, too"
+  end
+  return ("task        %s%s%s%s, %d input symbols, %d classes%s%s"):format(name, task.kind, file, options,
+    task.input_count, plan.classes, pauses, loss)
+end
+
 function M.format_page(plan)
   local lines, bytes = { plan.id .. "  " .. plan.digest, "" }, memory.derive(plan)
   add_encodings(plan, lines)
   lists.append(lines, {
     string.format("model       %s%s, %s%s", describe.describe_sizes(plan), M.format_dropout(plan), plan.precision,
       describe.describe_model(plan)),
-    string.format("task        %s%s%s%s, %d input symbols, %d classes%s",
-      plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
-      (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
-      plan.task.options and ", " .. plan.task.options or "", plan.task.input_count, plan.classes,
-      (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.text) or "")
-        .. (plan.task.loss and (plan.task.has_counted_labels and ", loss of the labels that count (mask 1)"
-        or ", loss of all labels, masked ones, too") or "")),
+    describe_task(plan),
     "parameters  " .. format_count(plan.parameters)
       .. (plan.frozen > 0 and (", and %s frozen"):format(format_count(plan.frozen)) or ""),
     string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
@@ -192,7 +202,7 @@ end
 -- The verb `plan`. options: { open, say, out, graph, json } (verbs.lua). Returns an exit code and a message.
 function M.run(options)
   if options.out and not options.graph then
-    return USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask"
+    return USAGE, "longhand plan: --out FILE is only for the pictures of --graph and --mask"
   end
   local spec, code = options.open()
   if not spec then

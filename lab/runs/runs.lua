@@ -108,9 +108,9 @@ local function list_runs(options, all_runs, selected_rows)
   end
 end
 
--- Returns a summary of the last evaluation of each split, and of each evaluation of the run's best checkpoint:
--- { split, step, examples, lengths } and, under the name of each measured metric, its mean in its unit. A run has each
--- of its last evaluations under the name of the split; so has run.best.
+-- Returns a list of summaries: of the last evaluation of each split, run[split], and of the evaluation of the run's
+-- best checkpoint on each split, run.best[split]. A summary has { split, step, examples, lengths } and, under the name
+-- of each measured metric, its mean in its unit.
 local function summarise_evaluations(run)
   local distinct_evaluations = lists.drop_repeats(lists.collect({ run, run.best }, function(by_split)
     return lists.map(evaluations.SPLITS, function(split) return by_split[split] end)

@@ -122,7 +122,7 @@ local function search_choices(job)
       if os.time() >= search_end then
         return nil
       end
-      -- Time for compiling is not part of a candidate's share, which a long compilation would use up.
+      -- Compiling comes first, before a candidate's share of the time begins: it could use up the share.
       local from, to = measure.build(job.work, best), measure.build(job.work, candidate)
       local now = os.time()
       return now < search_end and measure.compare(from, to, modes, job.options,
@@ -150,8 +150,8 @@ local function confirm(job, best)
     local now = os.time() -- each mode gets a fifth of the time that was left before the first; proposals get the rest
     local result = measure.compare(from, to, { mode }, job.options, now + (job.end_time - now) // (6 - i))
     gain[mode], total_gain = result and result.gain, total_gain * (result and result.gain or 1)
-    local words = result and format_result(result) or "no time"
-    job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
+    local outcome = result and format_result(result) or "no time"
+    job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), outcome))
   end
   job.best_values = nil
   if total_gain < 1 then
@@ -162,7 +162,7 @@ local function confirm(job, best)
   return best
 end
 
--- Returns settings to propose, as words of --set: other block sizes, and half and twice the number of shards.
+-- Returns settings to propose, as arguments of --set: other block sizes, and half and twice the number of shards.
 local function list_proposals(plan)
   local train = plan.resolved.train
   local blocks = lists.filter(BLOCKS, function(tokens)
@@ -248,9 +248,9 @@ local function conclude(job, ok, problem)
 end
 
 local function find_level(arguments)
-  local words, message = build.find_levels(arguments.project, arguments.level)
-  must(ENVIRONMENT, words, "longhand tune: " .. (message or ""))
-  return (must(INPUT, known_levels[words], ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(
+  local name, message = build.find_levels(arguments.project, arguments.level)
+  must(ENVIRONMENT, name, "longhand tune: " .. (message or ""))
+  return (must(INPUT, known_levels[name], ("longhand tune: --level %s: expected one level, such as x86-64-v3"):format(
     arguments.level)))
 end
 

@@ -182,7 +182,7 @@ end
 function TestDecoding.test_symbols_and_errors_are_on_the_axes()
   local output, files = decode({ 0, 1, -1 }, true, { 0 })
   lu.assertEquals(output[1], "sums: 3+4 -> 07  2 of 3 wrong")
-  lu.assertStrContains(output[2], "sums: the picture omits its bias: ")
+  lu.assertStrContains(output[2], "sums: the picture omits the bias on scores: ")
   lu.assertEquals(files["decoding.csv"],
     "run,text,place,answer,right,wrong\nsums,3+4,0,0,7,1\nsums,3+4,1,7,&,1\n")
   local script = files["decoding.gnuplot"]

@@ -134,7 +134,7 @@ draws_symbols() {
         [ "$(grep -c '^counts,1999,' "$work/maps/decoding.csv")" -eq 17 ] &&
         grep -q '</svg>' "$work/maps/decoding.svg" && [ -s "$work/maps/decoding.png" ] &&
         $LUA tests/support/check_trace.lua tensors "$work/maps/trace-2.safetensors" | grep -q n18.answers &&
-        ends_with 1 'no attention of these layers' analyze --text 1 --layers 3 --out "$work/none" &&
+        ends_with 1 'no layer of --layers has an attention' analyze --text 1 --layers 3 --out "$work/none" &&
         ends_with 1 "'?' is not a symbol" analyze --text '?' --out "$work/none" && [ ! -e "$work/none" ]
 }
 

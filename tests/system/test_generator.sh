@@ -55,7 +55,7 @@ draws_the_network() {
         ends_with 0 x.pdf env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph --out "$work/net/x.pdf" &&
         grep -q '<svg>-Tpdf' "$work/net/x.pdf" &&
         ends_with 2 'ends in .svg, .pdf or .png' ./longhand plan $SPEC --graph --out "$work/z.txt" &&
-        ends_with 2 'is for the pictures' ./longhand plan $SPEC --out "$work/z.svg"
+        ends_with 2 'is only for the pictures' ./longhand plan $SPEC --out "$work/z.svg"
 }
 
 # The ending of --out chooses the format; without a mask every key is visible. Without gnuplot the masks are text.

@@ -37,7 +37,7 @@ local function has_two_clusters(group, generalises_by_run)
   end
   local good_low, good_high = find_range(true)
   local bad_low, bad_high = find_range(false)
-  local gap = math.max(good_low - bad_high, bad_low - good_high)
+  local gap = math.max(good_low - bad_high, bad_low - good_high) -- infinite if a cluster is empty
   return group.judged_count == #group.scores and gap < math.huge
     and gap > math.max(good_high - good_low, bad_high - bad_low)
     and gap >= MIN_GAP * metrics.by_name[group.metric].factor
@@ -81,9 +81,9 @@ local function test_pair(a, b)
   return pair
 end
 
--- Adds the tests without an assumption on the distribution of scores, and the name of the deciding test: Welch's test
--- if in each group the scores vary and form one cluster, otherwise the permutation test. The permutation test has its
--- own random sequence.
+-- Adds to a pair the tests without an assumption on the distribution of scores, and the name of the deciding test. This
+-- is Welch's test if in each group the scores vary and form one cluster, otherwise the permutation test. Each pair's
+-- permutation test starts the same random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation_p, pair.splits, pair.min_p = exact.test_permutation(a.scores, b.scores, options.resamples,
@@ -92,7 +92,7 @@ local function test_exactly(pair, options)
     a.judged_count, b.generalising_count, b.judged_count) or nil
   local is_welch = inference.varies(a.scores) and inference.varies(b.scores)
     and not (a.is_clustered or b.is_clustered)
-  local all_equal = not pair.test.p and pair.permutation_p == 1
+  local all_equal = not pair.test.p and pair.permutation_p == 1 -- all scores of both groups
   pair.raw_p = is_welch and pair.test.p or not all_equal and pair.permutation_p or nil
   pair.method = pair.raw_p and (is_welch and "Welch" or "permutation")
   pair.raw_min_p = pair.raw_p and (is_welch and 0.0 or pair.min_p)
@@ -127,10 +127,13 @@ local function choose_verdict(pair)
   if pair.p < inference.ERROR then
     return (pair.test.difference > 0 and "higher" or "lower") .. (is_equal and ", within margin" or "")
   end
-  return is_equal and "equivalent" or pair.corrected_min_p >= inference.ERROR and "too few seeds" or "undecided"
+  if is_equal then
+    return "equivalent"
+  end
+  return pair.corrected_min_p >= inference.ERROR and "too few seeds" or "undecided"
 end
 
--- Adds exact tests, corrected p and verdicts to all pairs.
+-- Adds to all pairs the exact tests, then every p after Holm's correction over all pairs, then the verdicts.
 local function complete_pairs(all_pairs, options)
   for _, pair in ipairs(all_pairs) do
     test_exactly(pair, options)

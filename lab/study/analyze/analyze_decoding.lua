@@ -21,10 +21,12 @@ local write = require("base.write")
 local M = {}
 
 local INPUT = 1 -- exit code
-local CELL, MIN_PANEL, MAX_PANEL = 9, 150, 640 -- sides of a cell and of a panel, in pixels
+local CELL = 9 -- side of a cell of the picture, in pixels
+local MIN_PANEL, MAX_PANEL = 150, 640 -- least and greatest height of a panel, in pixels
 local NO_SYMBOL = { text = "" } -- the item of a token that has no symbol
 
--- Returns the symbols of a list of tokens, false for a missing token (-1). names: the symbols by number.
+-- Returns the symbols of a list of tokens, false for a missing token (-1). names: a list of all symbols; the symbol of
+-- token i is names[i + 1].
 local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
@@ -106,12 +108,12 @@ end
 local function list_attentions(source, trace, prefix, streams, layers)
   local list = {}
   for _, site in ipairs(source:list_sites(trace, tonumber(prefix:match("^n(%d+)")), "attention")) do
-    local number = tonumber(site:match("layers%.(%d+)"))
-    if not layers or lists.has(layers, number) then
+    local layer = tonumber(site:match("layers%.(%d+)"))
+    if not layers or lists.has(layers, layer) then
       local name = prefix .. site .. ".attention"
       local values, shape = source:read(trace, name), trace.entries[name].shape
       local queries, keys = find_sides(site, streams, shape)
-      local attention = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
+      local attention = { site = site, layer = layer, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
         attention.heads[head] = source_module.take_maximum(values, shape, head, head, #attention.writes,
           #attention.reads)
@@ -120,18 +122,18 @@ local function list_attentions(source, trace, prefix, streams, layers)
     end
   end
   return list[1] and list
-    or stop(INPUT, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on"):format(
+    or stop(INPUT, ("%s: no layer of --layers has an attention\n  expected: indices of layers, from 0"):format(
       source.run.dir))
 end
 
 -- Returns the requested layers that have no attention in the list, ascending.
 local function find_absent_layers(attentions, layers)
   local layers_present = lists.map(attentions, function(attention) return attention.layer end)
-  local numbers = lists.map(layers or {}, function(number)
-    return not lists.has(layers_present, number) and number or nil
+  local absent_layers = lists.map(layers or {}, function(layer)
+    return not lists.has(layers_present, layer) and layer or nil
   end)
-  table.sort(numbers)
-  return lists.drop_repeats(numbers)
+  table.sort(absent_layers)
+  return lists.drop_repeats(absent_layers)
 end
 
 local function describe_answer(answer)
@@ -162,9 +164,9 @@ local function analyze(source, text, options)
     streams = streams }
 end
 
--- Returns the biases that masks of lines, windows and anti-diagonals in the run's spec add to scores, as a list of
--- { site, writes, reads, heads (of masks.list_cells) }; and a message if the run's own spec cannot be read. spec_path:
--- a spec that the user names.
+-- Returns the biases on scores of the masks in the run's spec, for masks of the kinds lines, window and antidiagonal:
+-- a list of { site, writes, reads, heads (of masks.list_cells) }. Returns also a message if the run's own spec cannot
+-- be read. spec_path: the path of the spec that the user names, or nil for the run's own spec.
 local function list_biases(result, project, spec_path)
   local list = {}
   local is_read, message = trained_run.with_spec(project, result.source.run, spec_path, function(spec)
@@ -235,10 +237,10 @@ function M.run(sources, options)
       local message
       result.biases, message = list_biases(result, options.project, options.spec)
       if message and t == 1 then
-        options.say(("%s: the picture omits its bias: %s"):format(source.label, message))
+        options.say(("%s: the picture omits the bias on scores: %s"):format(source.label, message))
       end
-      for _, number in ipairs(t == 1 and find_absent_layers(result.attentions, options.layers) or {}) do
-        options.say(("%s: layer %d of --layers has no attention"):format(source.label, number))
+      for _, layer in ipairs(t == 1 and find_absent_layers(result.attentions, options.layers) or {}) do
+        options.say(("%s: layer %d of --layers has no attention"):format(source.label, layer))
       end
       list[#list + 1] = result
       files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = result.bytes }

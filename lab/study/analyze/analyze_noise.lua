@@ -25,12 +25,14 @@ local function choose_sets(study, options)
   return cell_groups.list_sets(study, axis and cell_groups.choose_axis(study, axis), options.split)
 end
 
--- Evaluates the runs of a group with a trainer of the same model whose spec has the noise. Sets group.by_run: for each
--- run, its lines of noise.csv, one for every deviation; and group.has_dropout, whether evaluation applies dropout.
+-- Evaluates the runs of a group under noise, with another trainer: its spec has the same model, and the noise. Sets
+-- two fields of the group:
+--   by_run        for each run, its lines of noise.csv, one for each deviation
+--   has_dropout   whether evaluation applies dropout
 local function evaluate(group, options)
-  local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
-  local opened = source.open_group(group, options, { "eval.by.noise={ list = { " .. table.concat(words, ", ") .. " } }",
-    "eval.noise=" .. options.mode })
+  local deviations = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
+  local opened = source.open_group(group, options, {
+    "eval.by.noise={ list = { " .. table.concat(deviations, ", ") .. " } }", "eval.noise=" .. options.mode })
   group.has_dropout = opened.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
     local rows = opened:evaluate(lists.append(opened:choose_run(run, options, "--splits"), { "--draws",

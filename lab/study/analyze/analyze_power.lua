@@ -46,14 +46,14 @@ local function list_published(file)
   local columns = lists.filter(file.columns, function(name) return name:find("_sd$") ~= nil end)
   must(INPUT, columns[1], ("--published %s: no column of standard deviations\n  expected: a name that ends in _sd; "
     .. "found: %s"):format(file.name, escape.plain(table.concat(file.columns, ", "))))
-  local names = lists.filter(file.columns, function(name)
+  local names = lists.filter(file.columns, function(name) -- of columns without numbers
     return not lists.any(file.rows, function(row) return tonumber(row[name]) end)
   end)
   return lists.collect(file.rows, function(row)
     return lists.map(columns, function(column)
-      local words = lists.map(names, function(name) return row[name] ~= "" and row[name] or nil end)
+      local parts = lists.map(names, function(name) return row[name] ~= "" and row[name] or nil end)
       local sd = tonumber(row[column])
-      return sd and { name = table.concat(lists.join(words, { #columns > 1 and column or nil }), ", "), sd = sd } or nil
+      return sd and { name = table.concat(lists.join(parts, { #columns > 1 and column or nil }), ", "), sd = sd } or nil
     end)
   end)
 end
@@ -122,8 +122,9 @@ local function make_picture(row, options)
       end) } } })
 end
 
-function M.run(opened, options)
-  local rows = options.published and list_published(opened) or list_cells(opened, options)
+-- input: a study, or a paper's file if options.published is set.
+function M.run(input, options)
+  local rows = options.published and list_published(input) or list_cells(input, options)
   must(INPUT, rows[1], ("--published %s: no row has a standard deviation"):format(options.published))
   local pooled_row = pool(rows)
   rows = #rows > 1 and lists.join({ pooled_row }, rows) or rows
@@ -132,7 +133,7 @@ function M.run(opened, options)
       return row.sd and row.sd > 0 and power.find_count(difference, row.sd, options.power / 100) or false
     end)
   end
-  local unit = options.published and "the paper's unit" or metrics.by_name[opened.scored.metric].unit
+  local unit = options.published and "the paper's unit" or metrics.by_name[input.scored.metric].unit
   local lines = lists.collect(rows, function(row)
     return lists.map(options.differences, function(difference, i)
       return { row = row, difference = difference, power = options.power, seeds = row.counts[i] or nil }

@@ -57,7 +57,8 @@ local SHARED_FACTS = {
 local function describe_differences(cell_runs, is_joined)
   return lists.map(SHARED_FACTS, function(item)
     local fact = item[2]
-    local values = lists.drop_repeats(lists.map(item.is_of_spec and is_joined and {} or cell_runs, function(run)
+    local compared_runs = item.is_of_spec and is_joined and {} or cell_runs
+    local values = lists.drop_repeats(lists.map(compared_runs, function(run)
       local value = type(fact) == "string" and lists.get(run.facts, fact) or type(fact) == "function" and fact(run)
       return item.is_file_digest and (value or "none"):sub(1, run_files.DATA_DIGITS)
         or tostring(value or "not recorded")
@@ -139,9 +140,9 @@ local function average_scores(cell_runs, set, metric)
   return statistics.mean(lists.map(cell_runs, function(run) return runs.get_score(run, set, metric) end))
 end
 
--- Whether a learning rate is better than `best`, the best of the lower rates, or nil. The mean score on the deciding
--- set decides. If the scores are equal and the study does not name this set, the mean loss on the set decides. In all
--- other cases `best` remains.
+-- Whether a learning rate is better than the best of the lower rates. best: that rate, or nil if there is none yet. The
+-- mean score on the deciding set decides. If the scores are equal and the study does not name this set, the mean loss
+-- on the set decides. In all other cases the result is false.
 local function is_better(rate, best, metric, choice)
   if not best or rate.deciding_score ~= best.deciding_score then
     return metrics.is_better(metric, rate.deciding_score, best and best.deciding_score)

@@ -18,8 +18,9 @@ local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
 
+-- The words that a field with a word may have, by the field's name.
 local WORDS = { decoding = { greedy = true, teacher_forced = true }, order = { file = true } }
-local AS_TEXT = { exact_match = true, loss = true }
+local AS_TEXT = { exact_match = true, loss = true } -- numbers that a row has as texts
 
 local function is_in_shape(value, shape)
   return shape ~= nil and shape.min ~= nil and value >= shape.min and value <= shape.max
@@ -37,8 +38,12 @@ function M.parse_pairs(line, position, shape, texts)
     if not name then
       name, value, separator, next_position = line:match(WORD_PAIR, position)
     end
-    local is_valid = text and value and is_in_shape(value, shape.fields[name] or shape.other_fields)
-      or not text and shape.fields[name] and WORDS[name] and WORDS[name][value]
+    local is_valid
+    if text then
+      is_valid = value and is_in_shape(value, shape.fields[name] or shape.other_fields)
+    else
+      is_valid = shape.fields[name] and WORDS[name] and WORDS[name][value]
+    end
     if not is_valid or row[name] then
       return nil
     end

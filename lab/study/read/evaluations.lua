@@ -100,7 +100,7 @@ local function average_lines(group, is_averaged)
 end
 
 -- Joins lines that share a number on the first axis. A line with a frame (spec/task/axes.lua) and a value on another
--- axis is left out. If one of the lines has no other axes, only that line counts.
+-- axis is left out. If one of the lines with a number has no other axes, only that line counts for the number.
 local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)

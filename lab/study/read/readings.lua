@@ -50,9 +50,9 @@ end
 -- Each function returns the answer; nil or false if the spec and the other facts of run.json do not raise the question.
 local QUESTIONS = {
   { "randomized distances", function(spec)
-    local is_read = (get(spec, "encoding.relative.kind") or "none") ~= "none" or get(spec, "encoding.score")
-    return is_randomized(spec) and is_read and format_value(get(spec, "encoding.positions.reading") or "drawn",
-      READINGS)
+    local uses_distances = (get(spec, "encoding.relative.kind") or "none") ~= "none" or get(spec, "encoding.score")
+    return is_randomized(spec) and uses_distances
+      and format_value(get(spec, "encoding.positions.reading") or "drawn", READINGS)
   end },
   { "sides of a draw", function(spec) return is_randomized(spec) and get(spec, "encoding.positions.sides") end },
   { "positions are drawn", function(spec)

@@ -91,7 +91,7 @@ local LINES = shapes.list(shapes.object({
 
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MAX_FLAGS, true))
 
-local OPTION = "^[%a_][%w_]*$"
+local OPTION = "^[%a_][%w_]*$" -- names of options and of settings
 
 -- The shape of a spec's field, or a function that returns it for the field, by the field's type in spec/schema.lua.
 local BY_TYPE = {
@@ -162,16 +162,16 @@ local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher
 -- Checks that both sides have the same kinds of answers; that there is a kind of answers and a sequence, unless the
 -- lists are empty; and that there is at most one first error for each sequence.
 local function check_totals(value, path)
-  local has_kind = false
+  local has_answers = false
   for _, key in ipairs({ "correct", "correct_teacher_forced" }) do
     if (value.start[key] ~= nil) ~= (value["end"][key] ~= nil) then
       return { field = ("%s%s.%s"):format(path, value.start[key] and "end" or "start", key), found = "nothing",
         expected = "a list, as on the other side" }
     end
-    has_kind = has_kind or value.start[key] ~= nil
+    has_answers = has_answers or value.start[key] ~= nil
   end
   local errors = lists.sum(value.first_error, function(count) return count + 0.0 end) -- as integers, they may overflow
-  if not has_kind and #value.first_error > 0 then
+  if not has_answers and #value.first_error > 0 then
     return { field = path .. "start", found = "no answers", expected = "correct or correct_teacher_forced" }
   elseif value.sequences == 0 and #value.first_error > 0 then
     return { field = path .. "sequences", found = "0", expected = "1 or more, since the lists have places" }

@@ -1,4 +1,4 @@
--- Shapes of decoded JSON: one function compares a value with a description of it.
+-- Shapes: descriptions of decoded JSON, with which M.find_problem compares a value.
 --
 -- Input: a value from input.decode, and a shape { type, ... } from the constructors below. Output: nil if the value
 -- fits, or the first problem { field, found, expected }. Fields that are null count as absent and are removed.
@@ -111,13 +111,13 @@ function checks.object(value, shape, path, depth)
     return make_problem(path, value, shape)
   end
   for _, name in ipairs(canonical.sort_keys(value)) do -- the sorted order makes the first problem reproducible
-    local inner = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.other_fields)
+    local field_shape = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.other_fields)
     if value[name] == input.NULL then
       value[name] = nil
-    elseif not inner then
+    elseif not field_shape then
       return { field = path, found = "the field " .. diagnostics.show(name), expected = shape.expected }
     else
-      local problem = check(value[name], inner, join_path(path, name), depth + 1)
+      local problem = check(value[name], field_shape, join_path(path, name), depth + 1)
       if problem then
         return problem
       end
@@ -141,11 +141,11 @@ end
 -- The shape of a number. range: { min, max, above, below }, each optional: min and max belong to the range, above and
 -- below do not.
 function M.number(range)
-  local words = lists.map({ "min", "above", "max", "below" }, function(name)
+  local bounds = lists.map({ "min", "above", "max", "below" }, function(name)
     return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name, diagnostics.show(range[name]))
   end)
   return { type = "number", min = range.min or -MAX_NUMBER, max = range.max or MAX_NUMBER, above = range.above,
-    below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
+    below = range.below, expected = "a number " .. (#bounds > 0 and table.concat(bounds, " ") or "that is finite") }
 end
 
 -- The shape of a text. max_bytes: the maximum size of the text; pattern: nil for any text; expected: the pattern in
@@ -181,9 +181,10 @@ function M.object(fields, options)
     check = options.check, expected = options.expected or "an object" }
 end
 
+-- The shape of a value that fits at least one of the given shapes.
 function M.either(...)
-  local words = lists.map({ ... }, function(shape) return shape.expected end)
-  return { type = "either", shapes = { ... }, expected = table.concat(words, ", or ") }
+  local expected_texts = lists.map({ ... }, function(shape) return shape.expected end)
+  return { type = "either", shapes = { ... }, expected = table.concat(expected_texts, ", or ") }
 end
 
 M.boolean = { type = "boolean", expected = "true or false" }

@@ -2,8 +2,8 @@
 -- deviations. For such samples, Welch's and Student's tests agree up to Welch's estimate of the degrees of freedom.
 --
 -- Input: the difference of means and the standard deviation, positive numbers; integers for sizes. Output: a number.
--- With U = sqrt(chi^2 / f) for f degrees of freedom, independent of the normal difference of means, a test rejects if
--- |Z + shift| > critical U; the power is the mean of this probability over U, by Simpson's rule.
+-- Let Z be a standard normal number, and U = sqrt(chi^2 / f) for f degrees of freedom, independent of Z. The test
+-- rejects if |Z + shift| > critical * U. The power is the mean of this probability over U, by Simpson's rule.
 
 local inference = require("lab.study.analyze.mathematics.inference")
 local student = require("lab.study.analyze.mathematics.t_distribution")
