@@ -85,9 +85,9 @@ END
     ./longhand build "$file.lua" --levels best --out "$file" &&
         ends_with 0 'steps in' "$file/trainer" train --out "$work/runs" --data "$file.jsonl" --threads 1 || return
     sed 's/:4}/:5}/' "$file.jsonl" >"$file.5.jsonl" && sed 's/,"digit_pairs":4//' "$file.jsonl" >"$file.none.jsonl"
-    ends_with 1 'digit_pairs is 5, and model.loops.times = "digit_pairs"' \
+    ends_with 1 'digit_pairs, the number of passes (model.loops.times), is 5' \
         "$file/trainer" train --out "$work/runs" --data "$file.5.jsonl" &&
-        ends_with 1 'digit_pairs is missing, and model.loops.times' \
+        ends_with 1 'digit_pairs, the number of passes (model.loops.times), is missing' \
             "$file/trainer" train --out "$work/runs" --data "$file.none.jsonl"
 }
 
