@@ -111,7 +111,7 @@ end
 -- from now on.
 function Emitter:add_set(node)
   local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
-    or NAMES[node.op] or node.name or node.op
+    or node.word or NAMES[node.op] or node.name or node.op
   local defines = true
   local text = self:print_line(node, defines)
   local scope, name = self:find_scope(node), self:make_name(base)

@@ -22,6 +22,8 @@
 --   count       the number of values of an index node
 --   table       the table of a load (lower.lua)
 --   letters     the dependencies of a node `gathered`, a sum over heads (nests.lua, make_gathering), each as its letter
+--   word        the name of the variable with the node's value in generated code, if it does not follow from the other
+--               fields; nests_cpu.lua sets it
 --   is_separate   whether generated code computes the node in a statement of its own, before it adds other numbers to
 --               the node's value
 --

@@ -161,6 +161,7 @@ local function derive_terms(build, score, dscore)
   return lists.map(nests.derive_sums(build, score, dscore), function(entry)
     local is_seen = b:leaf("symbol", "is_seen", { name = "is_seen", type = "truth" })
     local gradient = b:apply("select", is_seen, assert(b:apply("add", entry.gathered, entry.own)), 0)
+    gradient.word = "dterm"
     return { sum = entry.sum, gathered = entry.gathered, gradient = gradient }
   end)
 end
