@@ -99,7 +99,9 @@ local function count_kept(family, sizes, queries, keys, sequences)
 end
 
 -- Returns the number of bytes of a family's scratch memory, without sums: the members of the struct in scratch.tpl.
--- dlogit_count: the number of gradients of logits; row_bytes: the members weights, rows, pairs and pair_rows.
+-- Two of its variables:
+--   dlogit_count   the number of gradients of logits
+--   row_bytes      the bytes of the members weights, rows, pairs and pair_rows
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)

@@ -209,7 +209,7 @@ reports_why_no_line_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
         [ -s "$work/none/lines.csv" ] &&
-        grep -qF '21 lines are too few: z is at most 4.47; r strong lines stand out among more than r (k^2 + 1) = 21.25 r lines' \
+        grep -qF '21 lines are too few: z is at most 4.47; r strong lines stand out only among more than r (k^2 + 1) = 21.25 r lines' \
             "$work/.out"
 }
 

@@ -16,7 +16,7 @@ local M = {}
 
 local INPUT = 1 -- exit code
 local MAX_GREY, MAX_COLOURED = 600, 1500 -- points of a panel; the file has all points
-local INSIDE_SHARE = 0.99 -- share of the fitted points within the radius that defines `outside`
+local INSIDE_SHARE = 0.99 -- share of the fitted points that are not `outside`
 
 -- Returns the activations at a site, a list of numbers for each channel: the activations of the tokens in `token_range`
 -- of the first sequence, then of the second, and so on. Ends the analysis if a number is not finite.
@@ -48,7 +48,7 @@ end
 
 -- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
 -- standard deviations of the fitted points, over the components that vary. The mean over the fitted points is 1.
-local function compute_radii(coordinates, fitted)
+local function compute_squared_distances(coordinates, fitted)
   return lists.map(coordinates[1], function(_, i)
     return statistics.mean(lists.map(coordinates, function(values, k)
       return fitted.variance[k] > 0 and values[i] ^ 2 / fitted.variance[k] or nil
@@ -62,15 +62,16 @@ end
 --   first, count             the tokens of a sequence (find_token_range)
 --   drift, outside, spread   numbers that the caption of tabulate explains
 local function analyze_site(source, file, site, options, token_ranges)
-  local result, limit = { site = site, lengths = {} }, nil
+  local result, max_inside = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
     local points = read_points(source, file, site, length, token_ranges[i])
     local fitted = result.fitted or pca.fit(points, 2)
     local coordinates, spread = pca.project(fitted, points)
-    local radius = compute_radii(coordinates, fitted)
-    result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE_SHARE)
+    local squares = compute_squared_distances(coordinates, fitted)
+    result.fitted, max_inside = fitted, max_inside or statistics.quantile(squares, INSIDE_SHARE)
     result.lengths[i] = { length = length, x = coordinates[1], y = coordinates[2], count = token_ranges[i].count,
-      first = token_ranges[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
+      first = token_ranges[i].first, drift = statistics.mean(squares),
+      outside = statistics.share_above(squares, max_inside),
       spread = fitted.total > 0 and spread / fitted.total or 1 }
   end
   return result

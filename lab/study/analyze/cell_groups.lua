@@ -2,11 +2,15 @@
 --
 -- Input: a study with its cells read (cells.lua). Output: sets { name, groups }. The groups of a set are cells that
 -- differ along one axis alone; the set's name is the common values of these cells on the other axes. A group:
---   set, cell      the set that contains the group, and its cell
---   value, name    the cell's value on the axis, and the label of this value
---   rate, rates    the cell's chosen learning rate (without scores, the lowest), and the number of rates with a score
---   requested      the number of requested runs at the chosen rate
---   runs, scores   the scored runs at that rate, by ascending seed, and the score of each
+--   set          the set that contains the group
+--   cell         the group's cell
+--   value        the cell's value on the axis
+--   name         the label of this value
+--   rate         the cell's chosen learning rate; without scores, the lowest rate
+--   rate_count   the number of the cell's learning rates with a score
+--   requested    the number of requested runs at the chosen rate
+--   runs         the scored runs at the chosen rate, by ascending seed
+--   scores       the score of each of these runs
 
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")
@@ -48,7 +52,7 @@ local function make_group(study, set, cell, axis, split, metric)
   axis = axis or study.axes[#study.axes].name
   local group = { set = set, value = cell.key[axis], cell = cell, requested = best.requested, rate = best.rate,
     name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
-  group.rates = lists.count(cell.summary.rates, function(rate) return rate.mean end)
+  group.rate_count = lists.count(cell.summary.rates, function(rate) return rate.mean end)
   group.runs = lists.filter(best.runs, function(run) return runs.get_score(run, split, metric) end)
   table.sort(group.runs, seeds.is_before)
   group.scores = lists.map(group.runs, function(run) return runs.get_score(run, split, metric) end)
@@ -128,7 +132,7 @@ end
 local function note_rates(groups, split)
   local choices = lists.map(groups, function(group)
     local run = group.cell.summary.best_run
-    local evaluation = group.rates > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
+    local evaluation = group.rate_count > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
     return evaluation and { examples = captions.name_examples(run, evaluation),
       is_compared = evaluation == runs.get_evaluation(run, split) } or nil
   end)

@@ -153,9 +153,11 @@ local function find_requirements(items)
   if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
     requirements[#requirements + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
-  return not other_libraries[1] and table.concat(requirements, ", ") or nil,
-    ("%s needs %s of this machine\n  expected: libc alone, "
-    .. "with other libraries linked statically"):format(trainer, table.concat(other_libraries, ", "))
+  if other_libraries[1] then
+    return nil, ("%s needs %s of this machine\n  expected: libc alone, with other libraries linked statically"):format(
+      trainer, table.concat(other_libraries, ", "))
+  end
+  return table.concat(requirements, ", ")
 end
 
 local function count_cells(study, cells)
@@ -193,8 +195,9 @@ local function fill_bundle(options, study, staging, bundle, parts)
   must_succeed(write.make_directory(folder))
   must_succeed(write.files(folder, parts.texts))
   must_succeed(overview.write_note({ out = folder .. "/runs", flag_study = options.flag_study }, study))
-  local text, unlicensed = make_notice(options.project, parts.archives, folder)
-  parts.unlicensed = must_succeed(text, unlicensed) and unlicensed
+  local text, unlicensed = make_notice(options.project, parts.archives, folder) -- or nil and a message
+  must_succeed(text, unlicensed)
+  parts.unlicensed = unlicensed
   must_succeed(write.files(folder, { { path = "NOTICE", text = text } }))
   run_in(folder, "mkdir -p trainers")
   for _, item in ipairs(parts.items) do

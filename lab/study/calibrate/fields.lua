@@ -52,7 +52,7 @@ local NO_LIMIT = {} -- the value of the word "all"; in choices nil
 
 -- A field: { name, type, default, value in the released code, value in the equations, doc }, values as texts. A name
 -- that ends in .self or .cross concerns one attention family. A choice on which all three values agree has no field.
-local NAME, TYPE, DEFAULT, CODE, EQUATIONS = 1, 2, 3, 4, 5
+local NAME, TYPE, DEFAULT, CODE, EQUATIONS = 1, 2, 3, 4, 5 -- indices of these items
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
     "averaged numbers: attention weights; inputs of the softmax; raw: these inputs times the square root of head_dim" },

@@ -196,8 +196,8 @@ local function describe_reason(result, choices)
   elseif result.is_flat then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
   elseif M.is_out_of_reach(result.count, choices.threshold) then
-    return ("%s are too few: z is at most %.2f; r strong lines stand out among more than r (k^2 + 1) = %.4g r lines")
-      :format(wording.count(result.count, "line"), math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
+    return ("%s are too few: z is at most %.2f; r strong lines stand out only among more than r (k^2 + 1) = %.4g r "
+      .. "lines"):format(wording.count(result.count, "line"), math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
   end
   return ("of %s the greatest is %d (%s, %s)"):format(wording.count(result.count, "line"), best.line,
     format_number(best.value), format_z(best))

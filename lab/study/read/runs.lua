@@ -96,7 +96,9 @@ local function add_row(run, target, row, own_levels)
   end
 end
 
--- By set, and for lines of no set: the keys of digests of the set's file in the field `data` of run.json.
+-- The keys of the digests of files in the field `data` of run.json:
+--   DIGESTS       for each set, a list with the key of its file
+--   ALL_DIGESTS   the keys of all sets, for lines that belong to no set
 local DIGESTS = { train = { "train_sha256" }, test = { "eval_sha256" }, validation = { "validation_sha256" } }
 local ALL_DIGESTS = { "train_sha256", "eval_sha256", "validation_sha256" }
 
@@ -144,8 +146,8 @@ local function read_evaluations(run)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
-    -- The lists are dropped, since memory cannot hold the lists of all lines; places.lua and stopping.lua read them
-    -- again.
+    -- The lists by place and by example are dropped, since memory cannot hold those of all lines; places.lua and
+    -- stopping.lua read the lists again.
     row.has_places, row.places, row.by_example = row.places ~= nil or nil, nil, nil
     add_row(run, by_decoding[decoding], row, own_levels)
   end)
@@ -374,7 +376,7 @@ end
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
 -- if is_weighted, otherwise the mean over lengths. Lengths without counted labels are skipped. Returns nil without an
 -- evaluation, or if a length with counted labels lacks the metric. metric: by default accuracy; counted_lengths: the
--- set of the lengths that count, by default all.
+-- set of the lengths of which the mean is taken, by default all.
 function M.compute_mean(evaluation, metric, counted_lengths)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
@@ -382,10 +384,10 @@ function M.compute_mean(evaluation, metric, counted_lengths)
   local examples = evaluation and evaluation.is_weighted and (evaluation.totals or evaluation.counts) or {}
   for i = 1, list and #evaluation.lengths or 0 do
     local value, weight = tonumber(list[i]), examples[i] or 1
-    if counted_lengths and not counted_lengths[evaluation.lengths[i]] then -- luacheck: ignore 542
-    elseif value then
+    local is_requested = not counted_lengths or counted_lengths[evaluation.lengths[i]]
+    if is_requested and value then
       sum, weights = sum + weight * value, weights + weight
-    elseif not uncounted[i] then
+    elseif is_requested and not uncounted[i] then
       return nil
     end
   end

@@ -1,4 +1,4 @@
--- Panels (panels.lua) of points in groups, which have colours in the order of the palette.
+-- Panels (panels.lua) of points in groups. The groups have colours in the order of the palette.
 --
 -- Output: a panel. Input: groups, a list of { x, y } with lists of numbers; a title; and options, nil or a table:
 --   style   a style of gnuplot; nil: points
