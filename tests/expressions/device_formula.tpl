@@ -1,6 +1,6 @@
 % local c = score.cuda
 % include("parameters.tpl")
-enum { SCORE_SETS = ${score.sets} };
+enum { SCORE_SETS = ${score.set_count} };
 typedef struct step_view {
     const parameters *p;
     const int *draws;
@@ -12,7 +12,7 @@ INLINE const int *find_distances(const step_view *v, int l) { return v->draws + 
 % include("attention/cuda/scalar_layout.tpl", { scalar = score })
 
 % include("attention/cuda/scalar.tpl", { scalar = score })
-% if score.trains then
+% if score.has_trained_tables then
 
 /* The gradients that the tables of layer l gather, added to d: every element has one owner. */
 INLINE void gather(const evaluation<parameters> &a, int l, const score_tables *s, ${c.gradient_set.type} *d) {
@@ -85,7 +85,7 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
         a.slopes[e] = a.weights[e];
 % end
     }
-% if score.trains then
+% if score.has_trained_tables then
     ${c.gradient_set.type} gradients[SCORE_SETS];
     real *sums = (real *)(a.memory + used), *scratch;
     for (int l = 0; l < SCORE_SETS; l++)
@@ -109,7 +109,7 @@ static void evaluate(const parameters *p, const int (*sampled)[TOKENS], const re
         real *scores, real *slopes, parameters *g) {
     const evaluation<parameters> e = {p, sampled ? sampled[0] : NULL, logits, weights, scores, slopes, g, NULL};
     size_t bytes = SCORE_SETS * ${invoke("score_bytes", "TOKENS", "TOKENS")};
-% if score.trains then
+% if score.has_trained_tables then
     bytes += SCORE_SETS * ${invoke(c.gradient_set.bytes, "TOKENS", "TOKENS")};
 % end
 % if c.work[1] then

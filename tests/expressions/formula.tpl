@@ -7,7 +7,7 @@ typedef struct lh_cpu_step {
     const void *parameters;
     void *shared;
 } lh_cpu_step;
-enum { SCORE_SETS = ${score.sets} };
+enum { SCORE_SETS = ${score.set_count} };
 % if positions.distance.kind == "drawn" then
 INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
@@ -34,7 +34,7 @@ static void evaluate(const parameters *p, const int32_t (*sampled)[TOKENS], cons
 % if score.filling_nests[1] then
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("make_self_score_set", "&step", "l")};
 % end
-% if score.trains then
+% if score.has_trained_tables then
     char *sums = reserve_zeros(SCORE_SETS * self_score_bytes(TOKENS));
     self_score_tables gradients[SCORE_SETS];
     size_t used = 0;
@@ -44,11 +44,11 @@ static void evaluate(const parameters *p, const int32_t (*sampled)[TOKENS], cons
         for (int h = 0; h < HEADS; h++) {
             const int T = TOKENS;
             const self_score_tables tables = find_self_score_tables(&step, l);
-% if score.trains then
+% if score.has_trained_tables then
             const self_score_tables *dscores = &gradients[${score.per_layer and "l" or "0"}];
 % end
             for (int first = 0; first < T; first += LANES) {
-% if score.gathers then
+% if score.has_gathered_tables then
                 self_score_group gathered;
                 memset(&gathered, 0, sizeof gathered);
 % end
@@ -57,11 +57,11 @@ static void evaluate(const parameters *p, const int32_t (*sampled)[TOKENS], cons
 % local logit = "load_some(logits + at, T - first)"
                     store_some(scores + at, T - first, ${invoke("self_score_pair", "&tables", "NULL", "h", "first", "j", "NULL", logit)});
                     vector dscore = load_some(weights + at, T - first);
-% if score.trains then
+% if score.has_trained_tables then
                     bits seen = less_than(counting(first, 1), broadcast(T));
                     vector live_inverse = keep_where(seen, broadcast(1));
 % end
-% if score.changes_gradient then
+% if score.needs_pair_gradient then
                     vector slope = self_score_pair_grad(&tables, dscores, NULL, NULL, h, &gathered, first, j, NULL, seen,
                         ${logit}, dscore * live_inverse, live_inverse, dscore);
                     store_some(slopes + at, T - first, slope);
@@ -69,13 +69,13 @@ static void evaluate(const parameters *p, const int32_t (*sampled)[TOKENS], cons
                     store_some(slopes + at, T - first, dscore);
 % end
                 }
-% if score.gathers then
+% if score.has_gathered_tables then
                 end_self_score_group(dscores, NULL, h, &gathered, T, first);
 % end
             }
         }
     }
-% if score.trains then
+% if score.has_trained_tables then
     for (int l = 0; l < SCORE_SETS; l++) end_self_score(&step, l, &gradients[l], g);
     free(sums);
 % else
