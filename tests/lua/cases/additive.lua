@@ -9,7 +9,7 @@ M.cases = {
     "encoding.projections.output=false", compile = "complete" },
   { "in blocks, drawn", "encoding.additive={ kind = 'sinusoid', at = 'block' }", "model.dropout=0",
     "encoding.positions={ kind = 'randomized', draw = 'layer' }", compile = "checked" },
-  { "in blocks, for sequences", "encoding.additive={ kind = 'learned', at = 'block' }",
+  { "in blocks, drawn for each sequence", "encoding.additive={ kind = 'learned', at = 'block' }",
     "encoding.positions={ kind = 'randomized', draw = 'sequence', range = 'one_based', max_position = 1100 }",
     compile = "checked" },
   { "frozen", "encoding.additive={ kind = 'learned', learned = false, init = 'normal' }", compile = "checked" },

@@ -12,7 +12,7 @@ M.cases = {
     "encoding.positions.kind=randomized", "precision=float64", compile = "checked" },
   { "an anti-diagonal", "encoding.mask={ kind = 'antidiagonal', width = 1 }", compile = "checked" },
   { "lines", "encoding.lines=" .. LINES, compile = "checked" },
-  { "causal lines, with a score, dropped out", "encoding.lines=" .. LINES, "encoding.mask.kind=causal",
+  { "causal lines, with a score and dropout of weights", "encoding.lines=" .. LINES, "encoding.mask.kind=causal",
     "encoding.score={ use = 'alibi_learned' }", "model.attention_dropout=0.1", compile = "complete" },
 }
 

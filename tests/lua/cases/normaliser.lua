@@ -16,7 +16,8 @@ M.cases = {
     "encoding.rotation.kind=rope", "precision=float64" },
   { "geometric, without directions", "encoding.normaliser={ kind = 'geometric', directional = false }",
     "encoding.additive.kind=sinusoid", "encoding.positions.kind=randomized" },
-  { "geometric, neither", "encoding.normaliser={ kind = 'geometric', normalised = false, directional = false }",
+  { "geometric, neither normalised nor directional",
+    "encoding.normaliser={ kind = 'geometric', normalised = false, directional = false }",
     "model.width=48", "model.heads=4", "model.dropout=0", compile = "checked" },
   { "stick-breaking", "encoding.normaliser.kind=stick_breaking", "encoding.mask.kind=causal", compile = "complete" },
   { "stick-breaking, with rests", "encoding.normaliser={ kind = 'stick_breaking', own_key = true, rest = 'own_value' }",
@@ -41,7 +42,7 @@ M.identifiers = {
 M.sections = {
   { "geometric.group", "geometric", "attention_self.inc",
     { "load_self_queries", "write_self_logits", "write_self_group", "end_self_queries" } },
-  { "geometric.neither", "geometric, neither", "attention_self.inc",
+  { "geometric.neither", "geometric, neither normalised nor directional", "attention_self.inc",
     { "load_self_queries", "write_self_group" } },
   { "geometric.step", "geometric", "step.c", { "self_number_sums", "end_self_numbers" } },
   { "stick.rests", "stick-breaking, with rests", "attention_self.inc",

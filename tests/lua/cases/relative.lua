@@ -22,7 +22,7 @@ M.cases = {
     "encoding.positions.reading=clamped", "encoding.rotation.kind=rope", compile = "checked" },
   { "relative, differences", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
     "encoding.positions.reading=difference", compile = "complete" },
-  { "relative, differences of the input's", "encoding.relative.kind=transformer_xl",
+  { "relative, differences of the input's positions", "encoding.relative.kind=transformer_xl",
     "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned",
     compile = "checked" },
   { "relative, differences for the pass", "encoding.relative.kind=transformer_xl",

@@ -1,4 +1,4 @@
--- Generated files: the scalar change of the logit. cases.lua describes the entries.
+-- Generated files: scores, which change the logit of a pair. cases.lua describes the entries.
 
 local M = {}
 
@@ -10,7 +10,7 @@ M.cases = {
     "encoding.positions.kind=randomized", "encoding.positions.draw=pass", compile = "checked" },
   { "kerple, differences", "encoding.score={ use = 'kerple_log' }", "encoding.positions.kind=randomized",
     "encoding.positions.reading=difference", "precision=float64", compile = "checked" },
-  { "kerple, differences beside the input's", "encoding.score={ use = 'kerple_power' }",
+  { "kerple, differences of the input's positions", "encoding.score={ use = 'kerple_power' }",
     "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned",
     compile = "checked" },
   { "fire", "encoding.score={ use = 'fire' }", compile = "complete" },
