@@ -79,18 +79,18 @@ end
 -- its own copy; if it is false, the parameters that all layers share. Initial values that the spec lists have the kind
 -- "values".
 local function list_score_parameters(family, path, per_layer)
-  local list = {}
+  local declarations = {}
   for _, learned in ipairs(family.score.learned or {}) do
     if learned.per_layer == per_layer then
       local init = type(learned.init) == "table" and { kind = learned.init.kind, value = learned.init.sigma }
         or learned.values and { kind = "values", parameter = learned } or { kind = "constant", value = learned.init }
-      list[#list + 1] = { kind = "facet", name = learned.member, size = learned.padded_count,
+      declarations[#declarations + 1] = { kind = "facet", name = learned.member, size = learned.padded_count,
         elements = learned.padded_count,
         from_tables = not learned.by_token, comment = ("[%s], padded to whole vectors"):format(learned.shape_text),
         tensors = { { path .. "score." .. learned.name, learned.shape, init } } }
     end
   end
-  return list
+  return declarations
 end
 
 -- The family of an attention: the family called `name`, or a copy of it called options.name. A description may run

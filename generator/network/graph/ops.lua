@@ -168,9 +168,9 @@ end
 
 -- The names in a table of kinds, as a list in English: "gelu, relu or silu".
 function M.format_names(kinds)
-  local list = canonical.sort_keys(kinds)
-  local last = table.remove(list)
-  return #list == 0 and last or table.concat(list, ", ") .. " or " .. last
+  local names = canonical.sort_keys(kinds)
+  local last = table.remove(names)
+  return #names == 0 and last or table.concat(names, ", ") .. " or " .. last
 end
 
 -- The operations of a kind in a whole network, scope by scope.
@@ -199,15 +199,15 @@ end
 
 -- Every operand of an operation with its role, in order; a value with two roles is listed once.
 function M.list_operands(op)
-  local list, is_listed = {}, {}
+  local operands, is_listed = {}, {}
   for _, role in ipairs(M[op.kind].roles) do
     local value = op[role]
     if value and not is_listed[value] then
       is_listed[value] = true
-      list[#list + 1] = { role = role, value = value }
+      operands[#operands + 1] = { role = role, value = value }
     end
   end
-  return lists.append(list, lists.map(op.externals or {}, function(value)
+  return lists.append(operands, lists.map(op.externals or {}, function(value)
     return { role = "external", value = value }
   end))
 end

@@ -81,17 +81,17 @@ local function describe_operation(op, is_counted, origins, read_values)
 end
 
 local function describe_scope(scope, is_counted, read_values)
-  local list, outside_names, origins = {}, {}, {}
+  local operations, outside_names, origins = {}, {}, {}
   for i, value in ipairs({ scope.input_value or nil, table.unpack(scope.externals) }) do
     outside_names[i] = ("%s_%d"):format(get_label(value), i)
     origins[value] = outside_names[i]
   end
   for i, op in ipairs(scope.ops) do
-    list[i] = describe_operation(op, is_counted, origins, read_values)
+    operations[i] = describe_operation(op, is_counted, origins, read_values)
     origins[op.out] = tostring(i)
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, comment = scope.comment,
-    outside = outside_names, operations = list }
+    outside = outside_names, operations = operations }
 end
 
 -- The number of learned elements of scores that all layers share. The network declares them after all other parameters.
@@ -101,25 +101,30 @@ end
 
 function M.derive(net, buffer_lists)
   local is_counted = {}
-  local list = lists.map(net.order, function(scope)
+  local outline = lists.map(net.order, function(scope)
     return describe_scope(scope, is_counted, buffer_lists.scopes[scope].read_backward)
   end)
   local shared_count = M.count_shared(net)
   if shared_count > 0 then
-    table.insert(list[1].operations, { kind = "score", name = "score", description = "numbers that all layers share",
+    table.insert(outline[1].operations, { kind = "score", name = "score", description = "numbers that all layers share",
       reads = {}, from = {}, rows = "none", columns = 0, parameters = shared_count, stream = 0, keys = 0,
       per_token = 0, per_pair = 0, per_label = 0, per_distance = 0 })
   end
-  return list
+  return outline
 end
 
 local COUNT_FIELDS = { "per_token", "per_pair", "per_label", "per_distance" }
 
 -- The entry of `attentions` (see M.sum_up) for a pair of streams, which is added if it is missing.
-local function find_entry(list, queries, keys)
-  local entry = lists.find(list, function(candidate) return candidate.queries == queries and candidate.keys == keys end)
-  list[#list + 1] = not entry and { queries = queries, keys = keys, pair_flops = 0, distance_products = 0 } or nil
-  return entry or list[#list]
+local function find_entry(attentions, queries, keys)
+  local entry = lists.find(attentions, function(attention)
+    return attention.queries == queries and attention.keys == keys
+  end)
+  if not entry then
+    entry = { queries = queries, keys = keys, pair_flops = 0, distance_products = 0 }
+    table.insert(attentions, entry)
+  end
+  return entry
 end
 
 local function add_operation(sums, times, operation)

@@ -106,21 +106,21 @@ local M = {}
 -- comes a record that traces its values, and the record of a block also traces its attentions and results.
 -- evaluation_records: the records of evaluation, which this function changes.
 local function make_trace(cpu, evaluation_records)
-  local list = {}
+  local trace_records = {}
   for _, record in ipairs(evaluation_records) do
-    list[#list + 1] = record
+    trace_records[#trace_records + 1] = record
     record.list = record.list and make_trace(cpu, record.list)
     if record.kind == "embed" or record.kind == "recur" then
       -- 'to++': the next element of the array of places for traced values; record.traced: C text of the number of
       -- tokens if there are several streams, else false
-      calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
+      calls.append("cpu", trace_records, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" and not record.list then
       record.template = "cpu/op/trace_block.tpl"
       record.families = cpu_buffers.list_families(cpu.buffers.scopes[cpu.net.scopes[record.name]].state_buffers)
     end
   end
-  return list
+  return trace_records
 end
 
 -- The value that the first repetition of a block reads: the block's input, or the input of the group around it.

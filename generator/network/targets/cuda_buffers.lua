@@ -44,17 +44,17 @@ end
 --   sequences    the function that returns the positions of the sequences of a thread block
 --   token_positions  the function that returns positions that are computed from the tokens of these sequences
 function M.name_streams(net)
-  local list, by_stream = {}, {}
+  local all_variables, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
     local has_several = net.streams[2] ~= nil
     local prefix = has_several and stream.name .. "_" or ""
-    list[i] = { index = stream.index, prefix = prefix, T = has_several and "T." .. stream.name or "T",
+    all_variables[i] = { index = stream.index, prefix = prefix, T = has_several and "T." .. stream.name or "T",
       rows = prefix .. "rows", all_rows = ("all_%srows"):format(prefix), tokens = prefix .. "tokens",
       input_draws = prefix .. "input_draws", sequences = prefix .. "sequence_positions",
       token_positions = prefix .. "token_positions" }
-    by_stream[stream] = list[i]
+    by_stream[stream] = all_variables[i]
   end
-  return list, by_stream
+  return all_variables, by_stream
 end
 
 -- C texts with the number of rows of each stream, in three forms:
@@ -279,39 +279,39 @@ end
 
 -- The members of a group's state, its output last.
 function M.list_kept_in_group(device, group)
-  local list, stored = {}, {}
+  local members, is_listed = {}, {}
   for _, buffer in ipairs(device.buffers.scopes[group].state_buffers) do
-    list[#list + 1] = convert_to_member(device, buffer, {})
-    stored[buffer.name] = true
+    members[#members + 1] = convert_to_member(device, buffer, {})
+    is_listed[buffer.name] = true
   end
   for _, value in ipairs(lists.collect(device.lists[group].forward, ops.list_results)) do
-    if M.is_in_group(device, value) and not stored[value.name] then
-      list[#list + 1] = make_rows(device.variables[value.stream], value.name, GLOBAL_TYPE, value.width,
+    if M.is_in_group(device, value) and not is_listed[value.name] then
+      members[#members + 1] = make_rows(device.variables[value.stream], value.name, GLOBAL_TYPE, value.width,
         value == group.output_value and "input of the next " .. group.name
           or value.carried and "input of its first layer" or nil)
     end
   end
-  return list
+  return members
 end
 
 -- The members of a layer's state, its output last. The members of an attention stand together, before the member for
 -- the attention's result: one instruction can load several members that lie next to each other in the struct; in
 -- another order, attention over pairs needs more instructions.
 function M.list_kept(device, block)
-  local list, pair_names = {}, find_names_of_pair_loops(device)
+  local members, pair_names = {}, find_names_of_pair_loops(device)
   for _, buffer in ipairs(device.buffers.scopes[block].state_buffers) do
     if buffer.form == "family" then
-      local attended = table.remove(list)
-      add_stored_members(get_sides(device, buffer.writer), buffer.family, list)
-      list[#list + 1] = attended
+      local attended = table.remove(members)
+      add_stored_members(get_sides(device, buffer.writer), buffer.family, members)
+      members[#members + 1] = attended
     elseif buffer.form ~= "mask" and buffer.name ~= "input" and not device.unused[block].values[buffer.name] then
-      list[#list + 1] = convert_to_member(device, buffer, pair_names)
+      members[#members + 1] = convert_to_member(device, buffer, pair_names)
     end
   end
   local output = block.output_value
-  list[#list + 1] = make_rows(device.variables[output.stream], "output", GLOBAL_TYPE, output.width,
+  members[#members + 1] = make_rows(device.variables[output.stream], "output", GLOBAL_TYPE, output.width,
     "input of the next layer")
-  return list
+  return members
 end
 
 -- Whether a buffer of gradients in the workspace is unnecessary: in some block, chains (chains.lua) replace the

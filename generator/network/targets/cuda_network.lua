@@ -194,23 +194,23 @@ end
 --   T                   the number of tokens of a sequence of the stream
 --   sampled_positions   the address of sampled positions, or nil
 local function list_place_sums(device, net)
-  local list, position_table = {}, net.position_table
+  local place_sums, position_table = {}, net.position_table
   local has_sums = position_table and position_table.from_tables and not position_table.frozen
   for _, stream in ipairs(has_sums and net.streams or {}) do
     local variables, op = device.variables[stream], lists.find(net.ops, function(operation)
       return operation.kind == "embed" and operation.stream == stream and operation.encoding
     end)
-    list[#list + 1] = op and { member = variables.prefix .. "places", block = false, times = "", T = variables.T,
-      sampled_positions = cuda_names.name_input_draws(variables, op.encoding.draw) } or nil
+    place_sums[#place_sums + 1] = op and { member = variables.prefix .. "places", block = false, times = "",
+      T = variables.T, sampled_positions = cuda_names.name_input_draws(variables, op.encoding.draw) } or nil
   end
   for _, block in ipairs(net.scopes) do
     local op = find_kind(device.lists[block].forward, "place")
     local member, variables = op and records.name_place_sums(op), op and device.variables[op.out.stream]
-    list[#list + 1] = member and { member = member, block = block.name, count = block.count_name,
+    place_sums[#place_sums + 1] = member and { member = member, block = block.name, count = block.count_name,
       times = block.count_name .. " * ", T = variables.T,
       sampled_positions = cuda_names.name_layer_draws(variables, op, "l") } or nil
   end
-  return list
+  return place_sums
 end
 
 -- The state `device` that the modules of device code share: the arguments of this function (lists: lists_by_scope), and

@@ -25,15 +25,15 @@ end
 -- The constants by which vectors of tokens are multiplied: { name, value }, each value once. Embeddings by a linear map
 -- have no such constant.
 function M.list_scales(net)
-  local list, listed_values = {}, {}
+  local scales, listed_values = {}, {}
   for _, op in ipairs(ops.find_all(net, "embed")) do
     local value = op.p.kind ~= "linear" and (op.scale or 1)
     if value and not listed_values[value] then
       listed_values[value] = true
-      list[#list + 1] = { name = "EMBEDDING_SCALE" .. (#list > 0 and "_" .. #list + 1 or ""), value = value }
+      scales[#scales + 1] = { name = "EMBEDDING_SCALE" .. (#scales > 0 and "_" .. #scales + 1 or ""), value = value }
     end
   end
-  return list
+  return scales
 end
 
 -- The name of the constant by which an embedding multiplies its vectors, or false.

@@ -81,22 +81,22 @@ local function name_phase(phase, block_name, counts)
 end
 
 function M.cut(entries, block_name, adds_bias)
-  local list, counts = setmetatable({}, List), {}
+  local launches, counts = setmetatable({}, List), {}
   for _, entry in ipairs(entries) do
     if adders[entry.kind] then
-      adders[entry.kind](list, entry, adds_bias)
+      adders[entry.kind](launches, entry, adds_bias)
     elseif entry.kind == "block" or entry.kind == "block_grad" then
-      list[#list + 1] = { block = entry.item.block or entry.item.op.block, entry = entry }
+      launches[#launches + 1] = { block = entry.item.block or entry.item.op.block, entry = entry }
     else
-      list:add(entry.kind, entry)
+      launches:add(entry.kind, entry)
     end
   end
-  for _, launch in ipairs(list) do
+  for _, launch in ipairs(launches) do
     if launch.phase then
       name_phase(launch.phase, block_name, counts)
     end
   end
-  return list
+  return launches
 end
 
 return M
