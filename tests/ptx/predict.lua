@@ -1,7 +1,7 @@
 -- Predicts the steps per second of a GPU, from the counts of a step (tests/cuda/counts.txt) and the assumptions below:
 --
---     lua5.4 tests/ptx/predict.lua     prints the rows of a table of docs/performance.md; tests/lua/test_docs.lua
---                                      compares them
+--     lua5.4 tests/ptx/predict.lua     prints the rows of two tables of docs/performance.md, for one model and
+--                                      for many replicas; tests/lua/test_docs.lua compares them
 
 local MULTIPROCESSORS = 132 -- of an H100 or H200
 local CLOCK = 1.8e9 -- their clock under load, Hz
@@ -40,12 +40,12 @@ local function format_rates(instructions, sectors, multiprocessors)
   local function format_times(per_cycle)
     return format_rounded(multiprocessors * per_cycle * CLOCK / instructions)
   end
-  return ("%s; %s | %s"):format(format_times(2), format_times(4), format_rounded(L2 / (32 * sectors)))
+  return ("%s | %s | %s"):format(format_times(2), format_times(4), format_rounded(L2 / (32 * sectors)))
 end
 
--- The rows of the table, for float32 and tf32.
+-- The rows of both tables, for float32 and tf32: first the rows for one model, then the rows for many replicas.
 function predict.rows(path)
-  local counts, rows = read_counts(path), {}
+  local counts, rows, replica_rows = read_counts(path), {}, {}
   for _, precision in ipairs({ "float32", "tf32" }) do
     local function get_count(code_part, kind, index) -- the end of a step is the same in all precisions
       local name = code_part:match("^end") and "float32" or precision
@@ -60,13 +60,14 @@ function predict.rows(path)
       local replica = SHARDS * get_count("shard_of_8", "all", i) + get_count("end_of_16", "all", i)
       local sectors = BLOCKS * count_sectors("shard_of_1", i) + count_sectors("end_of_128", i)
       local replica_sectors = SHARDS * count_sectors("shard_of_8", i) + count_sectors("end_of_16", i)
-      rows[#rows + 1] = ("| %s | %s | %.2f | %.1f%% | %s | %.0f | %.1f%% | %s |"):format(precision, T, block / 1e6,
-        100 * get_count("shard_of_1", "matrix", i) / block, format_rates(block, sectors, 1), replica / 1e6,
+      rows[#rows + 1] = ("| %s | %s | %.2f | %.1f%% | %s |"):format(precision, T, block / 1e6,
+        100 * get_count("shard_of_1", "matrix", i) / block, format_rates(block, sectors, 1))
+      replica_rows[#replica_rows + 1] = ("| %s | %s | %.0f | %.1f%% | %s |"):format(precision, T, replica / 1e6,
         100 * SHARDS * get_count("shard_of_8", "matrix", i) / replica,
         format_rates(replica, replica_sectors, MULTIPROCESSORS))
     end
   end
-  return rows
+  return table.move(replica_rows, 1, #replica_rows, #rows + 1, rows)
 end
 
 if arg and arg[0] and arg[0]:match("predict%.lua$") then
