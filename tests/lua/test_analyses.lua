@@ -1,5 +1,5 @@
--- Analyses of traces: principal components, the maximum over heads, the decoding of a given text, and scripts of
--- pictures. Also the module spec_writer, which writes a resolved spec as a spec.
+-- Analyses of traces: principal components, the maximum over heads, the decoding of a given text, and gnuplot scripts.
+-- Also the module spec_writer, which writes a resolved spec as a spec.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -13,8 +13,8 @@ local source = require("lab.study.analyze.source")
 
 TestPca = {}
 
--- If the number of passes depends on the length, shorter sequences have fewer layers; the analysis has the layers that
--- sequences of all lengths have.
+-- If the number of passes depends on the length, shorter sequences have fewer layers. The analysis covers only the
+-- layers that exist at every length.
 function TestPca.test_layers_that_a_length_lacks_are_left_out()
   local entries = {}
   for length, sites in pairs({ [1] = { "layers.0.output" }, [2] = { "layers.0.output", "layers.1.output" } }) do
@@ -22,7 +22,7 @@ function TestPca.test_layers_that_a_length_lacks_are_left_out()
       entries[("n%d.%s"):format(length, site)] = { shape = { 1, length, 2 } }
     end
   end
-  local run = { label = "looped" }
+  local run = { label = "looped" } -- with one sequence of each length, and two values for each token
   function run.trace() return { entries = entries } end
   function run.list_sites(_, _, length)
     return length == 2 and { "layers.0.output", "layers.1.output" } or { "layers.0.output" }
@@ -89,18 +89,18 @@ function TestPca.test_eigenvectors_of_a_full_matrix()
       copy[i][j] = matrix[i][j]
     end
   end
-  local values, vectors = pca.decompose(copy)
+  local values, vectors = pca.decompose(copy) -- overwrites the copy
   for k = 1, n do
-    local length = 0
+    local squared_length = 0
     for i = 1, n do
       local sum = 0
       for j = 1, n do
         sum = sum + matrix[i][j] * vectors[k][j]
       end
       lu.assertAlmostEquals(sum, values[k] * vectors[k][i], 1e-9)
-      length = length + vectors[k][i] ^ 2
+      squared_length = squared_length + vectors[k][i] ^ 2
     end
-    lu.assertAlmostEquals(length, 1, 1e-12)
+    lu.assertAlmostEquals(squared_length, 1, 1e-12)
     lu.assertTrue(k == 1 or values[k] <= values[k - 1])
   end
 end
@@ -114,7 +114,7 @@ end
 TestAttention = {}
 
 function TestAttention.test_maximum_over_heads()
-  local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
+  local heads = { 1, 2, 3, 4, 5, 6, 7, 8, 9, --[[ second head ]] 9, 1, 8, 2, 7, 3, 6, 4, 5 }
   local function compute_maximum(shape, ...)
     return source.take_maximum(heads, { 1, table.unpack(shape) }, ...)
   end
@@ -138,10 +138,13 @@ local TRACE = {
     ["n3.decoder.layers.1.attention"] = { shape = { 1, 2, 3, 3 } } },
 }
 
+-- The values of the trace's tensors, by name. Weights of 9 belong to a query after the end of the target, which the
+-- analysis leaves out.
 local VALUES = { ["n3.tokens.source"] = { 2, 4, 3 }, ["n3.tokens.target"] = { 9, 0, 1 },
   ["n3.targets"] = { 1, 2, -1 }, ["n3.decoder.layers.0.attention"] = { 1, 0, 0, 0.25, 0.75, 0, 9, 9, 9,
-    --[[ second ]] 1, 0, 0, 0, 1, 0, 9, 9, 9 },
-  ["n3.decoder.layers.0.cross.attention"] = { 0.5, 0.5, 0, 0, 0, 1, 9, 9, 9, --[[ second ]] 0, 1, 0, 1, 0, 0, 9, 9, 9 },
+    --[[ second head ]] 1, 0, 0, 0, 1, 0, 9, 9, 9 },
+  ["n3.decoder.layers.0.cross.attention"] = { 0.5, 0.5, 0, 0, 0, 1, 9, 9, 9,
+    --[[ second head ]] 0, 1, 0, 1, 0, 0, 9, 9, 9 },
   ["n3.decoder.layers.1.attention"] = { 1, 0, 0, 0, 1, 0, 9, 9, 9, 1, 0, 0, 0, 1, 0, 9, 9, 9 } }
 
 -- A project without the spec of the run.
@@ -151,7 +154,7 @@ local project = {
 }
 
 -- Runs the analysis of the trace; returns the printed lines and the files' texts by name.
---   answers         numbers of the symbols of the model's answer; -1 after its end
+--   answers         the model's answer as indices of output symbols; -1 after its end
 --   has_targets     whether the right answer is known
 --   layers, spec    the options --layers and --spec
 local function decode(answers, has_targets, layers, spec)
@@ -204,7 +207,8 @@ function TestDecoding.test_missing_layers_are_reported()
   lu.assertStrContains(files["decoding.gnuplot"], "$block1 << EOD")
 end
 
--- The bias in the picture is computed from the spec that a user names, which must be the spec of the run.
+-- The bias in the picture is computed from the spec that a user names. A spec with another plan digest than the run is
+-- refused.
 function TestDecoding.test_a_spec_may_be_given()
   local requested_path
   function project.find(_, path)
@@ -255,10 +259,10 @@ local function check_written(text)
   lu.assertEquals((support.accept(assert(spec_writer.write_spec(resolved)))), resolved)
 end
 
-local FRONT = 'return { task = { kind = "even_pairs" }, '
+local SPEC_START = 'return { task = { kind = "even_pairs" }, '
 
 function TestSpecWriter.test_plain_fields()
-  check_written(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
+  check_written(SPEC_START .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
     checkpoint = { keep = { 5, 7 } } }, eval = { lengths = { list = { 3, 8 } }, during = { every = 4 } },
     encoding = { rotation = { kind = "rope", scaling = { kind = "yarn", factor = 2.5 } },
     mask = { kind = "causal" } } }]])
@@ -267,9 +271,9 @@ end
 function TestSpecWriter.test_a_written_spec_keeps_its_score()
   for _, name in ipairs({ "alibi", "t5", "fire", "sandwich", "window", "log_length", "kerple_power",
     "distance_table" }) do
-    check_written(FRONT .. ("encoding = { use = %q } }"):format(name))
+    check_written(SPEC_START .. ("encoding = { use = %q } }"):format(name))
   end
-  check_written(FRONT .. [[encoding = { score = function(x)
+  check_written(SPEC_START .. [[encoding = { score = function(x)
     local shared = exp(-abs(x.distance) * x.rate) + 1
     return x.score * shared * shared
       - sum(3, function(m) return sum(2, function(k) return sin(m * k + x.query) end) end)
@@ -300,8 +304,8 @@ function TestSpecWriter.test_hostile_file_names()
   end
 end
 
--- A run.json may have a formula with thousands of nested sums, whose parentheses may not be closed. It is refused at
--- once.
+-- A run.json may have a formula with thousands of nested sums, with or without their closing parentheses. Such a
+-- formula is refused quickly.
 function TestSpecWriter.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do

@@ -1,6 +1,6 @@
--- The rooms of C code (folders and files with a list of allowed dependencies, see ARCHITECTURE.md): each includes only
--- the rooms in the table here, so dependencies have one direction. No files of C or of the Python package depend on
--- each other in a cycle, and no folder has too many files.
+-- Dependencies of C code and of the Python package. A room is a folder or file with a list of allowed dependencies, see
+-- ARCHITECTURE.md. Each room of C code includes only the rooms that the table below allows, so dependencies have one
+-- direction. Files do not depend on each other in a cycle, and no folder has too many files.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -11,8 +11,8 @@ local write = require("base.write")
 
 local PUBLIC = "include/longhand" -- the headers that all rooms may include
 
--- { room, the rooms that its files may include in addition to itself and PUBLIC }. The included rooms of a room of the
--- runtime are paths relative to runtime. A room is a folder, or a file without its ending; a folder without a row
+-- { room, the rooms that its files may include in addition to itself and PUBLIC }. In rows of the runtime, the included
+-- rooms are paths relative to `runtime`. A room is a folder, or a file without its ending; a folder without a row
 -- belongs to the surrounding room. A room is listed below all rooms that it includes.
 local ROOMS = {
   { PUBLIC, "" },
@@ -75,14 +75,15 @@ local function list_all_files()
   return lists.collect({ "include", "kernels", "runtime", "templates" }, list_files)
 end
 
--- The file that an include names, by the -I flags of the Makefile; nil for a generated file.
+-- Returns the file that the #include of `name` in the file `path` reads, by the -I flags of the Makefile; nil for a
+-- generated file.
 local function find_included(path, name)
   for _, folder in ipairs({ path:match("^(.*/)"), "include/", "runtime/", "" }) do
     if lfs.attributes(folder .. name, "mode") == "file" then
       return folder .. name
     end
   end
-  lu.assertNil(name:find("/", 1, true), ("%s includes %s, which is nowhere"):format(path, name))
+  lu.assertNil(name:find("/", 1, true), ("%s includes %s, which is in no folder of includes"):format(path, name))
 end
 
 -- The files that each file includes: { path = { path... } }.
@@ -98,7 +99,7 @@ end
 TestArrows = {}
 
 function TestArrows.test_rooms_include_only_listed_rooms()
-  local includes = {}
+  local includes = {} -- by "ROOM INCLUDED_ROOM": a text that names one such include
   for path, included_paths in pairs(collect_includes()) do
     local room = find_room(path)
     lu.assertNotNil(room, path .. ": its folder has no row in the table above")
@@ -121,13 +122,14 @@ end
 
 function TestArrows.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
-    for _, callee in ipairs(row.list) do
-      lu.assertTrue(rows[callee] and rows[callee].index < row.index or false, ("%s includes %s"):format(room, callee))
+    for _, included_room in ipairs(row.list) do
+      lu.assertTrue(rows[included_room] and rows[included_room].index < row.index or false,
+        ("%s includes %s"):format(room, included_room))
     end
   end
 end
 
--- Fails if a file depends on itself through others; required: { file = { file... } }.
+-- Fails if a file depends on itself through other files. required: by file, the list of files that it depends on.
 local function check_cycles(required)
   local state = {}
   local function visit(file, chain)
@@ -146,8 +148,8 @@ local function check_cycles(required)
   end
 end
 
--- Returns the texts of the runtime's C files without comments, by path, and the path of the file that defines each
--- function that is not static, by name.
+-- Returns two tables: the texts of the runtime's C files without comments, by path; and the path of the file that
+-- defines a function, by the function's name, without static functions.
 local function find_definitions()
   local texts, file_by_function = {}, {}
   for _, path in ipairs(list_all_files()) do
@@ -183,11 +185,11 @@ function TestArrows.test_no_room_has_more_than_two_dozen_files()
   end
 end
 
-TestCircles = {}
+TestCycles = {}
 
 -- A file depends on the files that it includes and on the files that define the functions it names. Calls through a
 -- table of functions, such as an engine's, are not dependencies.
-function TestCircles.test_no_c_file_depends_on_itself()
+function TestCycles.test_no_c_file_depends_on_itself()
   local required = collect_includes()
   local texts, file_by_function = find_definitions()
   for path, text in pairs(texts) do
@@ -200,13 +202,14 @@ function TestCircles.test_no_c_file_depends_on_itself()
   check_cycles(required)
 end
 
-function TestCircles.test_no_python_module_imports_itself_indirectly()
+function TestCycles.test_no_python_module_imports_itself_indirectly()
   local required = {}
   for _, name in ipairs(write.list_names("python/longhand")) do
     local module = name:match("^(.*)%.py$")
     local text = module and support.read("python/longhand/" .. name) or ""
-    for place, names in text:gmatch("from %.([%w_]*) import ([^\n]+)") do
-      for required_module in (place == "" and names:gsub("#.*", "") or place):gmatch("[%w_]+") do
+    for source, names in text:gmatch("from %.([%w_]*) import ([^\n]+)") do
+      -- "from . import a, b" names two modules, "from .a import f, g" one
+      for required_module in (source == "" and names:gsub("#.*", "") or source):gmatch("[%w_]+") do
         lists.append_to(required, module, required_module)
       end
     end

@@ -8,11 +8,13 @@ local lu = require("luaunit")
 
 local TARGETS = { "cpu", "cuda" }
 local FACETS = { "relative", "score", "rotation", "normaliser", "mask", "additive", "projections", "lines", "label" }
-local KINDS = { "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", "softmax", "causal", "window",
-  "antidiagonal", "lines", "none" }
+local KINDS = { -- kinds of facets
+  "rope", "alibi", "shaw", "transformer_xl", "yarn", "geometric", "softmax", "causal", "window", "antidiagonal",
+  "lines", "none" }
 local MAX_CONDITIONALS, MAX_CONDITIONALS_IN_ATTENTION = 30, 15
 
--- All templates of folders, separated by blanks, and of their subfolders: a list of { path, text }.
+-- Returns the templates of folders and their subfolders as a list of { path, text }. folders: a text of paths separated
+-- by blanks.
 local function list_templates(folders)
   local list = {}
   for path in io.popen("find " .. folders .. " -name '*.tpl'"):lines() do

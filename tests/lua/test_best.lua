@@ -36,7 +36,7 @@ function TestBest.test_metric_and_tie_have_defaults()
   lu.assertNil(accept("batch = 4").train.checkpoint.best)
 end
 
-function TestBest.test_scores_need_evaluations_at_training_lengths()
+function TestBest.test_best_checkpoint_needs_evaluations_at_training_lengths()
   check_refusal("train.checkpoint.best: needs evaluations during training", "checkpoint = { best = {} }", "batch = 4")
   check_refusal("train.checkpoint.best: needs evaluations at training lengths", "checkpoint = { best = {} }",
     "during = { every = 10, lengths = { 5, 60 } }")

@@ -9,8 +9,8 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local shell = require("base.shell")
 
--- Generated files. map: for each line, the template lines that produced it, { template, line, folder }, the innermost
--- first.
+-- Generated files. map: for each line of the file, the list of template lines that produced it, the innermost first. A
+-- template line is { template, line, folder or nil for templates }.
 local FILES = {
   { path = "step.c", text = "", map = {
     { { "cpu/step.c.tpl", 7 } },
@@ -56,14 +56,15 @@ TestFresh = {}
 
 local STAMP = "0123456789abcdef"
 
--- Returns a request for a trainer. levels: its instruction-set levels; changes: other fields.
+-- Returns a job, the description of a trainer to build. levels: its instruction-set levels; changes: other fields.
 local function make_job(levels, changes)
   local job = { stamp = STAMP, data_stamp = "1005e", levels = levels,
     defaults = { text = "longhand", reserved = 10 } }
   return lists.update(job, changes or {})
 end
 
--- Writes a trainer's folder with these lines of its stamp; returns the folder.
+-- Writes a trainer's folder, whose stamp begins with `lines`; returns the folder. The defaults of the trainer are the
+-- ten bytes "longhand\0\0".
 local function write_build(name, lines)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
   support.write(name .. "/stamp", ("%sdefaults 1005e\n"):format(lines))
@@ -107,11 +108,11 @@ function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
 end
 
-TestLack = {}
+TestMissingResources = {}
 
--- A full disk or memory is not an error of the user's code, whichever program reports it; an error with a position in a
--- file is one.
-function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
+-- A full disk or memory is not an error of the user's code, whichever program reports it. A message with a position in
+-- a file is an error of the user's code.
+function TestMissingResources.test_logs_of_a_full_disk_or_memory_are_recognised()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, expected in pairs({
     ["/tmp/ccX.s: fatal error: closing: No space left on device"] = "No space left on device",
@@ -126,7 +127,7 @@ function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
   lu.assertEquals(build.find_missing_resource("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"),
     "less than 4 MB are left")
   lu.assertNil(build.find_missing_resource("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
-  lu.assertEquals(support.shell("ls " .. folder), "x\n")
+  lu.assertEquals(support.shell("ls " .. folder), "x\n") -- no other file is left
 end
 
 TestStamps = {}
@@ -146,8 +147,8 @@ function TestStamps.test_each_half_has_its_own_stamp()
   lu.assertEquals({ compute_stamps("a") }, { cpu })
 end
 
--- Text that changes no code, such as the study in a cell's banner, is in neither stamp. The bytes of data, the
--- defaults of flags, have a separate stamp.
+-- Text that changes no code, such as the study in a cell's banner, changes neither the stamp of the CPU half nor the
+-- stamp of the CUDA half. Data, such as the defaults of flags, have a third stamp, of all their bytes.
 function TestStamps.test_data_has_its_own_stamp()
   local project = { digest_sources = function() return "r" end }
   local function compute_stamps(steps, banner)

@@ -1,6 +1,6 @@
 -- Lines that calibration finds in the attention of a teacher (lab/study/calibrate): worked examples, other choices,
 -- attention without lines, and the bias that the lines give. A line has a direction, 1 (diagonal), -1 (anti-diagonal)
--- or 0 (column), and a number.
+-- or 0 (column), and an index among the lines of its direction, as found_lines.lua defines it.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -10,7 +10,7 @@ local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
 local lu = require("luaunit")
 
--- Reads the choices of the examples below, changed by more texts "field=value".
+-- Returns the choices of the examples below. The arguments are texts "FIELD=VALUE", which change choices.
 local function read_choices(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
@@ -78,7 +78,8 @@ local function check_direction(head, direction, choices, values, statistics, sel
   lu.assertEquals({ a, b, c }, { values, statistics, selected_text })
 end
 
--- Formats a bias whose only open cells are in the list: { row, column, value } from row and column 0.
+-- Formats a bias with the open cells of `list`; all other cells are closed. A cell is { row, column, value }, with row
+-- and column counted from 0.
 local function format_open_cells(rows, columns, list)
   local bias = compute_head(rows, columns, function() return -math.huge end)
   for _, cell in ipairs(list) do
@@ -110,8 +111,8 @@ function TestExamples.test_means_leave_out_lines_shorter_than_half_the_rows()
   check_direction(SQUARE, 1, choices, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
--- A selected line may keep its own statistic instead of its distance to the strongest line.
-function TestExamples.test_raw_values_are_those_of_the_matrix()
+-- With value=raw, the value of a selected line is its own sum, not the distance of this sum to the largest sum.
+function TestExamples.test_raw_values_are_sums_of_the_matrix()
   local result = lines.search_direction(SQUARE, -1, read_choices("value=raw").self)
   lu.assertEquals(select(3, describe_lines(result)), "0:2.4")
   result = lines.search_direction(SQUARE, 1, read_choices("value=raw").self)
@@ -119,14 +120,14 @@ function TestExamples.test_raw_values_are_those_of_the_matrix()
 end
 
 function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
-  local selected_lines = {}
+  local main_diagonals = {} -- open cells: { row, column, value }
   for i = 0, 4 do
-    selected_lines[#selected_lines + 1], selected_lines[#selected_lines + 2] = { i, i, 0 }, { i, 4 - i, 0 }
+    main_diagonals[#main_diagonals + 1], main_diagonals[#main_diagonals + 2] = { i, i, 0 }, { i, 4 - i, 0 }
   end
-  local corners = { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 }, { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 },
+  local with_corners = { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 }, { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 },
     { 2, 0, -.1 }, { 4, 2, -.1 } }
-  for _, case in ipairs({ { { "line=sum" }, selected_lines }, { { "line=mean" }, selected_lines },
-    { { "line=mean", "shortest=1" }, corners } }) do
+  for _, case in ipairs({ { { "line=sum" }, main_diagonals }, { { "line=mean" }, main_diagonals },
+    { { "line=mean", "shortest=1" }, with_corners } }) do
     local choices = read_choices(table.unpack(case[1])).self
     local head = assert(lines.find(SQUARE, choices))
     lu.assertEquals(format_bias(lines.extend(head.kept_lines, 5, 5, choices)), format_open_cells(5, 5, case[2]))
@@ -151,7 +152,8 @@ function TestExamples.test_lines_of_the_rectangle_are_found_and_extended()
   end
 end
 
--- Equal values count once, which gives the result of the released code for the columns of both matrices.
+-- With equal=merged, equal values count once. The expected numbers are those of the released code for the columns of
+-- both matrices.
 function TestExamples.test_merged_values_count_once()
   local choices = read_choices("equal=merged", "precision=float32").self
   local result = lines.search_direction(SQUARE, 0, choices)
@@ -164,7 +166,7 @@ end
 
 TestLines = {}
 
--- Returns the numbers of the selected lines, as text.
+-- Returns the indices of the selected lines, as text.
 local function list_selected(head)
   return table.concat(lists.map(head.kept_lines, function(line) return line.line end), " ")
 end
@@ -174,9 +176,9 @@ local function compute_noise(row, column)
   return math.fmod(math.abs(math.sin(row * 12.9898 + column * 78.233) * 43758.5453), 1)
 end
 
--- A perfect line, except that the sixth row attends to the last column. The cell in this corner is a line by itself. It
--- is selected, too, by means of lines of any length, but not by sums, nor by means of lines of at least half the rows.
-function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
+-- A perfect line, except that the sixth row attends to the last column. The cell in this corner is a line by itself.
+-- Means of lines of any length also select this line; sums, and means of lines of at least half the rows, do not.
+function TestLines.test_one_cell_in_a_corner_is_selected_only_by_means_of_short_lines()
   local head = compute_head(62, 125, function(row, column)
     local is_attended = row < 5 and column == 123 - row or row == 5 and column == 124
     return is_attended and .95 or .0004 * compute_noise(row, column)
@@ -189,9 +191,10 @@ function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
   lu.assertEquals(select_lines("line=mean"), "1")
 end
 
--- A causal head that attends to its first column: with means of lines of any length, the diagonal of a single cell, in
--- the sixth and last row that counts, is selected.
-function TestLines.test_one_cell_below_the_first_column_wins_only_by_means()
+-- A causal head that attends to its first column. Only the first six rows count, so the diagonal -5 has one cell. Means
+-- of lines of any length select this diagonal. Means of lines of at least half the rows select -3, which has three
+-- cells.
+function TestLines.test_a_diagonal_of_one_cell_is_selected_only_by_means_of_short_lines()
   local head = compute_head(62, 62, function(row, column)
     return column > row and 0.0 or column == 0 and .9 or .1 / math.max(1, row) * (.5 + compute_noise(row, column))
   end)
@@ -221,7 +224,7 @@ end
 -- If r of K lines have the value 1 and the others 0, the z-score of the r lines is sqrt((K - r) / r), so a threshold k
 -- selects them if K > r (k^2 + 1).
 function TestLines.test_too_few_lines_reach_no_threshold()
-  lu.assertTrue(lines.is_out_of_reach(17, 4))
+  lu.assertTrue(lines.is_out_of_reach(17, 4)) -- 17 lines and the threshold 4
   lu.assertFalse(lines.is_out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
     local columns, marked_count, selected_count = table.unpack(case)
@@ -231,7 +234,8 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   end
 end
 
--- A line without noise is the only value other than zero: the released code selects it, with K = 1 and sigma = 0.
+-- If only one line has a value other than 0, the number K of lines that count is 1, and their deviation is 0. The
+-- released code selects this line, since its value is at least the threshold.
 function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_released_code()
   local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local result = assert(lines.find(head, assert(fields.read("usual", {})).cross))
@@ -261,27 +265,28 @@ end
 
 TestBias = {}
 
--- A bias of diagonals is a table of the distances that the matrix has; cells at other distances are closed.
+-- A bias of diagonals is a table with a value for each distance in the matrix; cells at other distances are closed.
 function TestBias.test_diagonals_are_a_clipped_table()
-  local rows, columns, expected_bias = 5, 7, {}
+  local rows, columns, bias_by_distance = 5, 7, {}
   local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local choices = read_choices("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
   local kept_lines = assert(lines.find(head, choices)).kept_lines
   local mean = lines.search_direction(head, 1, choices).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + compute_noise(0, distance + 20)
-    expected_bias[distance] = value > mean and value or nil
+    bias_by_distance[distance] = value > mean and value or nil
   end
   local bias = lines.extend(kept_lines, 9, 12, choices)
   for row = 0, 8 do
     for column = 0, 11 do
-      local actual, expected = bias.values[row * 12 + column + 1], expected_bias[column - row]
+      local actual, expected = bias.values[row * 12 + column + 1], bias_by_distance[column - row]
       lu.assertTrue(not expected and actual == -math.huge or expected and math.abs(actual - expected) < 1e-12 or false,
         ("row %d, column %d"):format(row, column))
     end
   end
 end
 
+-- A row without an open cell is transparent: all its cells get the bias 0.
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   local choices = assert(fields.read("usual", {})).cross
   lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "0 0 0\n0 0 0")
@@ -354,7 +359,8 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
   lu.assertTrue(compared_count > 100, "too few heads have lines")
 end
 
--- In a wider bias, columns keep their distance to the right edge in cross-attention, else to the left.
+-- In a wider bias, columns keep their distance to the right edge in cross-attention, and to the left edge in
+-- self-attention.
 function TestBias.test_columns_are_aligned()
   local choices = read_choices("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
@@ -387,7 +393,8 @@ end
 
 TestChoices = {}
 
--- The choices of the released code: six rows, six columns before the last, own thresholds and directions, raw values.
+-- The choices of the released code: the first six rows, the last column and six columns before it, raw values, and
+-- thresholds and directions of its own.
 function TestChoices.test_the_preset_code_has_the_choices_of_the_released_code()
   local choices = assert(fields.read("code", {}))
   lu.assertEquals(choices.scores, "weights")
@@ -407,13 +414,13 @@ end
 
 function TestChoices.test_every_field_reads_its_values_and_refuses_others()
   for _, field in ipairs(fields.FIELDS) do
-    for column = 3, 5 do
+    for column = 3, 5 do -- the texts of the field's values in the three presets
       local text = field[column]
       lu.assertTrue(text == nil or fields.read("usual", { field[1] .. "=" .. text }) ~= nil, field[1])
     end
     for _, text in ipairs({ "", "nought", "-7", "nan" }) do
-      local read, problem = fields.read("usual", { field[1] .. "=" .. text })
-      lu.assertNil(read, field[1])
+      local choices, problem = fields.read("usual", { field[1] .. "=" .. text })
+      lu.assertNil(choices, field[1])
       lu.assertStrContains(problem, "--set " .. field[1] .. ": found")
     end
   end

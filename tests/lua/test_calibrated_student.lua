@@ -12,7 +12,8 @@ local student = require("lab.study.calibrate.student_spec")
 
 TestStudent = {}
 
--- The text of a student's file: the teacher's spec without facets of positions, with the lines.
+-- Returns the text of a student's spec: the teacher's spec with the given lines, and without facets that depend on
+-- positions. encoding: the teacher's encoding; cross: the lines of cross-attention.
 local function write_student(encoding, cross)
   return student.write_spec({ base = "./a.lua", comment = { "A comment." }, encoding = encoding,
     lines = { decoder = { list = {}, choices = {} }, cross = cross } })
@@ -74,7 +75,7 @@ return {
 ]])
 end
 
--- A family that gets lines loses its mask; the others keep theirs.
+-- Lines replace the mask of a family; families without lines keep their masks.
 function TestStudent.test_lines_replace_masks()
   local window = { kind = "window", left = 1, right = 0 }
   local lines_of_cross = { list = { { head = 0, direction = -1, line = 1, value = 0 } }, choices = { corner = "lines",
@@ -88,7 +89,8 @@ function TestStudent.test_lines_replace_masks()
   lu.assertFalse(student.replaces_masks({ cross = lines_of_cross }, { decoder = { mask = window } }))
 end
 
--- Initial parameters of a student: not given, a file, or none although its teacher has a file.
+-- `init`, the initial parameters of a student, is absent, a file, or false. It is false if the teacher has a file and
+-- the student has none.
 function TestStudent.test_init_of_the_student_is_written_if_it_is_given()
   for init, line in pairs({ ["../t/checkpoint.safetensors"] = '\n  init = "../t/checkpoint.safetensors",\n  encoding',
     [false] = "\n  init = false,\n  encoding" }) do
@@ -106,6 +108,7 @@ end
 
 TestControls = {}
 
+-- Lines of cross-attention with three heads; head 1 has no line.
 local FAMILY = { choices = { align = "right" }, list = {
   { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
   { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
@@ -119,7 +122,7 @@ function TestControls.test_control_values_has_the_lines_with_value_0()
   for i, line in ipairs(make_control("values")) do
     lu.assertEquals({ line.head, line.line, line.value }, { FAMILY.list[i].head, FAMILY.list[i].line, 0 })
   end
-  lu.assertEquals(make_control(nil), FAMILY.list)
+  lu.assertEquals(make_control(nil), FAMILY.list) -- not a control
 end
 
 -- Anti-diagonals and columns are counted from the last key.
@@ -142,16 +145,16 @@ end
 function TestControls.test_control_random_has_as_many_lines_of_each_head_and_direction()
   local has_other_line = false
   for seed = 1, 20 do
-    local list, places = make_control("random", seed), {}
+    local list, distinct_lines = make_control("random", seed), {}
     lu.assertEquals(#list, 4)
     for i, line in ipairs(list) do
       lu.assertEquals({ line.head, line.direction, line.value }, { FAMILY.list[i].head, FAMILY.list[i].direction,
         FAMILY.list[i].value })
       lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
-      places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
+      distinct_lines[("%d %d %d"):format(line.head, line.direction, line.line)] = true
       has_other_line = has_other_line or line.line ~= FAMILY.list[i].line
     end
-    lu.assertEquals(#canonical.sort_keys(places), 4)
+    lu.assertEquals(#canonical.sort_keys(distinct_lines), 4)
   end
   lu.assertTrue(has_other_line)
   lu.assertEquals(make_control("random", 3), make_control("random", 3))

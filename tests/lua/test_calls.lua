@@ -33,7 +33,7 @@ local function render_record(record)
   end)
 end
 
-function TestCalls.test_a_call_leaves_out_what_is_false()
+function TestCalls.test_a_call_leaves_out_arguments_that_are_false()
   lu.assertEquals(render_record(calls.fill("cuda", { call = "routine(gradients)", routine = "embed_backward",
     gradients = false })), "embed_backward();\n")
   lu.assertEquals(render_record(calls.fill("cuda", { call = "drop_rows(elements, x, mask, rate)",

@@ -48,13 +48,14 @@ function TestCells.test_runs_that_should_be_equal_are_flagged()
   write_run("flags", "even_pairs_rope", 0, 0.1,
     { exit = 0, eval = make_scored_lines(50), facts = { compiler = "clang 14" } })
   study.cells[1].runs[1] = runs.read(dir)
-  local again = cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
-  lu.assertEquals(again.cells[3].key, { task = "bucket_sort", encoding = "even_pairs_rope" })
-  lu.assertEquals(again.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
+  local reread_study = cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
+  lu.assertEquals(reread_study.cells[3].key, { task = "bucket_sort", encoding = "even_pairs_rope" })
+  lu.assertEquals(reread_study.cells[3].summary.differences, { "compiler: clang 14; gcc 12" })
 end
 
--- Writes runs on files of examples, { id, name of the task or nil, plan digest or nil }, and reads their cells. name:
--- of the folder of all these runs.
+-- Writes runs on files of examples, and returns the study of their cells.
+--   name    name of the folder of all these runs
+--   list    for each run { id, name of the task or nil, plan digest or nil }
 local function read_file_runs(name, list)
   local dir
   for i, item in ipairs(list) do
@@ -66,7 +67,7 @@ local function read_file_runs(name, list)
   return cells.read_folder(dir:match("^(.*)/[^/]*/[^/]*/[^/]*$"))
 end
 
--- Two files called train.jsonl are two tasks: each has the name of its spec, or its own name.
+-- A task on a file is called by its `name`; without one, it is called by its spec's name, not by the file's name.
 function TestCells.test_tasks_on_files_have_names()
   local study = read_file_runs("files", { { "cogs_rope" }, { "scan_rope" } })
   lu.assertEquals(study.axes, { { name = "task", values = { "cogs_rope", "scan_rope" } } })
@@ -91,7 +92,7 @@ function TestCells.test_tasks_on_files_next_to_others()
     { "rope", "scan_rope" } })
 end
 
--- A task with the name of a built-in one has none of its properties.
+-- A task on a file may have the name of a built-in task, and has none of the built-in task's properties.
 function TestCells.test_a_task_name_is_not_a_kind()
   local study = read_file_runs("kinds", { { "mine", "bucket_sort" } })
   lu.assertEquals({ study.cells[1].key.task, study.cells[1].task_kind }, { "bucket_sort", nil })
@@ -99,8 +100,10 @@ end
 
 TestDemo = {}
 
--- Returns the demo's conclusion. accuracy_within: at 40, a training length; accuracy_beyond, loss: at 50, beyond
--- training.
+-- Returns the demo's conclusion.
+--   accuracy_within    accuracy at length 40, a training length
+--   accuracy_beyond    accuracy at length 50, beyond training
+--   loss               loss at length 50
 local function conclude(accuracy_within, accuracy_beyond, loss)
   local trained_runs = {
     { points = { { 40, accuracy_within, 0.5 }, { 50, accuracy_beyond, loss } } },

@@ -25,8 +25,8 @@ function draw.run()
   return nil, "no pictures"
 end
 
--- A line of eval.jsonl of a decoder with greedy answers. values: { accuracy, teacher-forced accuracy, exact match,
--- ended = text of further fields, loss }.
+-- Returns a line of eval.jsonl of a decoder with greedy answers. values: { accuracy, teacher-forced accuracy, exact
+-- match, ended = text of further fields or nil, loss = loss or nil }.
 local function make_decoder_line(split, length, values)
   return ('{"step":100,"split":"%s","by":{"length":%d},"examples":50,"draws":1,"decoding":"greedy","accuracy":%g,'
     .. '"accuracy_teacher_forced":%g,"exact_match":%g,"exact_match_low":%g,"exact_match_high":%g%s,"loss":%g,'
@@ -40,8 +40,10 @@ local function make_decoder_spec()
   return spec
 end
 
--- Writes and reads the runs of one cell. by_rate: { [learning rate] = { lines of seed 0, ... } }; facts: run.json;
--- scored: the sets of a study, nil for a folder without a study. Returns the cell and the study.
+-- Writes and reads the runs of one cell; returns the cell and its study.
+--   by_rate    { [learning rate] = { text of eval.jsonl of seed 0, of seed 1, ... } }
+--   facts      fields of run.json
+--   scored     the field `scored` of the study; nil for a folder without a study
 local function write_cell(name, by_rate, facts, scored)
   local dir
   for rate, list in pairs(by_rate) do
@@ -62,7 +64,7 @@ end
 
 TestChoice = {}
 
--- Passes by the length are named the oracle in captions of tables, and only they.
+-- If the number of passes is the length, captions of tables name the oracle; if it is constant, they do not.
 function TestChoice.test_passes_by_length_are_called_the_oracle()
   for name, times in pairs({ oracle = "length", fixed = 4 }) do
     local spec = make_spec("reverse_string")
@@ -74,7 +76,7 @@ function TestChoice.test_passes_by_length_are_called_the_oracle()
   end
 end
 
--- A claim has the score after a number of passes, or without one the run's own score.
+-- A claim that gives a number of passes uses the score after these passes; any other claim uses the run's own score.
 function TestChoice.test_claims_after_a_number_of_passes()
   local spec = make_spec("reverse_string")
   spec.model.loops = { times = "length", inject = false, start = "embedding", norm = "outside" }
@@ -90,8 +92,9 @@ function TestChoice.test_claims_after_a_number_of_passes()
   lu.assertEquals(list_texts(2), { "25.0", "0 of 1" })
 end
 
--- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. accuracy_a, accuracy_b: the
--- accuracy at training lengths, nil without a line for training lengths; extra_a, extra_b: further lines.
+-- Returns texts of eval.jsonl for two learning rates, 0.1 (a) and 0.2 (b). Beyond training 0.2 is better.
+--   extra_a, extra_b          further lines
+--   accuracy_a, accuracy_b    accuracy at training lengths; nil for no such line
 local function make_two_rates(extra_a, extra_b, accuracy_a, accuracy_b)
   local function make_lines(accuracy_within, accuracy_beyond, extra)
     return (accuracy_within and make_eval_line(100, "in_distribution", 5, accuracy_within) or "")
@@ -152,8 +155,8 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
-  local function make_lines(training_accuracy, accuracy_beyond)
-    return make_eval_line(100, "test", 4, training_accuracy)
+  local function make_lines(accuracy_within, accuracy_beyond)
+    return make_eval_line(100, "test", 4, accuracy_within)
       .. make_eval_line(100, "test", 9, accuracy_beyond, ',"beyond":["length"]')
   end
   local cell, study = write_cell("file", { [0.1] = { make_lines(1, 0) }, [0.2] = { make_lines(0.5, 1) } }, facts)
@@ -178,7 +181,7 @@ function TestCaptions.test_the_first_table_is_a_median()
   lu.assertEquals(contents.caption, "Length 20, beyond training. One learning rate for each cell.")
 end
 
--- A cell whose score is a mean over other lengths than most cells' is marked.
+-- A cell is marked if its score is a mean over other lengths than the scores of most cells.
 function TestCaptions.test_other_grids_are_marked()
   local dir
   for seed = 0, 2 do
@@ -265,7 +268,7 @@ end
 
 -- A requested metric is in titles, tables and files.
 function TestCaptions.test_another_metric()
-  local dir = write_run("asked", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
+  local dir = write_run("metric", "reverse_string_rope", 0, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
     eval = make_decoder_line("in_distribution", 5, { 1, 1, 1 }) .. make_decoder_line("beyond", 20,
       { 0.25, 0.75, 0.125 }) })
   local root = get_root(dir)

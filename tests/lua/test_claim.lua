@@ -107,7 +107,8 @@ end
 local HOOKED = { { os, "rename" }, { os, "remove" }, { lfs, "mkdir" }, { lfs, "rmdir" }, { lfs, "dir" },
   { lfs, "attributes" }, { lfs, "symlinkattributes" }, { io, "open" } }
 
--- Runs `outer`, and `inner` before system call number `step` of `outer`. Returns whether there are that many calls.
+-- Runs `outer`, and `inner` before the system call of `outer` with the index `step`, from 1. Returns whether `outer`
+-- makes at least `step` system calls.
 local function run_inside(step, outer, inner)
   local calls = 0
   support.replace_fields(lists.map(HOOKED, function(hook)
@@ -123,10 +124,11 @@ local function run_inside(step, outer, inner)
   return calls >= step
 end
 
--- Interrupts a process at each of its system calls by another process that takes the claim.
---   prepare()                                 returns the path of the claim and an argument of first
---   first(path, argument)                     is interrupted
---   check(path, first_claim, second_claim)    checks the results of the first and of the second process
+-- Runs two processes once for each system call of the first process: before this call, the second process takes the
+-- claim.
+--   prepare()                                 returns the path of the claim and the argument for `first`
+--   first(path, argument)                     does the work of the first process, and returns its claim or nil
+--   check(path, first_claim, second_claim)    checks the claims that the two processes got
 local function interrupt_at_every_step(prepare, first, check)
   local step, is_interrupted = 0, true
   while is_interrupted do
@@ -147,7 +149,7 @@ local function interrupt_at_every_step(prepare, first, check)
 end
 
 local function assert_one_claim(path, first_claim, second_claim)
-  lu.assertTrue((first_claim ~= nil) ~= (second_claim ~= nil), "one takes it")
+  lu.assertTrue((first_claim ~= nil) ~= (second_claim ~= nil), "exactly one process takes the claim")
   local our_claim = first_claim or second_claim
   lu.assertTrue(claim.is_held(our_claim))
   lu.assertEquals(write.list_names(path), { our_claim.mark:match("[^/]*$") })
@@ -182,26 +184,26 @@ function TestClaim.test_a_claim_is_taken_while_another_process_gives_it_back()
 end
 
 -- The program of each of six processes. All six request 40 claims that killed processes left; exactly one of them must
--- get each claim. Then all take and give back one shared claim, which two processes never hold together. In between,
--- each process waits for the others, since its claims would be free if it ended.
+-- get each claim. Then all take and give back one shared claim, which two processes never hold together. Before that,
+-- each process waits until all have requested the 40 claims, since the claims of a process that ends are free again.
 local RACE = [[
   package.path = "generator/?.lua;" .. package.path
   local claim, lfs = require("base.claim"), require("lfs")
   local dir, me = arg[1], arg[2]
   for round = 1, 40 do
-    if claim.take(("%%s/%%d"):format(dir, round)) then
-      assert(io.open(("%%s/won-%%d-%%s"):format(dir, round, me), "w")):close()
+    if claim.take(("%s/%d"):format(dir, round)) then
+      assert(io.open(("%s/won-%d-%s"):format(dir, round, me), "w")):close()
     end
   end
-  io.open(dir .. "/through-" .. me, "w"):close()
-  local through
+  io.open(dir .. "/ready-" .. me, "w"):close()
+  local ready_count
   repeat
     os.execute("sleep 0.01")
-    through = 0
+    ready_count = 0
     for name in lfs.dir(dir) do
-      through = through + (name:find("^through") and 1 or 0)
+      ready_count = ready_count + (name:find("^ready") and 1 or 0)
     end
-  until through == 6
+  until ready_count == 6
   for _ = 1, 40 do
     local shared_claim = claim.take(dir .. "/shared")
     if shared_claim then
@@ -216,7 +218,7 @@ local RACE = [[
 
 function TestClaim.test_one_of_many_processes_takes_a_claim()
   local dead_process = change_identity({ pid = NOBODY })
-  local program = support.write("race/program.lua", RACE:format())
+  local program = support.write("race/program.lua", RACE)
   local dir = program:match("^(.*)/")
   for round = 1, 40 do
     support.write(("race/%d/%s"):format(round, dead_process), "")

@@ -1,4 +1,4 @@
--- The command line: arguments of each verb, and messages for mistyped ones.
+-- The command line: arguments of each verb, and messages about mistakes in them.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -265,7 +265,7 @@ function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_fl
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
   lu.assertEquals(flags["--steps"], { kind = "INTEGER", min = 0, max = 4294967295.0 })
   lu.assertNotNil(flags["--eval-data"])
-  local fields, names, targets = 0, require("spec.hints.foreign_names"), {}
+  local field_count, names, targets = 0, require("spec.hints.foreign_names"), {}
   for _, row in ipairs(names.FIELDS) do
     lists.append(targets, { row[1], row[3] })
   end
@@ -274,10 +274,10 @@ function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_fl
   end
   for _, target in ipairs(targets) do
     local flag = target:match("^%-%-[%w-]+")
-    fields = fields + (flag and 0 or 1)
+    field_count = field_count + (flag and 0 or 1)
     lu.assertTrue(flag ~= nil or schema.by_path[target] ~= nil, target)
   end
-  lu.assertTrue(fields > 40)
+  lu.assertTrue(field_count > 40)
   for _, field in ipairs(schema.fields) do
     lu.assertTrue(not field.flag or flags[field.flag] ~= nil, field.path)
   end
@@ -322,7 +322,7 @@ function TestHelp.test_help_names_every_verb_within_120_columns()
   end
 end
 
-function TestHelp.test_fields_of_a_path_are_printed_as_text()
+function TestHelp.test_fields_of_one_path_are_printed_only_as_text()
   for _, flag in ipairs({ "--json", "--all" }) do
     local options, message = cli.parse({ "fields", "encoding", flag }, ".")
     lu.assertNil(options)

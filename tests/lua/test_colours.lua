@@ -8,17 +8,17 @@ local lu = require("luaunit")
 TestColours = {}
 
 function TestColours.test_encodings_have_their_own_styles()
-  local dash_by_colour = {}
+  local seen_colours = {}
   for _, name in ipairs({ "none", "geometric", "sincos", "relative", "alibi", "rope", "learned" }) do
     local plain_style = colours.choose_style(name)
-    lu.assertEquals({ plain_style.dash, dash_by_colour[plain_style.colour] }, { "solid" })
-    dash_by_colour[plain_style.colour] = true
+    lu.assertEquals({ plain_style.dash, seen_colours[plain_style.colour] }, { "solid" })
+    seen_colours[plain_style.colour] = true
   end
   for _, name in ipairs({ "sincos", "relative", "alibi", "rope", "learned" }) do
-    local plain_style, random = colours.choose_style(name), colours.choose_style("rand-" .. name)
-    lu.assertEquals(random.dash, "(9,4)")
-    lu.assertNotEquals(random.colour, plain_style.colour)
-    lu.assertNotEquals(random.point, plain_style.point)
+    local plain_style, random_style = colours.choose_style(name), colours.choose_style("rand-" .. name)
+    lu.assertEquals(random_style.dash, "(9,4)")
+    lu.assertNotEquals(random_style.colour, plain_style.colour)
+    lu.assertNotEquals(random_style.point, plain_style.point)
   end
   lu.assertEquals(colours.choose_style("rand_sinusoid"), colours.choose_style("rand-sincos"))
   lu.assertEquals(colours.choose_style("relative-500"), colours.choose_style("relative"))
@@ -27,7 +27,7 @@ function TestColours.test_encodings_have_their_own_styles()
   lu.assertNotEquals(styles.mine.colour, styles.yours.colour)
 end
 
--- With more names than colours all styles differ, and as many first names as there are colours have solid lines.
+-- With more names than colours, all styles still differ. The first names, one for each colour, have solid lines.
 function TestColours.test_many_names_all_differ()
   local names, name_by_text = {}, {}
   for i = 1, 40 do
@@ -58,7 +58,7 @@ end
 
 -- ---- differences that eyes can see ----
 
--- Linear red, green and blue of a colour.
+-- Returns the linear red, green and blue of a colour.
 local function make_linear(colour)
   local channels = {}
   for digits in colour:gmatch("%x%x") do
@@ -76,7 +76,8 @@ local function multiply(matrix, vector)
   return product
 end
 
--- How linear colours look to normal sight and to the three dichromacies (Machado, Oliveira, Fernandes 2009).
+-- For normal sight and each of the three dichromacies, the matrix from a linear colour to the linear colour that a
+-- person with this sight perceives (Machado, Oliveira, Fernandes 2009).
 local SIGHTS = {
   normal = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } },
   protanopia = { { 0.152286, 1.052583, -0.204868 }, { 0.114503, 0.786281, 0.099216 },
@@ -86,11 +87,12 @@ local SIGHTS = {
   tritanopia = { { 1.255528, -0.076749, -0.178779 }, { -0.078411, 0.930809, 0.147602 },
     { 0.004733, 0.691367, 0.303900 } },
 }
+-- The matrix from linear colours to CIE XYZ, and white in CIE XYZ.
 local XYZ = { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.0721750 },
   { 0.0193339, 0.1191920, 0.9503041 } }
 local WHITE = { 0.95047, 1, 1.08883 }
 
--- The place of a colour in CIE Lab, as a sight sees it.
+-- Returns the CIE Lab coordinates of a colour as a person with this sight perceives it.
 local function compute_lab(colour, sight)
   local perceived = multiply(SIGHTS[sight], make_linear(colour))
   for i, value in ipairs(perceived) do
@@ -111,7 +113,7 @@ end
 
 function TestColours.test_colours_differ_to_every_sight()
   for sight in pairs(SIGHTS) do
-    for _, side in ipairs({ 1, 2 }) do
+    for _, side in ipairs({ 1, 2 }) do -- colours on a light and on a dark background
       for i, entry in ipairs(colours.PALETTE) do
         for k = 1, i - 1 do
           local a, b = compute_lab(entry[side], sight), compute_lab(colours.PALETTE[k][side], sight)

@@ -105,8 +105,9 @@ local function find_field_problem(verb, word)
   end
 end
 
--- The problem of a word that names a spec or a study, or nil. Paths and names in capitals stand for the reader's own.
--- `calibrate` writes the spec NAME_calibrated next to the spec NAME.
+-- Returns the problem of a word that names a spec or a study, or nil. Paths, except those below examples/, and words in
+-- capitals are accepted: they stand for files of the reader. `calibrate` writes the spec NAME_calibrated next to the
+-- spec NAME.
 local function find_name_problem(word)
   local name = word:match("^([a-z][a-z0-9_]*)")
   if name ~= word:match("^[^:]*") or is_file("spec/studies/" .. name .. ".lua")
@@ -116,7 +117,7 @@ local function find_name_problem(word)
   return "no spec or study " .. name
 end
 
--- The problem of a parsed command's values, its spec or study and the fields of --set and --axis; or nil.
+-- Returns the problem of a parsed command's spec or study, or of the fields in --set and --axis; nil if there is none.
 local function find_value_problem(values)
   local verb = values.verb
   local problem = SPEC_VERBS[verb] and values.spec and find_name_problem(values.spec)
@@ -138,15 +139,15 @@ local function find_longhand_problem(words, is_loose)
   if not verb then
     return arguments
   end
-  local lab_words = {}
+  local longhand_words = {}
   for i, word in ipairs(arguments) do
     if word == "--" then
       return find_unknown_flag(trainer_flags.read("."), table.move(arguments, i, #arguments, 1, {}))
         or not is_loose and select(2, cli.parse(words, ".")) or nil
     end
-    lab_words[i] = word
+    longhand_words[i] = word
   end
-  local problem = find_unknown_flag(list_flags(verb), lab_words)
+  local problem = find_unknown_flag(list_flags(verb), longhand_words)
   if problem or is_loose then
     return problem
   end
@@ -154,7 +155,8 @@ local function find_longhand_problem(words, is_loose)
   return not values and message or find_value_problem(values)
 end
 
--- The set of flags of a trainer's verb, from the table of options in its source; nil if there is no such verb.
+-- Returns the set of flags of a trainer's verb, read from the table of options in the verb's source; nil if there is no
+-- such verb.
 local function list_trainer_flags(verb)
   local names = { ["--help"] = true }
   local verb_file = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
@@ -191,7 +193,7 @@ local function find_script_problem(words)
   return words[1] and words[1]:find("/.*%.sh$") and not is_file(words[1]) and "no script " .. words[1] or nil
 end
 
--- The problem of a command on a page, or nil; false for a text that is not a command.
+-- Returns the problem of a command on a page, or nil; false for a text that is not a command.
 local function find_problem(text, is_span)
   local name, words, is_usage = parse_command(text)
   if name == "longhand" then
@@ -232,7 +234,7 @@ local function list_commands(page)
   return list
 end
 
--- Returns the problems of a page, one line each, and its number of commands.
+-- Returns the problems of a page, one line each, and the number of commands of the page.
 local function list_problems(page, name)
   local problems, count = {}, 0
   for _, command in ipairs(list_commands(page)) do
@@ -270,9 +272,8 @@ function TestCommands.test_every_command_of_the_pages_is_valid()
   lu.assertTrue(total > 250, total)
 end
 
--- Every kind of mistake is found.
 function TestCommands.test_every_mistake_in_a_command_is_found()
-  for _, case in ipairs({
+  for _, case in ipairs({ -- { text of a page, words of its only problem }
     { "    ./longhand trane SPEC", "no verb trane" },
     { "    ./longhand train SPEC -- --step 3", "no flag --step" },
     { "    ./longhand train SPEC -- --steps few", "not an integer" },

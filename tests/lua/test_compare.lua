@@ -12,21 +12,23 @@ local make_spec, write_run, make_scored_lines = reports.make_spec, reports.write
 
 TestCompare = {}
 
-local function write_metrics(losses, rate)
+-- Returns the text of a metrics.jsonl that logs these losses at the steps 10, 20, ...
+local function make_metrics(losses, steps_per_second)
   local lines = {}
   for i, loss in ipairs(losses) do
-    lines[i] = ('{"step":%d,"loss":%g,"steps_per_second":%g,"seconds":%g}\n'):format(10 * i, loss, rate, i / rate)
+    lines[i] = ('{"step":%d,"loss":%g,"steps_per_second":%g,"seconds":%g}\n'):format(10 * i, loss, steps_per_second,
+      i / steps_per_second)
   end
   return table.concat(lines)
 end
 
-function TestCompare.test_differences_and_the_first_of_them()
+function TestCompare.test_differences_and_the_first_step_that_differs()
   local spec = make_spec("bucket_sort")
   spec.model.layers = 3
   local a = write_run("two", "run_a", 1, 0.1,
-    { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2, 1 }, 10) })
+    { exit = 0, eval = make_scored_lines(50), metrics = make_metrics({ 3, 2, 1 }, 10) })
   local b = write_run("two", "run_b", 1, 0.1,
-    { exit = 0, eval = make_scored_lines(60), metrics = write_metrics({ 3, 2, 1.5 }, 20),
+    { exit = 0, eval = make_scored_lines(60), metrics = make_metrics({ 3, 2, 1.5 }, 20),
     facts = { spec = spec, id = "run_a" } })
   local result = assert(compare.compare(a, b .. "/run.json"))
   lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
@@ -60,21 +62,21 @@ function TestCompare.test_digits_of_the_first_difference()
     "The first logged step that differs is 10: loss 0.409793258 and 0.40979.")
 end
 
-local function list_curves(result)
+local function list_titles(result)
   return lists.map(result.pairs, function(pair) return pair.title end)
 end
 
 function TestCompare.test_one_metric_alone()
   local a = write_run("two", "run_d", 1, 0.1,
-    { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2 }, 10) })
-  lu.assertEquals(list_curves(compare.compare(a, a)), { "Loss in training", "Accuracy by length, in percent" })
-  lu.assertEquals(list_curves(compare.compare(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
-  lu.assertEquals(list_curves(compare.compare(a, a, "exact_match")), { "Exact match by length, in percent" })
+    { exit = 0, eval = make_scored_lines(50), metrics = make_metrics({ 3, 2 }, 10) })
+  lu.assertEquals(list_titles(compare.compare(a, a)), { "Loss in training", "Accuracy by length, in percent" })
+  lu.assertEquals(list_titles(compare.compare(a, a, "loss")), { "Loss in training", "Loss by length, in nats" })
+  lu.assertEquals(list_titles(compare.compare(a, a, "exact_match")), { "Exact match by length, in percent" })
 end
 
 function TestCompare.test_the_same_run_twice()
   local a = write_run("two", "run_c", 1, 0.1,
-    { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2 }, 10) })
+    { exit = 0, eval = make_scored_lines(50), metrics = make_metrics({ 3, 2 }, 10) })
   local result = assert(compare.compare(a, a))
   lu.assertEquals(result.differences, {})
   lu.assertEquals(result.first_difference, "All 2 steps that both logged have the same numbers, times aside.")

@@ -25,12 +25,13 @@ local function compare_cells(study, options)
   return result, message
 end
 
--- Compares the cells of reports.make_study(name, scores); changes: further options.
+-- Compares the cells of the study that reports.make_study makes from scores. changes: further options; seeds: the count
+-- of seeds, or nil.
 local function compare(name, scores, changes, seeds)
   return compare_cells(reports.make_study(name, scores, nil, seeds), make_options(changes))
 end
 
--- The scores of the seeds of two cells, at one learning rate.
+-- Returns the scores of two cells at the learning rate 0.1. rope, rand_rope: lists with the score of each seed.
 local function make_scores(rope, rand_rope)
   return { ["even_pairs rope"] = { [0.1] = rope }, ["even_pairs rand-rope"] = { [0.1] = rand_rope } }
 end
@@ -74,7 +75,7 @@ function TestComparisons.test_another_axis_and_a_reference()
   lu.assertAlmostEquals(result.pairs[1].test.difference, 11 - 52, 1e-9)
 end
 
--- A test without a finding gives no verdict of equality, which needs a margin.
+-- If a difference is not significant, the cells are not called equivalent; this verdict needs a margin.
 function TestComparisons.test_verdict_by_margin_and_spread()
   for _, case in ipairs({ -- { scores of rope, scores of rand-rope, margin or nil, verdict }
     { { 90, 91, 92 }, { 90.5, 91.5, 91 }, nil, "undecided" },
@@ -84,7 +85,7 @@ function TestComparisons.test_verdict_by_margin_and_spread()
     { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 3, "higher, within margin" },
     { { 91, 91.1, 91.2 }, { 90, 90.1, 90.2 }, 1, "higher" },
     { { 97.3, 97.3, 97.3 }, { 97.3, 97.3, 97.3 }, 5, "no spread" },
-    { { 97.3, 97.3, 97.3 }, { 50, 50, 50 }, 5, "too few seeds" }, -- few seeds that differ
+    { { 97.3, 97.3, 97.3 }, { 50, 50, 50 }, 5, "too few seeds" }, -- cells that differ, with too few seeds to show it
     { { 97.3, 97.3, 97.3 }, { 50, 51, 52 }, nil, "too few seeds" },
     { { 97.3, 97.3, 97.3, 97.3 }, { 50, 50, 50, 50 }, nil, "higher" },
     { { 98, 20, 20, 20 }, { 98, 98, 98, 98 }, nil, "undecided" },
@@ -100,7 +101,8 @@ local function compare_two(name, rope, rand_rope, changes)
     { metric = "accuracy", above = 90 } }), make_options(changes))).pairs[1]
 end
 
--- If the seeds of a cell have one score or form two clusters, exact tests decide, whose p has a least possible value.
+-- If the seeds of a cell have one score or form two clusters, exact tests decide. The p of an exact test has a least
+-- possible value.
 function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   local pair = compare_two("flat", { 97, 97, 97 }, { 50, 50, 50 })
   local a, b = pair.a, pair.b
@@ -143,7 +145,7 @@ function TestComparisons.test_the_correction_may_make_a_finding_impossible()
   end
 end
 
--- The study's metric is compared, and decides which seeds generalise; --above is in the unit of the metric.
+-- The study's metric is compared, and also decides which seeds generalise. --above is in the unit of the metric.
 function TestComparisons.test_another_metric()
   local function compare_by_metric(metric, threshold)
     local study = reports.make_study("metric", make_scores({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
@@ -162,8 +164,9 @@ function TestComparisons.test_another_metric()
     .. "another share" })
 end
 
--- The correction for two pairs doubles the smaller p, and keeps the larger p or raises it to the doubled one.
-function TestComparisons.test_all_pairs_are_one_family()
+-- All pairs are corrected together. With two pairs, the smaller p is doubled. The larger p is kept, or raised to the
+-- doubled smaller p if that is larger.
+function TestComparisons.test_all_pairs_are_corrected_together()
   local scores = make_scores({ 50, 52, 54 }, { 95, 99, 97 })
   scores["bucket_sort rope"], scores["bucket_sort rand-rope"] = { [0.1] = { 10, 20, 30 } }, { [0.1] = { 31, 29, 35 } }
   local result = assert(compare("family", scores, { margin = 2 }))
@@ -201,7 +204,8 @@ end
 
 TestVerb = { tearDown = support.clean }
 
--- Writes four runs of two encodings into a folder and returns it; is_damaged: the last run has a damaged file.
+-- Writes four runs of two encodings into a folder; returns the folder. is_damaged: whether the last run has a damaged
+-- file.
 local function write_runs(is_damaged)
   local dir
   for i, percent in ipairs({ 50, 54, 95, 97 }) do

@@ -12,7 +12,7 @@ TestText = {}
 
 local CC = os.getenv("CC") or "gcc"
 
--- Cases of EQUAL_PAIRS and DIFFERENT_PAIRS: { words, a text, another text }.
+-- Pairs of C texts with equal and with different digests: { description, a text, another text }.
 local EQUAL_PAIRS = {
   { "comments", "int a; /* one */ int b; // two\nint c;\n", "int a;\nint b; /* what\n * else */\nint c;" },
   { "blanks and line breaks", "static real f(real x,\n              real y) {\n\n    return x +\n        y;\n}\n",
@@ -27,7 +27,7 @@ local DIFFERENT_PAIRS = {
   { "an operator", "a = b + c;", "a = b - c;" },
   { "words that a blank separates", "int a;", "inta;" },
   { "a blank after a macro's name", "#define A (1)\n", "#define A(1)\n" },
-  { "where a directive ends", "#define A 1\nint a;\n", "#define A 1 int a;\n" },
+  { "the end of a directive", "#define A 1\nint a;\n", "#define A 1 int a;\n" },
   { "an empty directive", "#define A\nB\n", "#define A B\n" },
   { "blanks of a string", 'puts("a  b");', 'puts("a b");' },
   { "a comment in a string", 'puts("/* a */");', 'puts("");' },
@@ -35,7 +35,7 @@ local DIFFERENT_PAIRS = {
   { "a quote of a character", "c = '\"'; f(); // \"\n", "c = '\"'; // \"\n" },
   { "the order of functions", "INLINE int a(void) { return 1; }\nINLINE int b(void) { return 2; }\n",
     "INLINE int b(void) { return 2; }\nINLINE int a(void) { return 1; }\n" },
-  { "which function is called", "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = a(1);",
+  { "the called function", "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = a(1);",
     "INLINE int a(int x) { return x; }\nINLINE int b(int x) { return x; }\nint c = b(1);" },
   { "a function defined elsewhere", "double a = exp(1);", "double a = exp2(1);" },
 }
@@ -59,6 +59,7 @@ end
 -- The names of static functions and tables have no effect, neither in their defining file nor in later files of the
 -- same compilation unit.
 function TestText.test_names_of_statics_have_no_effect()
+  -- The arguments are the names of two static functions, a static table and a global function.
   local function make_texts(f, g, t, global)
     local names, list = {}, {}
     for i, text in ipairs({ "INLINE real F(real x) { return x; }\n", "static const int T[] = {1, 2};\n"

@@ -46,8 +46,8 @@ function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   end
 end
 
--- In the first case, 4 of 10 steps have length 1, 3 have lengths 1 or 2, and 3 have all three. The second curriculum
--- never ends.
+-- Cases: { stages of a curriculum, steps with each of the lengths 1, 2 and 3 }. In the first case, 4 of 10 steps have
+-- length 1, 3 have lengths 1 or 2, and 3 have all three. The second curriculum never ends.
 function TestCosts.test_a_curriculum_weighs_lengths_by_their_steps()
   local cases = { { "{ until_step = 4, max = 1 }, { until_step = 7, max = 2 }", { 4 + 1.5 + 1, 1.5 + 1, 1 } },
     { "{ until_step = 99, max = 2 }", { 5, 5, 0 } }, { "{ until_step = 5, max = 9 }", { 10 / 3, 10 / 3, 10 / 3 } } }
@@ -70,12 +70,13 @@ function TestCosts.test_flops_are_a_mean_over_drawn_passes()
   local function count_flops(loops)
     return make_plan({ ["model.loops"] = loops }, make_task(2, 2)).flops_per_step
   end
-  local mean_passes, with_gradient = 1.5 + 1.375, 1.375
+  local mean_passes, mean_with_gradient = 1.5 + 1.375, 1.375
   lu.assertAlmostEquals(count_flops("{ times = 4, progressive = true }") / count_flops("{ times = 4 }"),
-    (mean_passes + 2 * with_gradient) / (3 * 4), 1e-9)
+    (mean_passes + 2 * mean_with_gradient) / (3 * 4), 1e-9) -- the gradient of a pass costs as much as two passes
 end
 
--- With computation tokens, the longest sequence of a file is an input of all tokens but one.
+-- `computation = c` adds c tokens for each input token. So the longest sequence of a file belongs to an example with
+-- only one target token.
 function TestCosts.test_computation_tokens_lengthen_sequences()
   local plan_task = plans.plan_task
   lu.assertEquals(plan_task("kind = 'reverse_string'").longest_training, 80)
@@ -100,6 +101,8 @@ end
 
 -- Numbers from the graph equal formulas of the sizes, for the encoder of Ruoss et al. and all facets with products.
 function TestCosts.test_flops_are_those_of_the_formulas()
+  -- weights: weights of the layers; pair_factor: operations for each pair of tokens, channel and layer; relative:
+  -- products for each distance.
   local function check(sets, weights, pair_factor, relative)
     local plan = make_plan(sets, make_task(2, 3))
     local T = plan.mean_tokens
@@ -116,8 +119,8 @@ function TestCosts.test_flops_are_those_of_the_formulas()
   check({ ["model.kind"] = "decoder", ["model.tied"] = "true" }, 5 * (4 * 64 * 64 + 2 * 64 * 256), 4, 0)
 end
 
--- The value of a number in generated code that names the dimensions of these models.
-local function compute(text)
+-- Returns the value of a C expression with names of dimensions of these models.
+local function evaluate(text)
   return assert(load("return " .. text, "=(number)", "t", { WIDTH = 64, FEEDFORWARD = 256 }))()
 end
 
@@ -125,7 +128,7 @@ end
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
     local unused_rows = make_plan(sets, make_task(2, 3)).cpu.unused_rows
-    lu.assertEquals({ compute(unused_rows.per_token), compute(unused_rows.per_pair), unused_rows.pair_flops.self },
+    lu.assertEquals({ evaluate(unused_rows.per_token), evaluate(unused_rows.per_pair), unused_rows.pair_flops.self },
       { per_token, per_pair, per_pair })
   end
   check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
@@ -139,7 +142,7 @@ end
 function TestCosts.test_equal_rows_of_the_first_layer_need_flops_once_per_symbol()
   local function check(sets, inputs, per_token)
     local vocabulary = make_plan(sets, make_task(inputs, 3)).cpu.vocabulary
-    lu.assertEquals(vocabulary and compute(vocabulary.per_token), per_token)
+    lu.assertEquals(vocabulary and evaluate(vocabulary.per_token), per_token)
   end
   check({}, 2, 2 * 3 * 64 * 64)
   check({ ["encoding.rotation.kind"] = "rope", ["model.norm.place"] = "pre" }, 2, 2 * 3 * 64 * 64)
@@ -195,9 +198,10 @@ end
 -- Bytes of packed weights: the weights of five layers and their transposes, and of the output, with padded columns.
 local PACKED_BYTES = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
--- Threads share packed weights, random positions and tables of positions. A process has whole large pages for its four
--- vectors of parameters together, for the packed weights, and for the gradient and for the workspace of each of two
--- threads; and the bytes of a checkpoint. tests/unit/test_parity.c compares with the memory of programs.
+-- Threads share packed weights, random positions and tables of positions. The memory of a process is 2.5 MB, the bytes
+-- of a checkpoint, and whole large pages for: the four vectors of parameters together, the packed weights, the gradient
+-- of each of two threads, and the workspace of each thread. tests/unit/test_parity.c compares with the memory of
+-- programs.
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function compute_bytes(sets)
     local plan = make_plan(sets, make_task(2, 2))
@@ -212,9 +216,10 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
   local rope = compute_bytes({ ["encoding.rotation.kind"] = "rope" })
   lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PACKED_BYTES, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, bytes.memory_bytes + 41 * 32 * 4)
-  local sum = compute_bytes({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+  local randomized = compute_bytes({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" })
-  lu.assertEquals({ sum.shared_bytes, sum.tables_bytes }, { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
+  lu.assertEquals({ randomized.shared_bytes, randomized.tables_bytes },
+    { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
 -- Bytes of the vectors of all symbols, padded to 6 rows, in the first layer, with space for sums by symbol.
@@ -229,9 +234,9 @@ local function sum_bytes(sequences, tokens, queries, keys, dropouts)
   -- input, query_key_value, attended, norm1_xhat, norm1, hidden, norm2_xhat; the norms' numbers; weights, masks
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
     + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * dropouts * pad(rows * 64 + 64)
-  local read = row * (64 + 64) -- the used rows of the last layer's input and of its attention's output
+  local used_rows = row * (64 + 64) -- the used rows of the last layer's input and of its attention's output
   -- output, branch, gradient, dbranch, dhidden, dattended, dquery_key_value
-  local scratch = read + row * (64 + 64 + 64 + dropouts * 64 + 256 + 64 + 192)
+  local scratch = used_rows + row * (64 + 64 + 64 + dropouts * 64 + 256 + 64 + 192)
     + 2 * 4 * queries * keys -- heads of 8 channels are PAIRED in generated code
     + pad(4 * (tokens * 2 * 8 + 16))
   return 5 * layer + scratch + SYMBOLS
@@ -245,8 +250,10 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   -- Without dropout there are no masks and no separate gradient of a branch.
   local without_dropout = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
   lu.assertEquals(memory.derive(without_dropout).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
-  local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
-  lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
+  -- With vectors of positions there are no sums by symbol, but a dropout mask of the embedding.
+  local additive = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
+  lu.assertEquals(memory.derive(additive).workspace_bytes,
+    memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
 -- A block has as many sequences as their length allows, but at most those of a shard. With 3 sequences in two shards,
@@ -262,7 +269,8 @@ function TestCosts.test_workspace_ends_at_the_shard()
   check({ ["train.lengths"] = "{ 1, 120 }" }, 1, 121, 128, 128)
 end
 
--- The bytes that operations keep and write add up to a thread's workspace, and their work to the step's.
+-- The bytes that the operations keep and write have the workspace of a thread as their sum. The operations' flops have
+-- the flops of a step as their sum.
 function TestCosts.test_operations_sum_to_memory_and_work()
   local cases = { make_plan({}), make_plan({ ["model.dropout"] = "0" }), make_plan({ ["model.kind"] = "decoder",
     ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),
@@ -292,13 +300,13 @@ end
 -- separate, in each workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain_plan = plan_encoding("{ kind = 'none' }")
-  local function compute_added_bytes(encoding)
+  local function count_added_elements(encoding)
     local plan = plan_encoding(encoding)
-    local separate = memory.derive(plan).workspace_bytes - memory.derive(plain_plan).workspace_bytes
-    return (memory.derive(plan).shared_bytes - memory.derive(plain_plan).shared_bytes) / 4, separate / 4
+    local separate_bytes = memory.derive(plan).workspace_bytes - memory.derive(plain_plan).workspace_bytes
+    return (memory.derive(plan).shared_bytes - memory.derive(plain_plan).shared_bytes) / 4, separate_bytes / 4
   end
   local function check_both(encoding, shared_count, separate_count)
-    lu.assertEquals({ compute_added_bytes(encoding) }, { shared_count, separate_count }, encoding)
+    lu.assertEquals({ count_added_elements(encoding) }, { shared_count, separate_count }, encoding)
   end
   local by_distance = 79 + 1 + 80 + 16
   check_both("{ kind = 'alibi' }", 2 * by_distance, 0.0)

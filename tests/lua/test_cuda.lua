@@ -41,6 +41,7 @@ function TestProducts.test_variants_of_a_wide_model_are_equal()
   lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
 end
 
+-- Names in the device code of all narrow models and of no wide model, and the other way round.
 local NARROW_NAMES = { "train_shard", "layer_forward(", "product_forward(", "layer_backward(" }
 local WIDE_NAMES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "assign_part", "layer_gradients" }
 
@@ -78,7 +79,7 @@ end
 
 TestNetwork = {}
 
--- The members of a struct in a text, in order.
+-- Returns the names of the members of a C struct in `text`, in order, separated by blanks.
 local function list_members(text, struct)
   local body = text:match("typedef struct " .. struct .. " {\n(.-)\n} " .. struct .. ";")
   local names = lists.find_all(body:gsub("/%*.-%*/", ""), "([%w_]+)%f[%[,;][%[,;]")
@@ -230,6 +231,7 @@ end
 
 -- A value of a user's network never has the name of an array that attention has in device code.
 function TestNetwork.test_values_do_not_have_names_of_attention_s_arrays()
+  -- Returns two lists: the names of the buffers of a shard, and the names of a block's stored values.
   local function plan_spec(branch, encoding)
     support.write("own.lua", code.describe_own(branch))
     local spec = assert(project:plan(support.write("own_spec.lua", ([[
@@ -255,7 +257,7 @@ end
 TestHeads = {}
 
 -- In wide models, and in narrow ones whose heads have more than 32 channels, the number of threads (lanes) per head is
--- the least power of two that leaves each at most 16 channels, 8 in float64.
+-- the least power of two with which each thread has at most 16 channels, or 8 in float64.
 function TestHeads.test_wide_heads_are_spread_over_threads()
   local cases = { -- width, heads, precision, lanes, uneven
     { 128, 4, "float32", 1, false }, { 128, 4, "float64", 1, false }, { 144, 4, "float32", 4, true },
@@ -269,7 +271,7 @@ function TestHeads.test_wide_heads_are_spread_over_threads()
   end
 end
 
--- In no variant of attention does one thread have all channels of a wide head.
+-- Attention never stores all channels of a wide head in one thread.
 function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
   for _, encoding in ipairs({ "alibi_learned", "geometric", "relative", "shaw", "cope", "stick_breaking" }) do
     for width, heads in pairs({ [80] = 2, [256] = 4 }) do
@@ -303,8 +305,9 @@ function TestShards.test_train_shards_decides_where_it_is_not_the_default()
   lu.assertEquals(choose_shards("batch = 512, shards = 128", WIDE), { 128, 128, 128 })
 end
 
--- A batch has the fewest shards that run at once on the multiprocessors while the largest shard has as few sequences as
--- possible. Cases: { sequences of a batch, multiprocessors, shards }.
+-- All shards of a batch run at once, each on its own multiprocessor. Under this condition the largest shard has as few
+-- sequences as possible; among equal choices the number of shards is the least. Cases: { sequences of a batch,
+-- multiprocessors, shards }.
 function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
   local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
     { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
@@ -314,7 +317,7 @@ function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
   end
 end
 
--- The plan's advice: the GPUs for which each number of shards is best, by the text of the number.
+-- Returns the plan's advice: by a setting of train.shards, as text, the GPUs for which this setting is best.
 local function advise_shards(train, precision)
   local list = {}
   for _, choice in ipairs(plan_page.make_json(plan_encoding("none", NARROW, precision, train)).choices) do

@@ -125,7 +125,7 @@ function TestFamilies.test_shared_text_of_both_blocks_occurs_once()
   lu.assertEquals(select(2, device:gsub("typedef global<real> reals;", "")), 1)
 end
 
--- The rate of dropout is chosen by its place in both blocks.
+-- In both blocks, the place of a dropout in the block determines its rate.
 function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   local device = render_spec('additive = { kind = "sinusoid", at = "block", dropout = 0.2 }', PAIR:format(32))
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
@@ -162,7 +162,7 @@ function TestFamilies.test_products_of_a_wide_model_are_over_the_rows_of_a_strea
     "forward(list, list->target_rows, WIDTH, WIDTH, s->cross_attended, p->cross_output, w->" })
 end
 
--- Code of a block with two attentions.
+-- Lua text of a block with two attentions.
 local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
   ', block:attention("self", h, h, { name = "other" }))))'
 

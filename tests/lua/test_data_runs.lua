@@ -121,8 +121,8 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   write_files(TRAIN, TEST:rep(2))
   local state, words = survey()
   lu.assertEquals({ state, words }, { "to evaluate", "test.jsonl has other bytes than the file that was evaluated" })
-  local place = cell.runs[1].dir
-  os.remove(cell.spec.data_files.data.real:match("^(.*)/") .. "/runs/" .. place .. "/checkpoint.safetensors")
+  local run_folder = cell.runs[1].dir
+  os.remove(cell.spec.data_files.data.real:match("^(.*)/") .. "/runs/" .. run_folder .. "/checkpoint.safetensors")
   state, words = survey()
   lu.assertEquals({ state, words }, { "done", "test.jsonl has other bytes than the file that was evaluated, but there "
     .. "is no checkpoint to evaluate" })
@@ -131,7 +131,7 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
     eval_sha256 = sha256.hash(TEST:rep(2)), eval_examples = 2 }
   write_run(cell, name_run(TRAIN), { data = data }, lines)
   lu.assertEquals(survey(), "done")
-  write_files(TRAIN, TEST) -- the earlier file returns; `eval` would name it in run.json and use its lines
+  write_files(TRAIN, TEST) -- the earlier file again; `eval` would name it in run.json and use its lines
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hash(TEST), 1
   write_run(cell, name_run(TRAIN), { data = data }, lines)
