@@ -2,11 +2,12 @@
 // curves, and the values at the pointer's position on the x axis appear next to the pointer. Without this script the
 // page holds the same numbers. This module is valid in XML without escaping: it has no less-than sign and no ampersand.
 
+// A row of a panel's table has, in data-x, its place on the x axis as a share of the picture's width.
 const distance = (row, x) => Math.abs(row.dataset.x - x);
 const nearest = (rows, x) => rows.reduce((best, row) => distance(best, x) > distance(row, x) ? row : best);
 
-// Turns a curve's name into a button, which is pressed while the curve is shown.
-function toggle(item, figure) {
+// Turns a curve's name, an item of the legend, into a button, which is pressed while the curve is shown.
+function addButton(item, figure) {
   const button = document.createElement("button");
   button.type = "button";
   button.setAttribute("aria-pressed", "true");
@@ -15,14 +16,15 @@ function toggle(item, figure) {
   button.addEventListener("click", () => {
     const hide = button.getAttribute("aria-pressed") === "true";
     button.setAttribute("aria-pressed", String(!hide));
-    for (const part of figure.querySelectorAll(`[data-line="${item.dataset.toggle}"]`)) {
-      part.style.display = hide ? "none" : "";
+    for (const element of figure.querySelectorAll(`[data-line="${item.dataset.toggle}"]`)) {
+      element.style.display = hide ? "none" : "";
     }
   });
 }
 
-// Shows, next to the pointer, the nearest value of each visible curve, read from the panel's table.
-function follow(panel, names) {
+// Shows, while the pointer is on a panel, a vertical line (rule) at the nearest row of the panel's table, and a box
+// (readout) with the nearest value of each visible curve. names: the legend's items.
+function addReadout(panel, names) {
   const picture = panel.querySelector(".plot > svg"), rule = document.createElement("div");
   const rows = [...panel.querySelectorAll("tbody tr")];
   const box = document.createElement("div");
@@ -56,11 +58,11 @@ function follow(panel, names) {
 
 for (const figure of document.querySelectorAll("figure.curves")) {
   const names = [...figure.querySelectorAll("[data-toggle]")];
-  names.forEach(name => toggle(name, figure));
-  figure.querySelectorAll(".panel:has(.plot)").forEach(panel => follow(panel, names));
+  names.forEach(name => addButton(name, figure));
+  figure.querySelectorAll(".panel:has(.plot)").forEach(panel => addReadout(panel, names));
 }
 
-// Unfolds the runs to which a number's link leads.
+// Opens the folded list of runs to which a number's link leads.
 const unfold = hash => {
   const target = document.getElementById(hash.slice(1));
   if (target?.matches("details")) target.open = true;
