@@ -232,31 +232,31 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- Adds the terms of a sum or the factors of a product to the list `out`, { { node, is_inverse } ... }; is_inverse:
+-- Adds the terms of a sum or the factors of a product to the list `operands`, { { node, is_inverse } ... }; is_inverse:
 -- whether the sum subtracts the term, or the product divides by the factor. Inner sums or products that occur more than
 -- once are taken apart only while the list is short: without this limit, s = s * s, repeated twenty times, would give a
 -- million factors.
-local function collect_operands(state, node, kind, is_inverse, out)
+local function collect_operands(state, node, kind, is_inverse, operands)
   local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
-  if #out >= MAX_OPERANDS and state.uses[node] > 1 then
-    out[#out + 1] = { node, is_inverse }
+  if #operands >= MAX_OPERANDS and state.uses[node] > 1 then
+    operands[#operands + 1] = { node, is_inverse }
   elseif node.op == op then
-    collect_operands(state, node[1], kind, is_inverse, out)
-    collect_operands(state, node[2], kind, is_inverse, out)
+    collect_operands(state, node[1], kind, is_inverse, operands)
+    collect_operands(state, node[2], kind, is_inverse, operands)
   elseif node.op == inverse_op and (kind == "sum" or not M.find_dependencies(state, node[2]).s) then
-    collect_operands(state, node[1], kind, is_inverse, out)
-    out[#out + 1] = { node[2], not is_inverse }
+    collect_operands(state, node[1], kind, is_inverse, operands)
+    operands[#operands + 1] = { node[2], not is_inverse }
   elseif node.op == "neg" then
     if kind == "sum" then
-      collect_operands(state, node[1], kind, not is_inverse, out)
+      collect_operands(state, node[1], kind, not is_inverse, operands)
     else
-      out[#out + 1] = { state.builder:number(-1), false }
-      collect_operands(state, node[1], kind, is_inverse, out)
+      operands[#operands + 1] = { state.builder:number(-1), false }
+      collect_operands(state, node[1], kind, is_inverse, operands)
     end
   else
-    out[#out + 1] = { node, is_inverse }
+    operands[#operands + 1] = { node, is_inverse }
   end
-  return out
+  return operands
 end
 
 local lower

@@ -102,7 +102,7 @@ end
 -- The parts with one value for all heads that are arguments of parts with a value for each head: a list in the order of
 -- their ids, and a set. Their gradients are first summed over the heads, and then propagated once.
 local function find_shared_parts(build, class, root)
-  local list, set = {}, {}
+  local shared_parts, is_listed = {}, {}
   walk(root, function(node)
     if not lower.find_dependencies(build.state, node).h then
       return true
@@ -112,14 +112,14 @@ local function find_shared_parts(build, class, root)
       local is_shared = not dependencies.h and dependencies.p and varies(build, class, argument)
         and argument.type ~= "truth" and lower.find_index(dependencies) ~= false
         and #argument > 0 and argument.op ~= "lookup"
-      if is_shared and not set[argument] then
-        set[argument] = true
-        list[#list + 1] = argument
+      if is_shared and not is_listed[argument] then
+        is_listed[argument] = true
+        shared_parts[#shared_parts + 1] = argument
       end
     end
   end)
-  table.sort(list, function(x, y) return x.id < y.id end)
-  return list, set
+  table.sort(shared_parts, function(x, y) return x.id < y.id end)
+  return shared_parts, is_listed
 end
 
 -- The sums of a part's gradient over the heads:

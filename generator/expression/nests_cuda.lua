@@ -284,22 +284,23 @@ function M.derive_pair(build, score)
     local t = entry.leaf.table
     local class = t.running and M.TOKEN_CLASSES[t.class] or t.class
     build.gathered[t] = true
-    local list, class_effects = gathered_tables[class] or {}, effects[class] or {}
-    gathered_tables[class], effects[class] = list, class_effects
+    local class_tables, class_effects = gathered_tables[class] or {}, effects[class] or {}
+    gathered_tables[class], effects[class] = class_tables, class_effects
     class_effects[#class_effects + 1] = { kind = "add", node = entry.gradient, loops = entry.loops,
-      target = ("out[%d]"):format(#list) }
+      target = ("out[%d]"):format(#class_tables) }
     local gradient_table = t.running and t or { name = t.name, class = t.class, per_head = true }
-    list[#list + 1] = { name = t.name, table = t,
+    class_tables[#class_tables + 1] = { name = t.name, table = t,
       target = write_element(build, "d", gradient_table, t.class == "pair" and "score" or t.class) }
   end
   local function make_statements(list)
     return emit.make_statements(build.state, M.make_environment(build, "score"), list).lane
   end
   for _, class in ipairs(CLASSES) do
-    local list = gathered_tables[class]
-    if list then
-      list.statements, list.needs_logit = make_statements(effects[class]), nests.needs_logit(build, effects[class])
-      list.statements.words = nests.collect_words(list.statements)
+    local class_tables = gathered_tables[class]
+    if class_tables then
+      class_tables.statements = make_statements(effects[class])
+      class_tables.statements.words = nests.collect_words(class_tables.statements)
+      class_tables.needs_logit = nests.needs_logit(build, effects[class])
     end
   end
   local logit = nests.derive_logit(build, score, dscore, terms)

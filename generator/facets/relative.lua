@@ -223,11 +223,11 @@ end
 -- The order in which gradients of vectors are summed: an item { pairs, queries } for each attention that may sum them
 -- in blocks. In sequences with more than `pairs` pairs of tokens, they are summed in blocks of `queries` queries.
 function M.identify_sums(plan)
-  local list = lists.map(plan.attentions, function(family)
+  local sums_by_block = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed
     return recomputed and { recomputed.always and 0 or recomputed.pairs, recomputed.queries } or nil
   end)
-  return { rows_by_block = list[1] and list or nil }
+  return { rows_by_block = sums_by_block[1] and sums_by_block or nil }
 end
 
 -- Kind -> the templates of the part `relative` of exported Python files.

@@ -191,23 +191,23 @@ end
 -- Nests of pairs come first, since they add to gradients of other tables. A barrier separates writes of some threads
 -- from later reads by other threads, and separates nests that add to the same sums.
 local function make_gradients(build, tables)
-  local list, may_share_heads = {}, false
+  local described_nests, may_share_heads = {}, false
   for i = #classes, 1, -1 do
     local nest = nests.make_gradients(build, classes[i], classes.list_members(tables, classes[i]))
     if nest then
-      list[#list + 1] = describe_nest(build, nest, may_share_heads)
+      described_nests[#described_nests + 1] = describe_nest(build, nest, may_share_heads)
     end
   end
-  for i, nest in ipairs(list) do
-    local has_scatters, is_last = nest.scatters[1] ~= nil, i == #list
+  for i, nest in ipairs(described_nests) do
+    local has_scatters, is_last = nest.scatters[1] ~= nil, i == #described_nests
     nest.barrier_within = has_scatters and not nest.sums[1] -- add_block_sums ends with a barrier
     nest.barrier_after = not is_last and (has_scatters or not nest.sums[1])
   end
-  local uses = merge_uses(build, list)
+  local uses = merge_uses(build, described_nests)
   local memory = {}
   memory[1] = uses.w and build.prefix .. "score_work_bytes(T) bytes of scratch" or nil
   memory[#memory + 1] = uses.staging and "THREADS elements of staging, which is shared memory" or nil
-  return list, { uses = uses, scratch_words = memory[1] and ", with " .. table.concat(memory, ", ") or "" }
+  return described_nests, { uses = uses, scratch_words = memory[1] and ", with " .. table.concat(memory, ", ") or "" }
 end
 
 -- The field row_sums of the output.
@@ -215,14 +215,14 @@ local function describe_row_sums(build, score, row_sums)
   if not row_sums then
     return false
   end
-  local list = lists.map(build.row_sums, function(sum)
+  local described_sums = lists.map(build.row_sums, function(sum)
     local number = sum.leaf.number
     return { name = sum.name, number = number, offset = number > 0 and " + " .. number or "",
       term = nests.make_pair(build, sum.term) }
   end)
-  list.count, list.stride = #list, #list > 1 and " * " .. #list or ""
-  list.gradients, list.has_gradients = cuda.make_sum_gradients(build, score), row_sums.has_gradients
-  return list
+  described_sums.count, described_sums.stride = #described_sums, #described_sums > 1 and " * " .. #described_sums or ""
+  described_sums.gradients, described_sums.has_gradients = cuda.make_sum_gradients(build, score), row_sums.has_gradients
+  return described_sums
 end
 
 -- Sets the fields pair, logit_grad, gathered_by_class, lists and uniform_count of the output.
@@ -231,9 +231,10 @@ local function describe_pair(out, build, score)
   local gathered_tables, logit_grad, differs = cuda.derive_pair(build, score)
   out.logit_grad = differs and logit_grad
   out.gathered_by_class = gathered_tables
-  for class, list in next, gathered_tables do
-    list.class, list.count, list.names = class, #list, table.concat(lists.get_names(list), ", ")
-    for i, entry in ipairs(list) do
+  for class, class_tables in next, gathered_tables do
+    class_tables.class, class_tables.count = class, #class_tables
+    class_tables.names = table.concat(lists.get_names(class_tables), ", ")
+    for i, entry in ipairs(class_tables) do
       entry.index = i - 1
     end
   end

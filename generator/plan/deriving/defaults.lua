@@ -115,12 +115,12 @@ end
 
 -- The lines of a text as C string literals, without their quotes.
 local function write_literals(text)
-  local list = {}
+  local strings = {}
   for line in text:gmatch("([^\n]*)\n") do
-    lists.append(list, literals.split_text(line))
-    list[#list] = list[#list] .. "\\n"
+    lists.append(strings, literals.split_text(line))
+    strings[#strings] = strings[#strings] .. "\\n"
   end
-  return list
+  return strings
 end
 
 -- The number of bytes to reserve for a text. It is one of a few numbers, since a text can only replace a text with the

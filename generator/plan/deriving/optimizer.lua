@@ -40,14 +40,14 @@ end
 -- Ranges of elements to which weight decay does not apply: tensors that are not learned, and with decays = "matrices"
 -- also tensors of one dimension.
 local function list_spared_ranges(plan, decays)
-  local list, tensors = {}, lists.filter(plan.tensors, function(t)
+  local ranges, tensors = {}, lists.filter(plan.tensors, function(t)
     return not t.learned or decays == "matrices" and t.rank == 1
   end)
   table.sort(tensors, function(a, b) return a.offset < b.offset end)
   for _, t in ipairs(tensors) do
-    append_tensor(list, t)
+    append_tensor(ranges, t)
   end
-  return list[1] and list or false
+  return ranges[1] and ranges or false
 end
 
 function M.derive(plan)

@@ -42,14 +42,15 @@ end
 -- Products of the layers: { inner, columns, count }; inner: the number of terms of a sum; columns: the number of
 -- results in a row; count: the number of products of these sizes.
 local function list_products(plan)
-  local list = {}
+  local products = {}
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     local inner, columns = panel.sizes[1], panel.sizes[2]
-    list[#list + 1] = { inner = inner, columns = columns, count = struct.repetitions }
-    list[#list + 1] = panel.has_transposed_copy and { inner = columns, columns = inner, count = struct.repetitions }
-      or nil
+    products[#products + 1] = { inner = inner, columns = columns, count = struct.repetitions }
+    if panel.has_transposed_copy then
+      products[#products + 1] = { inner = columns, columns = inner, count = struct.repetitions }
+    end
   end
-  return list
+  return products
 end
 
 -- The time of all products with a tile, relative to multiply-adds alone. waste: the number of computed rows for each
@@ -235,9 +236,9 @@ end
 function M.list_values(plan, level)
   local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do
-    local list = choice.values(plan, level)
-    lists.update(list, lists.to_set(list))
-    values_by_name[i], values_by_name[choice.name] = choice.name, list
+    local values = choice.values(plan, level)
+    lists.update(values, lists.to_set(values))
+    values_by_name[i], values_by_name[choice.name] = choice.name, values
   end
   return values_by_name
 end
