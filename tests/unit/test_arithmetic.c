@@ -122,8 +122,8 @@ static void test_sums_and_products_are_right(void **state) {
     free(s.item);
 }
 
-/* A chain of the successor is a run of trailing nines. In base 2 there are chains that no number with some count of
- * digits has. */
+/* A chain of the successor is a run of trailing digits that are the greatest, in base 10 nines. In base 2, the only
+ * number of one digit is 1. Its chain has the length 1, so one digit has no examples of length 0. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
     const int decimal[] = {10, 7, 2048, 8}, binary[] = {2, 12, 64, 8};
     lh_full_collection s = lh_make_full_collection(decimal, 5, 5, true); /* up to 5 digits, with chains */
@@ -277,7 +277,8 @@ static void test_numbers_fill_the_widest_frame(void **state) {
         if (s.item[i].set != LH_SET_TEST) continue;
         assert_int_equal(s.item[i].axes[DIGITS], LH_MAX_PLACES - 1);
         assert_int_equal(s.item[i].input_length, LH_MAX_PLACES + 2);
-        *(s.item[i].axes[FRAME] == LH_NO_VALUE ? &unframed_count : &framed_count) += 1;
+        if (s.item[i].axes[FRAME] == LH_NO_VALUE) unframed_count++;
+        else framed_count++;
     }
     assert_int_equal(unframed_count, 10000);
     assert_int_equal(framed_count, 20000);

@@ -124,8 +124,8 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Examples in narrower frames have shapes of their own, whose numbers are lower than the number of the training shape.
- * The order of the training split does not depend on the number of its shape, so it does not change. */
+/* Examples in narrower frames have shapes of their own. The indices of these shapes are lower than the index of the
+ * training shape. The order of the training split must not depend on the index of its shape. */
 static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by by = {.count = 2,

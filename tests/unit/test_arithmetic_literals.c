@@ -80,6 +80,7 @@ static void test_invalid_literals_are_refused(void **state) {
     char longest_text[LH_MAX_PLACES + 1];
     memset(longest_text, '1', LH_MAX_PLACES);
     longest_text[LH_MAX_PLACES] = 0;
+    /* options of successor, addition, multiplication and parity */
     static const int next[] = {10, 6, 64, 8}, add[] = {10, 4, 0, 0, 64, 8}, times[] = {10, 4, 2, 0, 0, 64, 8},
                      bits[] = {8, 0, 64, 8};
     static const struct {

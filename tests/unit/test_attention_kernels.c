@@ -151,7 +151,8 @@ static double compute_sinusoid(int C, int position, int c) {
 
 enum { MAX_KEYS = 2 * ROTATED_KEYS + 3, KEY_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
-/* Checks the products of queries with the rows of the distances key - query, and their gradients, pair by pair. */
+/* A distance has a row of sinusoids, which a weight maps to keys. Checks, pair by pair, the products of queries with
+ * the rows for the distances key - query, and the gradients of these products. */
 INLINE void check_rotated(const int D, const int C, int keys) {
     int query_position[LANES], key_position[MAX_KEYS];
     real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);
@@ -232,7 +233,7 @@ static void test_dropout_keep_at_any_element_matches_reference(void **state) {
     const keep_source from = {reference.key, reference.step, 21, reference.site};
     enum { MAX_TOKENS = 150 };
     int8_t buffer[MAX_TOKENS + KEEP_SLACK];
-    const size_t far = (size_t)1 << 34; /* its block has the number 2^31 */
+    const size_t far = (size_t)1 << 34; /* its block has the index 2^31 */
     for (int first = 0; first < 20; first++) {
         for (int count = 1; count <= MAX_TOKENS; count += 37) {
             const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), buffer);

@@ -61,13 +61,14 @@ static void test_mixed_lengths_are_uniform_and_independent(void **state) {
             if (step > 0) in_steps[length[step - 1][i] * LENGTHS + n]++;
         }
     assert_true(lh_test_compute_chi_square(count, LENGTHS) < 20.52); /* 99.9% point, 5 degrees of freedom */
-    assert_true(lh_test_compute_chi_square(in_batch, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
-    assert_true(lh_test_compute_chi_square(in_steps, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
+    assert_true(lh_test_compute_chi_square(in_batch, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 degrees */
+    assert_true(lh_test_compute_chi_square(in_steps, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 degrees */
 }
 
 /* Lengths are uniform over the lengths of a curriculum's stage and, after the last stage, over all lengths. */
 static void test_curriculum_limits_the_lengths_of_its_stages(void **state) {
-    static const lh_curriculum_stage stages[] = {{3000, 2}, {6000, 4}};
+    static const lh_curriculum_stage stages[] = {{.until_step = 3000, .longest = 2},
+                                                 {.until_step = 6000, .longest = 4}};
     lh_spec spec = lh_toy_spec;
     spec.train.curriculum = stages;
     spec.train.curriculum_count = 2;
@@ -100,9 +101,10 @@ static void test_parts_of_a_mixed_batch_are_its_sorted_lengths(void **state) {
     lh_batch_parts_close(&parts);
 }
 
-/* Sequences seen in training are counted under mixed lengths and a curriculum, as their batches are drawn. */
+/* Counts of the sequences of training equal those of its batches, also with mixed lengths. A curriculum limits the
+ * lengths of the first steps. */
 static void test_trained_sequences_are_those_of_the_batches(void **state) {
-    static const lh_curriculum_stage stage = {10, 3};
+    static const lh_curriculum_stage stage = {.until_step = 10, .longest = 3};
     for (int mixes_lengths = 0; mixes_lengths < 2; mixes_lengths++) {
         lh_spec spec = lh_toy_spec;
         lh_batch_parts parts;
@@ -235,8 +237,8 @@ static void test_fill_gives_other_examples_in_another_domain_or_step(void **stat
 
 static int get_shrinking_length(int n) { return n % 2 ? n : n - 1; }
 
-/* A formula of a length need not grow with n: buffers fit the largest example up to longest_n. The sanitizer checks the
- * writes. */
+/* A formula of a length need not grow with n, so buffers fit the largest example up to longest_n. The sanitizer checks
+ * the writes. */
 static void test_open_fits_the_largest_example_of_any_formula(void **state) {
     lh_task task = *lh_toy_spec.task;
     lh_format format = *lh_toy_spec.format;

@@ -43,7 +43,8 @@ static void test_corpus_groups_by_shape_in_order_of_the_file(void **state) {
     example.input_length = 1;
     example.output_length = 2;
     lh_dataset_copy(&f.corpus.train, 1, 0, &example);
-    assert_int_equal(mask[0] * 2 + mask[1], 2);
+    assert_int_equal(mask[0], 1);
+    assert_int_equal(mask[1], 0);
     assert_int_equal(f.corpus.train.masked, 1);
     assert_int_equal(lh_corpus_find_shape(&f.corpus, 3), 2); /* the more frequent of the two shapes */
     assert_int_equal(lh_corpus_find_shape(&f.corpus, 2), 0);
@@ -187,17 +188,17 @@ static void test_corpus_errors_name_file_line_and_cause(void **state) {
 }
 
 /* Any bytes are read as examples or refused with a message; the sanitizers check the reader. Up to four bytes of the
- * valid text change, and a quarter of the files are cut; the case's number determines how. */
+ * valid text change, and a quarter of the files are cut. The changes of a case depend on its index. */
 static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 3000 };
     static const char likely[] = "{}[],:\"0123456789-.eE \n\t\\abc";
     char text[512];
     size_t bytes = strlen(lines);
     int refused_count = 0;
-    for (uint32_t number = 0; number < CASES; number++) {
+    for (uint32_t case_index = 0; case_index < CASES; case_index++) {
         toy_files f;
         lh_error error = {""};
-        lh_rng rng = lh_rng_at(lh_key_of_seed(1), number, 0, 0);
+        lh_rng rng = lh_rng_at(lh_key_of_seed(1), case_index, 0, 0);
         memcpy(text, lines, bytes);
         for (uint32_t changes = 1 + lh_rng_below(&rng, 4); changes > 0; changes--) {
             size_t index = lh_rng_below(&rng, (uint32_t)bytes);
@@ -220,8 +221,8 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     assert_in_range(refused_count, CASES / 2, CASES - 1);
 }
 
-/* Writes examples i = 0 .. count - 1 of shapes n = 1 .. `shapes`: n input tokens, the first i modulo 5, the further
- * ones i / 5 modulo 5, and the target n modulo 5. */
+/* Writes examples i = 0 .. count - 1 of shapes n = 1 .. `shapes`. The input has n tokens: the first is i modulo 5, the
+ * others are i / 5 modulo 5. The target is n modulo 5. */
 static const char *write_many(const char *directory, int shapes, int count) {
     const char *path = lh_test_path(directory, "many.jsonl");
     FILE *file = fopen(path, "w");
@@ -294,20 +295,20 @@ static void test_epoch_follows_from_seed_and_step_alone(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* The first example is equally likely at each position: 600 epochs of one shape, 5 examples in one batch. */
+/* In 600 epochs of one shape, with 5 examples in one batch, the first example is equally often at each index. */
 static void test_epoch_order_is_uniform(void **state) {
     toy_files f;
     lh_epoch e;
     lh_error error;
-    long place[5] = {0};
+    long index_counts[5] = {0};
     toy_open_files(&f, write_many(*state, 1, 5), NULL);
     lh_assert_ok(lh_epoch_open(&e, &f.corpus, 8, &error), &error);
     for (uint32_t step = 0; step < 600; step++) {
         lh_epoch_find_batch(&e, lh_key_of_seed(1), step);
         for (int i = 0; i < 5; i++)
-            if (e.shape_indices[i] == 0) place[i]++;
+            if (e.shape_indices[i] == 0) index_counts[i]++;
     }
-    assert_true(lh_test_compute_chi_square(place, 5) < 18.47); /* 99.9% point, 4 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(index_counts, 5) < 18.47); /* 99.9% point, 4 degrees of freedom */
     lh_epoch_close(&e);
     lh_corpus_close(&f.corpus);
 }
@@ -357,9 +358,10 @@ static void test_batch_takes_no_examples_of_another_set(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* trained: counts of trained examples, by input length and by the example's number in its shape (by the number modulo 5
- * for inputs of one token). */
-static atomic_int trained[7][25], wrong_blocks;
+/* Counts of trained examples, by input length and by the example's index in its shape. The index is modulo 5 for inputs
+ * of one token. */
+static atomic_int trained[7][25];
+static atomic_int wrong_blocks;
 
 static void record_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                          lh_sums *sums) {

@@ -136,7 +136,8 @@ static void *open_in_thread(void *out) {
     return lh_cuda_driver_open(driver, &error) == LH_OK ? out : NULL;
 }
 
-/* A failure is not remembered; a success is, for any later value of the variable and any number of threads at once. */
+/* After a failure, the next call searches again. After a success, all calls return the opened driver, for any value of
+ * the variable and from any number of threads at once. */
 static void test_many_threads_start_the_driver_once(void **state) {
     enum { THREADS = 8 };
     const lh_cuda_driver *drivers[THREADS] = {NULL}, *driver;

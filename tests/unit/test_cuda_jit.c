@@ -126,7 +126,7 @@ static void test_first_of_several_nvrtc_is_opened(void **state) {
     }
 }
 
-/* Machine code of a later toolkit than the driver's does not run: an earlier NVRTC is used, if there is one. */
+/* Machine code of a later toolkit than the driver's does not run, so an earlier NVRTC is used, if there is one. */
 static void test_nvrtc_too_new_for_the_driver_is_skipped(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
@@ -323,8 +323,8 @@ static void wait_for_children(const pid_t *children, int count) {
     }
 }
 
-/* Processes start at once; all compile the same sources, one after another, with the same cache file, which some
- * truncate: each process always gets the right code, and one file is left. */
+/* Processes start at once. All compile the same sources, one after another, with the same cache file. Some processes
+ * truncate this file. Each process must get the right code every time, and one file must be left. */
 static void test_many_processes_compile_at_once(void **state) {
     enum { PROCESSES = 24, ROUNDS = 5 };
     pid_t children[PROCESSES];
@@ -377,7 +377,7 @@ static char *write_device_text(const char *body) {
     return text;
 }
 
-static void test_real_nvrtc_compiles_for_each_class(void **state) {
+static void test_real_nvrtc_compiles_for_each_architecture(void **state) {
     use_real_nvrtc();
     static const int architectures[] = {75, 80, 90};
     char *text = write_device_text("x = sqrtf(x) / fmaf(x, x, 1.0f);");
@@ -448,7 +448,7 @@ int main(void) {
         with_empty_cache(test_cache_folder_follows_variables),
         with_empty_cache(test_code_that_cannot_be_cached_is_compiled_each_time),
         with_empty_cache(test_many_processes_compile_at_once),
-        with_empty_cache(test_real_nvrtc_compiles_for_each_class),
+        with_empty_cache(test_real_nvrtc_compiles_for_each_architecture),
         with_empty_cache(test_real_error_has_line_and_text),
         with_empty_cache(test_many_processes_use_the_real_nvrtc_at_once),
     };

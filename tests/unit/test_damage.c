@@ -1,6 +1,6 @@
-/* Damaged checkpoints: truncated at every byte of the header, with every bit of it flipped, with flipped bits of the
- * data, with wrong lengths, and with changes that leave a valid file. Each is refused by name, and the previous
- * checkpoint is used if there is one. */
+/* Damaged checkpoints: truncated at every byte of the header, with any bit of the header or some bits of the data
+ * flipped, with wrong lengths, or with changes that leave a valid file. A message or note names each damaged file. The
+ * previous checkpoint is used if there is one. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -170,9 +170,9 @@ static void check_changed(const checkpoints *p, const char *from, const char *to
     assert_non_null(text);
     assert_int_equal(strlen(from), strlen(to));
     memcpy(text, p->text, p->bytes);
-    char *place = memmem(text + 8, p->data_offset - 8, from, strlen(from));
-    if (place == NULL) fail_msg("the header has no %s", from);
-    memcpy(place, to, strlen(to));
+    char *found = memmem(text + 8, p->data_offset - 8, from, strlen(from));
+    if (found == NULL) fail_msg("the header has no %s", from);
+    memcpy(found, to, strlen(to));
     lh_test_write(p->current, text, p->bytes);
     check_falls_back(p);
     free(text);

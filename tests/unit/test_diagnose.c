@@ -32,7 +32,7 @@ static void test_vector_of_finite_values_names_the_largest(void **state) {
     assert_true(facts.magnitude == 7.0);
 }
 
-/* query, key and value share rows of memory: a NaN in one is not reported for the other tensors. */
+/* The tensors query, key and value share rows of memory. A NaN in one of them is not reported for the others. */
 static void test_nan_is_reported_for_its_own_tensor(void **state) {
     vector[find_index(TOY_KEY, 0, 0)] = NAN;
     vector[find_index(TOY_KEY, 3, 3)] = INFINITY;

@@ -1,6 +1,6 @@
-/* Generated encoder-decoders with random positions (tests/specs/parity_float64_drawn_{layers,pair}.lua) compared
- * with kernels/ref: each stream's draws at their own sites of the counter, for every layer, for every sequence or
- * once per pass, or given by the caller; values, and gradients of every parameter. */
+/* Generated encoder-decoders with random positions (tests/specs/parity_float64_drawn_{layers,pair}.lua) compared with
+ * kernels/ref: values, and gradients of every parameter. Each stream has draws at sites of its own, for every layer,
+ * for every sequence or once per pass; or the caller gives the positions. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -147,8 +147,11 @@ static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int sou
     draw_positions(&rng, data);
     data->draw = lh_trainer_make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
-        data->places[f] = (lh_ref_family_positions){1, data->family_values[f].query, data->family_values[f].key,
-                                                    data->family_values[f].distances, data->family_values[f].score};
+        data->places[f] = (lh_ref_family_positions){.layers = 1,
+                                                    .query = data->family_values[f].query,
+                                                    .key = data->family_values[f].key,
+                                                    .distances = data->family_values[f].distances,
+                                                    .score = data->family_values[f].score};
     data->batch = (lh_ref_batch){.sequences = SEQUENCES,
                                  .tokens = source,
                                  .target_tokens = target,
@@ -222,11 +225,12 @@ static void test_draws_of_sequences_match_reference(void **state) {
     check_all_lengths(&longhand_spec_parity_float64_drawn_pair, place_sequence);
 }
 
-/* The host passes the positions of every sequence to a device, stream by stream, then the decoder's distances. */
+/* The host passes to a device first the positions of every sequence, stream by stream, and then the distances of the
+ * decoder's self-attention. */
 static void check_draws_for_a_device(bool from_caller) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
-    const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
+    const lh_shape shape = {.sequences = SEQUENCES, .length = {SOURCES, TARGETS}, .labels = TARGETS};
     const lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     static batch_data data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *next = out;
@@ -254,7 +258,8 @@ static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
     check_draws_for_a_device(true);  /* positions from the caller */
 }
 
-/* The ranges bound the positions and distances in lines of `predict`: each must suit all encodings of its stream. */
+/* The ranges limit the positions and distances in lines of `predict`, so each range must suit all encodings of its
+ * stream. */
 static void test_ranges_are_separate_for_each_stream(void **state) {
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,
                   *pair = &longhand_spec_parity_float64_drawn_pair;

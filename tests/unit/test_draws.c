@@ -25,8 +25,8 @@ static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_floa
 /* The program of the lowest instruction-set level. */
 static const lh_cpu_program *get_program(const lh_spec *spec) { return spec->cpu[0]; }
 
-/* Runs a batch with given positions, NULL: sampled positions, in blocks of at most `max_sequences` sequences; compares
- * with the reference's loss, and with its logits or gradients. */
+/* Runs a batch in blocks of at most `max_sequences` sequences, and compares with the reference's loss, and with its
+ * logits or gradients. positions: positions from the caller; NULL: sampled positions. */
 static void check_run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
                       const int32_t *positions, int max_sequences, double loss, const double *logits) {
     const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const sampled[LH_MAX_STREAMS] = {NULL};
@@ -118,10 +118,10 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     const lh_cuda_program *cuda = LABELS.spec->cuda;
     int32_t scratch[RANGE + 1], expected[TOKENS];
     int out[SEQUENCES * TOKENS];
-    const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
+    const lh_shape shape = {.sequences = SEQUENCES, .length = {TOKENS}, .labels = TOKENS / 2};
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     assert_int_equal(cuda->draw_count(&shape), SEQUENCES * TOKENS);
-    const lh_shape huge = {10000000, {1000, 0}, 500}; /* shape of --examples 1e7 */
+    const lh_shape huge = {.sequences = 10000000, .length = {1000}, .labels = 500}; /* shape of --examples 1e7 */
     assert_true(cuda->draw_count(&huge) == (size_t)10000000000);
     assert_int_equal(LABELS.spec->first_position[0], 1);
     assert_int_equal(LABELS.spec->position_range[0], RANGE + 1);
@@ -135,15 +135,15 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
         }
     }
     lh_draw draw = lh_trainer_make_draw(LH_MODE_EVALUATE);
-    const lh_shape one_shape = {1, {TOKENS, 0}, TOKENS / 2};
+    const lh_shape one_shape = {.sequences = 1, .length = {TOKENS}, .labels = TOKENS / 2};
     int last[TOKENS];
     draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
     cuda->draw(&draw, &one_shape, no_values, no_values, scratch, last);
     assert_memory_equal(last, out + (SEQUENCES - 1) * TOKENS, sizeof last);
 }
 
-/* Checks that an evaluation has the losses of predict for each example, so the same positions and dropout, and that
- * its sums are *expected, which the first call stores. first: number of the first example. */
+/* Checks that an evaluation has the losses of predict for each example, that is, the same positions and dropout. The
+ * first call stores the sums in *expected; later calls must have the same sums. first: index of the first example. */
 static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;
@@ -234,7 +234,7 @@ static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     const lh_cuda_program *cuda = SIDES.spec->cuda;
     int32_t buffer[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], distances[TOKENS];
     int out[2 * TOKENS];
-    const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
+    const lh_shape shape = {.sequences = 1, .length = {TOKENS}, .labels = TOKENS / 2};
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL}, *const distance_streams[LH_MAX_STREAMS] = {distances};
     lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     const int32_t *middle = sample_sides(LH_MODE_TRAIN, TOKENS, buffer);

@@ -1,7 +1,7 @@
 /* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines,corner}.lua)
  * compared with kernels/ref: values and gradients of every parameter, sources and targets of different lengths, in
- * blocks of several sizes. The first four and tests/specs/parity_float64_drawn_layers.lua, with random positions for
- * either stream, are also compared with stored vectors of independent implementations, and so are the results of
+ * blocks of several sizes. The first four are also compared with stored vectors of independent implementations. So are
+ * tests/specs/parity_float64_drawn_layers.lua, which has random positions in both streams, and the results of
  * kernels/ref for tests/specs/networks/abc_*.lua. */
 #include "support/lh_test.h"
 
@@ -130,7 +130,7 @@ static double run_pass(pass *p, const lh_ref_batch *batch) {
     return (p->program ? run_program : run_reference)(p, batch);
 }
 
-/* Decodes token by token. Targets are shifted classes, or the classes themselves, whose labels then end with the class
+/* Decodes token by token. A token of the target is a class plus `shift`. If shift is 0, the last label is the class
  * that ends a sequence. */
 static void check_greedy(pass *p) {
     const lh_pairs_case *stored = p->stored;

@@ -329,7 +329,8 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
     return sums;
 }
 
-/* Engines share a workspace, some with longer sequences, one with a failure: the rest have a single engine's bits. */
+/* Engines share a workspace. One engine fails, and some have longer sequences. All engines but the failing one must
+ * have the bits of a single engine. */
 static void test_engines_share_working_memory(void **state) {
     lh_error error;
     lh_step_metrics expected[4], actual[4];
@@ -384,7 +385,7 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
 
-/* There are more distinct examples than a batch holds: successive batches use all examples. */
+/* There are more distinct examples than a batch holds, so successive batches use all of them. */
 static void test_several_batches_have_all_distinct_examples(void **state) {
     lh_step_metrics metrics[6];
     lh_cpu_program program = toy_float;

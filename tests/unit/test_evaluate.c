@@ -374,7 +374,7 @@ static void test_line_of_another_seed_is_not_found(void **state) {
     engine->ops->close(engine);
 }
 
-static void test_lines_per_example_add_up(void **state) {
+static void test_sums_of_lines_per_example_are_the_result(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
@@ -437,7 +437,7 @@ int main(void) {
         lh_test_in_directory(test_condition_without_counted_labels_has_no_accuracy),
         cmocka_unit_test(test_split_of_lengths_between_training_lengths_is_between),
         lh_test_in_directory(test_line_of_another_seed_is_not_found),
-        lh_test_in_directory(test_lines_per_example_add_up),
+        lh_test_in_directory(test_sums_of_lines_per_example_are_the_result),
         cmocka_unit_test(test_evaluate_stops_between_lengths),
     };
     return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);

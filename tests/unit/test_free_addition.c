@@ -9,9 +9,10 @@ lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
-enum { REVERSED, IN_ORDER, REVERSED_SUM };
-enum { NONE, LONGER };
+enum { REVERSED, IN_ORDER, REVERSED_SUM };                    /* choices of option 0, the order of digits */
+enum { NONE, LONGER };                                        /* choices of option 1, the padding */
 enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept_example.axes */
+/* The options are: order, padding, most digits in training, pairs, parts, tests, hints, spaces. */
 enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, OPTIONS = 8, HINTS = 6 /* an option */ };
 enum { MAX_TESTED = 5 };         /* maximum digits of a test's numbers, whose sums need one hint more */
 enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
@@ -45,8 +46,8 @@ static void check_positions(const lh_full_collection *s, const lh_kept_example *
     assert_in_range(k->greatest_position - max_position, 0, s->c.options[1] == LONGER ? 0 : 1);
 }
 
-/* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has hint first + w
- * of a cyclic list, where *first is the same for the whole example, and -1 until the first hint is found. */
+/* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has the
+ * hint (*first + w) modulo `hints`. *first is the same for the whole example, and -1 until a hint is found. */
 static void remove_hints_and_spaces(char *text, int hints, bool is_reversed, int *first, int *spaces) {
     int place[MOST_TOKENS], hint[MOST_TOKENS], count = 0, digits = 0, last = -1;
     for (int t = 0; text[t] != 0; t++) {
@@ -117,7 +118,7 @@ static lh_full_collection collect(int order, int padding, int hints, int spaces,
     const int values[OPTIONS] = {order, padding, MAX_DIGITS, PAIRS, PARTS, TESTS, hints, spaces};
     memcpy(options, values, sizeof values);
     lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
-    s.frame_axis = IS_TRAINED; /* it keeps the value on the axis `trained` */
+    s.frame_axis = IS_TRAINED; /* the collection then keeps axis 3, which is `trained` here */
     lh_collect_all(&s, lh_task_free_addition);
     return s;
 }
@@ -142,7 +143,7 @@ static void test_every_sum_is_right(void **state) {
 }
 
 /* One in ten symbols of the input has a space before it, and one in a hundred of these a second one. */
-static void test_hints_and_spaces_leave_the_sums(void **state) {
+static void test_hints_and_spaces_do_not_change_the_sums(void **state) {
     for (int choice = 0; choice < 6; choice++) {
         int options[OPTIONS], plain_options[OPTIONS], spaces = 0, symbols = 0;
         const int hints = choice < 4 ? MAX_TESTED + 1 : 0;
@@ -292,7 +293,7 @@ static void test_other_literals_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_sum_is_right),
-        cmocka_unit_test(test_hints_and_spaces_leave_the_sums),
+        cmocka_unit_test(test_hints_and_spaces_do_not_change_the_sums),
         cmocka_unit_test(test_numbers_longer_than_the_hints_are_refused),
         cmocka_unit_test(test_pairs_of_digit_counts_are_equally_likely),
         cmocka_unit_test(test_first_and_last_values_are_a_choice),

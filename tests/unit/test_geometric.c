@@ -12,7 +12,7 @@
 
 enum { MAX_T = 9, H = 2, D = 3, C = H * D };
 
-/* Four keys, seen from the second; the order is 2, 0, 3. */
+/* Four keys and the query of token 1, which considers the keys in the order 2, 0, 3. */
 static void test_row_of_four_keys_has_known_weights(void **state) {
     const double logit[] = {0, 5, 1, -1}, expected[] = {0.134471, 0, 0.731059, 0.036165};
     const double shares[] = {0.149131, 0, 0.810761, 0.040108};
@@ -22,8 +22,8 @@ static void test_row_of_four_keys_has_known_weights(void **state) {
     lh_assert_close(weight, shares, 4, 0, SIX_DIGITS);
 }
 
-/* With P = 1/2 everywhere, weights halve in the order of the keys: nearer before farther, and right before left. Beyond
- * one end of the sequence the other side continues. */
+/* Logits of 0 give P = 1/2 everywhere, so weights halve in the order of the keys: nearer before farther, and right
+ * before left. Beyond one end of the sequence the other side continues. */
 static void test_weights_of_equal_logits_halve_outwards(void **state) {
     static const double expected[5][5] = {{0, 1. / 2, 1. / 4, 1. / 8, 1. / 16},
                                           {1. / 4, 0, 1. / 2, 1. / 8, 1. / 16},
@@ -40,7 +40,8 @@ static void test_weights_of_equal_logits_halve_outwards(void **state) {
 
 static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
 
-/* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), c the running sum of log(1 - P) with a zero at i. */
+/* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), where c is the running sum of log(1 - P),
+ * with a zero at i. */
 static void test_row_matches_weights_by_logarithms(void **state) {
     for (int T = 1; T <= MAX_T; T++) {
         for (int i = 0; i < T; i++) {
@@ -60,7 +61,7 @@ static void test_row_matches_weights_by_logarithms(void **state) {
     }
 }
 
-static void test_row_very_low_logits_give_zero_weights(void **state) {
+static void test_row_of_very_low_logits_has_zero_weights(void **state) {
     const double logit[] = {-1e4, -1e4, -1e4}, zeros[3] = {0};
     double weight[3];
     assert_true(lh_ref_geometric_row(3, 1, logit, weight) == 0);
@@ -116,9 +117,9 @@ static void test_attend_grad_matches_differences(void **state) {
         for (int flags = 0; flags < 4; flags++) check_gradients(tokens[i], flags & 1, flags & 2, -0.4);
 }
 
-/* Sums of weights near 1e-12: weights with a larger sum are divided by it, so their sum becomes 1; weights with a
- * smaller sum are divided by the constant. */
-static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
+/* Rows whose weights have sums near 1e-12, the least divisor. A larger sum divides its weights, so their sum becomes 1.
+ * If the sum is smaller, the least divisor divides the weights. */
+static void test_attend_divides_small_sums_by_the_least_divisor(void **state) {
     double q[MAX_T * C], k[MAX_T * C], v[MAX_T * C], out[MAX_T * C], weights[H * MAX_T * MAX_T], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MAX_T * MAX_T];
     int high_count = 0, low_count = 0;
@@ -152,9 +153,9 @@ int main(void) {
         cmocka_unit_test(test_row_of_four_keys_has_known_weights),
         cmocka_unit_test(test_weights_of_equal_logits_halve_outwards),
         cmocka_unit_test(test_row_matches_weights_by_logarithms),
-        cmocka_unit_test(test_row_very_low_logits_give_zero_weights),
+        cmocka_unit_test(test_row_of_very_low_logits_has_zero_weights),
         cmocka_unit_test(test_attend_grad_matches_differences),
-        cmocka_unit_test(test_attend_below_the_least_divisor_keeps_the_rest_small),
+        cmocka_unit_test(test_attend_divides_small_sums_by_the_least_divisor),
         cmocka_unit_test(test_attend_grad_at_the_least_divisor_matches_differences),
     };
     return cmocka_run_group_tests_name("geometric", tests, NULL, NULL);

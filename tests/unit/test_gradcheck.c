@@ -21,20 +21,22 @@ enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* index of the element of TOY_SCALE t
 
 /* A program that records the gradient of its first step, adds to one element in all steps, and may have kinks. */
 static struct {
-    const lh_cpu_program *right;
-    double *first; /* [parameter_storage] */
-    int64_t chunks, calls;
-    int64_t element; /* index in the vector; -1: no change */
-    double amount;
-    const double *kinks; /* distances from the parameters of the first step; ends with 0, or NULL */
-    double origin;
+    const lh_cpu_program *right; /* the program without changes */
+    double *first_gradient;      /* [parameter_storage] */
+    int64_t chunks;              /* chunks of a gradient */
+    int64_t calls;               /* calls of compute_altered_norm, one for each chunk of a step */
+    int64_t element;             /* index of the changed element; -1: no change */
+    double amount;               /* number that is added to the element */
+    const double *kinks;         /* distances from the parameter's value in the first step; ends with 0, or NULL */
+    double origin;               /* the parameter's value in the first step, if has_origin */
     bool has_origin;
 } altered_program;
 
 static double compute_altered_norm(const void *gradient, size_t count) {
     int64_t chunk = altered_program.calls++ % altered_program.chunks, first = chunk * LH_CHUNK;
     double *g = (double *)gradient;
-    if (altered_program.calls <= altered_program.chunks) memcpy(altered_program.first + first, g, count * sizeof *g);
+    if (altered_program.calls <= altered_program.chunks)
+        memcpy(altered_program.first_gradient + first, g, count * sizeof *g);
     if (altered_program.element >= first && altered_program.element < first + LH_CHUNK)
         g[altered_program.element - first] += altered_program.amount;
     return altered_program.right->squared_norm(gradient, count);
@@ -103,23 +105,23 @@ static int64_t find_element(const lh_tensor *tensor, int64_t element, double *am
     *amount = 0;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++)
-            *amount =
-                fmax(*amount, PLANTED_ERROR * fabs(altered_program.first[tensor->offset + r * tensor->stride + c]));
+            *amount = fmax(*amount, PLANTED_ERROR *
+                                        fabs(altered_program.first_gradient[tensor->offset + r * tensor->stride + c]));
     element %= rows * columns;
     return tensor->offset + element / columns * tensor->stride + element % columns;
 }
 
 static lh_gradcheck_result *open_check(const lh_spec *spec, const double *kinks) {
     memset(&altered_program, 0, sizeof altered_program);
-    altered_program.first = calloc((size_t)spec->parameter_storage, sizeof *altered_program.first);
+    altered_program.first_gradient = calloc((size_t)spec->parameter_storage, sizeof *altered_program.first_gradient);
     altered_program.kinks = kinks;
     lh_gradcheck_result *results = calloc((size_t)spec->tensor_count, sizeof *results);
-    assert_true(altered_program.first != NULL && results != NULL);
+    assert_true(altered_program.first_gradient != NULL && results != NULL);
     return results;
 }
 
 static void close_check(lh_gradcheck_result *results) {
-    free(altered_program.first);
+    free(altered_program.first_gradient);
     free(results);
 }
 

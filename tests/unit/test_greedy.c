@@ -1,6 +1,7 @@
-/* Exact match by a teacher-forced pass equals that of greedy decoding: a sequence is decoded to its target exactly if
- * every answer is right when the target's own tokens are given. Checked on generated decoders and encoder-decoders
- * (tests/specs/parity_*.lua), also with sampled positions of both streams, before and after some training. */
+/* The exact match of a teacher-forced pass equals the exact match of greedy decoding: a sequence is decoded to its
+ * target if and only if every answer is right when the target's own tokens are given. Checked on generated decoders and
+ * encoder-decoders (tests/specs/parity_*.lua), also with sampled positions of both streams, before and after some
+ * training. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -103,7 +104,7 @@ static int count_exact(lh_engine *engine, int n) {
     decode(engine, &condition, &d);
     for (int e = 0; e < EXAMPLES; e++)
         if (decodes_to_target(&d, e) != (sequence_sums[e].exact == 1))
-            fail_msg("%s: example %d is exact by one way alone", engine->spec->id, e);
+            fail_msg("%s: example %d is exact in decoding or in the pass, but not in both", engine->spec->id, e);
     check_against_passes(engine, &condition, &d);
     lh_batch_close(&d.batch);
     return (int)sums.exact;
@@ -152,8 +153,8 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
     write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
 }
 
-/* Decoding in blocks of an evaluation starts at first errors in distant positions; the answers equal the answers
- * decoded by passes. */
+/* An evaluation decodes each sequence from its first error in the pass on. In a block, these errors are far apart. The
+ * answers must equal those that are decoded by passes. */
 static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], actual[EXAMPLES * LONG_TOKENS],
         expected[EXAMPLES * LONG_TOKENS];

@@ -28,15 +28,15 @@ typedef struct counted_job {
     int needed_turns, turns_taken;
     atomic_int threads_inside; /* threads inside the job */
     bool was_shared;           /* more than one thread was inside */
-    int *job_order;  /* [*turn_count] numbers of the jobs that had a turn, in order; NULL for several threads */
-    int *turn_count; /* number of all jobs' turns, as job_order */
-    int number;      /* number of the job */
+    int *job_order;            /* [*turn_count] index of the job of each turn; NULL for several threads */
+    int *turn_count;           /* number of turns of all jobs; NULL for several threads */
+    int index;                 /* index of the job */
 } counted_job;
 
 static bool take_turn(void *job) {
     counted_job *p = job;
     if (atomic_fetch_add(&p->threads_inside, 1) > 0) p->was_shared = true;
-    if (p->job_order) p->job_order[(*p->turn_count)++] = p->number;
+    if (p->job_order) p->job_order[(*p->turn_count)++] = p->index;
     usleep(100);
     p->turns_taken++;
     bool has_more = p->turns_taken < p->needed_turns;
@@ -70,7 +70,7 @@ static void test_group_jobs_take_turns(void **state) {
     for (int i = 0; i < 3; i++) {
         work[i].job_order = job_order;
         work[i].turn_count = &turn_count;
-        work[i].number = i;
+        work[i].index = i;
         jobs[i] = &work[i];
     }
     lh_assert_ok(lh_group_run(1, jobs, 3, take_turn, &error), &error);

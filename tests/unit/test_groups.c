@@ -61,6 +61,7 @@ static void test_groups_are_the_occurring_combinations(void **state) {
     lh_groups g;
     open_files(&f, *state, false, false); /* only training examples */
     open_groups(&g, &f, &by_both, 0);
+    /* values of digits and carry, and number of examples */
     static const int expected[4][3] = {{LH_NO_VALUE, LH_NO_VALUE, 1}, {1, 0, 1}, {2, 0, 1}, {2, 3, 3}};
     assert_int_equal(g.count, 4);
     assert_int_equal(g.axes, 2);
@@ -72,11 +73,11 @@ static void test_groups_are_the_occurring_combinations(void **state) {
         assert_int_equal(g.group[i].count, expected[i][2]);
     }
     const lh_group *last = &g.group[3]; /* inputs [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
-    static const uint32_t place[3] = {1, 3, 5}, shape_indices[3] = {1, 0, 2};
+    static const uint32_t indices[3] = {1, 3, 5}, shape_indices[3] = {1, 0, 2};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(g.indices[last->first + i], place[i]);
+        assert_int_equal(g.indices[last->first + i], indices[i]);
         assert_int_equal(g.shape_indices[last->first + i], shape_indices[i]);
-        assert_int_equal(lh_dataset_find_shape(&f.corpus.train, f.corpus.shapes, place[i]), i > 0 ? 2 : 1);
+        assert_int_equal(lh_dataset_find_shape(&f.corpus.train, f.corpus.shapes, indices[i]), i > 0 ? 2 : 1);
     }
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
@@ -94,13 +95,13 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
     open_groups(&g, &f, &by, 0);
     assert_int_equal(g.count, 2); /* length 2: 2 digits with carry 0, and with carry 3 */
     assert_string_equal(g.name[0], "length");
-    assert_int_equal(g.group[1].value[0] * 100 + g.group[1].value[1] * 10 + g.group[1].value[2], 223);
+    for (int axis = 0; axis < 3; axis++) assert_int_equal(g.group[1].value[axis], axis < 2 ? 2 : 3);
     assert_int_equal(g.group[1].count, 2);
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }
 
-/* Groups are of the held-out sets by default, if there are any; a group never has examples of two sets. */
+/* By default, groups have examples of the held-out sets, if there are any. A group never has examples of two sets. */
 static void test_groups_have_examples_of_one_held_out_set(void **state) {
     const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .all = true}}};
     toy_files f;
@@ -186,7 +187,7 @@ static double compute_weighted_sum(const lh_eval_result *results, int count, boo
 }
 
 /* The groups along any axes have the same examples in total. */
-static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
+static void test_evaluations_by_axes_and_by_length_have_equal_sums(void **state) {
     toy_files f;
     lh_groups two_axes;
     lh_eval_result by_length[MAX_GROUPS], by_axes[MAX_GROUPS];
@@ -237,7 +238,7 @@ static void test_lines_of_an_evaluation_by_axes_are_read_back(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Lines of an evaluation during training have one split for all sets: the key `set` distinguishes their groups. */
+/* Lines of an evaluation during training have one split for all sets, so the key `set` distinguishes their groups. */
 static void test_lines_of_another_set_are_not_taken(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     toy_files f;
@@ -370,7 +371,7 @@ int main(void) {
         lh_test_in_directory(test_groups_of_a_range_leave_out_other_values),
         lh_test_in_directory(test_groups_have_examples_of_one_held_out_set),
         lh_test_in_directory(test_invalid_axes_are_refused),
-        lh_test_in_directory(test_evaluation_by_axes_adds_up_to_that_by_length),
+        lh_test_in_directory(test_evaluations_by_axes_and_by_length_have_equal_sums),
         lh_test_in_directory(test_lines_of_an_evaluation_by_axes_are_read_back),
         lh_test_in_directory(test_lines_of_another_set_are_not_taken),
         lh_test_in_directory(test_evaluation_lines_compare_with_training),

@@ -8,9 +8,10 @@
 #include "longhand/math.h"
 #include "toy_spec.h"
 
-/* Each of the following tensors has 50,000 values. */
+/* Each of the following tensors has 50,000 values. A row of memory has 300 numbers, a row of each tensor. */
 enum { ROWS = 500, COLUMNS = 100, COUNT = ROWS * COLUMNS };
 
+/* Fields: name, rank, shape, offset, stride, kind of initial values, deviation or bound, learned. */
 static const lh_tensor large_tensors[] = {
     {"normal", 2, {ROWS, COLUMNS}, 0, 300, LH_INIT_NORMAL, 0.5, true},
     {"cut", 2, {ROWS, COLUMNS}, 100, 300, LH_INIT_TRUNCATED_NORMAL, 0.5, true},
@@ -112,8 +113,8 @@ static void test_uniform_values_have_the_documented_bits(void **state) {
     assert_true((float)(0.1 * (double)(0xffffff / 8388608.0 - 1.0)) < 0.1f);
 }
 
-/* Element e of tensor t is word e % 4 of block e / 4 at example t. The toy's key has rows of 4 elements, from element
- * 292 on, 12 apart. */
+/* Element e of tensor t is word e % 4 of block e / 4 at example t. The toy's key has rows of 4 elements, which
+ * begin at the elements 292, 304, ... of the storage. */
 static void test_values_have_the_documented_counter(void **state) {
     static double actual[TOY_STORAGE];
     lh_initialise(&lh_toy_spec, 77, 8, actual);

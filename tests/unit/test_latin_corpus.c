@@ -292,17 +292,17 @@ static void test_file_other_than_the_plan_s_is_refused(void **state) {
                     "--validation: the spec has no such file");
 }
 
-/* A file with any bytes is read or refused. A case's number determines the bytes. */
+/* A file with any bytes is read or refused. The bytes of a case depend on its index. */
 static void test_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 500 };
     static const char valid_table[] =
         NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3;
     static const char likely[] = ",\n\r.?0123456789abc";
     int refused_count = 0;
-    for (uint32_t number = 0; number < CASES; number++) {
+    for (uint32_t index = 0; index < CASES; index++) {
         char text[sizeof valid_table];
         size_t bytes = sizeof valid_table - 1;
-        lh_rng rng = lh_rng_at(lh_key_of_seed(2), number, 0, 0);
+        lh_rng rng = lh_rng_at(lh_key_of_seed(2), index, 0, 0);
         memcpy(text, valid_table, sizeof valid_table);
         for (uint32_t changes = 1 + lh_rng_below(&rng, 3); changes > 0; changes--) {
             bool is_any_byte = lh_rng_below(&rng, 8) == 0;

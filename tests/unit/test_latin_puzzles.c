@@ -44,8 +44,8 @@ static bool has_crossing_everywhere(const char *grid, bool is_row, int line, cha
     return true;
 }
 
-/* The only symbol that neither the row nor the column has, from 1; 0: there is none, or several. row or column -1: this
- * line does not count. */
+/* The only symbol, from 1, that neither the row nor the column has; 0: no symbol, or several. row or column -1: this
+ * line is ignored. */
 static int find_missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)
@@ -77,8 +77,8 @@ static latin_answer answer_by_paper(const char *grid) {
     return answer.vectors > 0 ? answer : find_crossing_answer(grid, false, column);
 }
 
-/* Whether a step of two vectors applies that the published classifier lacks: a line of the probe has one other blank,
- * which cannot hold the answer. */
+/* Whether the puzzle has a solution by two vectors that the published classifier does not know. In such a solution, a
+ * line of the probe has one other blank, which cannot hold the answer. */
 static bool has_lax_step(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
     for (int direction = 0; direction < 2; direction++) {
@@ -92,6 +92,7 @@ static bool has_lax_step(const char *grid) {
 
 /* ---- puzzles ---- */
 
+/* The number of puzzles to test: LH_LATIN_ITEMS, if it is set. */
 static int choose_item_count(int default_count) {
     const char *requested = getenv("LH_LATIN_ITEMS");
     return requested != NULL ? atoi(requested) : default_count;
@@ -108,8 +109,8 @@ static void test_squares_are_all_latin_squares_of_order_four(void **state) {
     }
 }
 
-/* Draws puzzles until there are enough of each number of vectors; their strategy and answer follow the paper's rules,
- * and the answer follows from all squares. */
+/* Samples puzzles until there are enough of each number of vectors. Strategy and answer must be those of the paper's
+ * rules, and the answer must be the only symbol that Latin squares with the given cells have in the probe. */
 static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
     int requested = choose_item_count(DEFAULT_COUNT) / LATIN_VECTORS, count[LATIN_VECTORS + 1] = {0},
@@ -181,7 +182,8 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
     }
 }
 
-/* Puzzles are similar unless the distance 1 - shared / all, over cells with their contents, exceeds 0.8. */
+/* The distance of two puzzles is 1 - shared / all: of all cells that either puzzle has, some are shared, that is, have
+ * the same contents in both. Puzzles are similar if their distance is at most 0.8. */
 static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
     latin_puzzle a = parse_puzzle("1?......2.......");
     latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */

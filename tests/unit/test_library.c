@@ -13,12 +13,16 @@
 
 enum { MOST_VALUES = 50000 };
 
-/* An entry of the library (a preset), with random numbers in all inputs. */
+/* An entry of the library (a preset), with random inputs, and its results. */
 typedef struct entry_case {
     const library_entry *entry;
-    double values[MOST_VALUES], gradients[MOST_VALUES];
-    int32_t sampled[LAYERS][TOKENS];
-    double logits[PAIRS], weights[PAIRS], scores[PAIRS], slopes[PAIRS];
+    double values[MOST_VALUES];      /* all parameters: for each one, its layers */
+    double gradients[MOST_VALUES];   /* result: gradients of `values` */
+    int32_t sampled[LAYERS][TOKENS]; /* random distances, ascending from 0 */
+    double logits[PAIRS];
+    double weights[PAIRS]; /* gradients of the scores */
+    double scores[PAIRS];  /* result */
+    double slopes[PAIRS];  /* result: gradients of the logits */
 } entry_case;
 
 static void randomise(lh_rng *rng, int count, double *out) {
@@ -239,7 +243,8 @@ static double objective(entry_case *w) {
     return sum;
 }
 
-/* Compares the slope along a random direction of one parameter's values, in all layers at once, with a difference. */
+/* Moves one parameter along a random direction, in all layers at once. Compares the slope that its gradient gives with
+ * a central difference. first: index of the parameter's first value. */
 static void check_direction(entry_case *w, const library_parameter *p, int first) {
     static double direction[MOST_VALUES], old_values[MOST_VALUES];
     const double step = 1e-6;
@@ -276,11 +281,12 @@ static void test_gradients_of_every_parameter_match_differences(void **state) {
     assert_int_equal(count, 2 * (1 + 1 + 2 + 2 + 6 + 6 + 1 + 1 + 1 + 1));
 }
 
-/* Initial values of a parameter: `number`, or random values around it with this deviation or bound. */
+/* The expected initial values of a parameter. */
 typedef struct initial_value {
     const char *entry, *parameter;
     int layers;
-    double number, spread;
+    double number; /* the value, or the middle of random values */
+    double spread; /* standard deviation or bound of random values; 0: they are not random */
 } initial_value;
 
 /* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers have uniform weights and biases within fan_in^-1/2. */

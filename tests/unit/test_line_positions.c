@@ -43,8 +43,9 @@ static void test_lines_have_positions(void **state) {
     }
 }
 
-/* An end symbol that the reader adds to a target is the last token, which has no position. */
-static void test_added_end_symbols_need_a_position_before_them(void **state) {
+/* The last token of a target has no position. If the reader adds an end symbol, this symbol is the last token, so the
+ * token before it needs a position. */
+static void test_last_token_before_an_added_end_symbol_needs_a_position(void **state) {
     static const uint16_t end = 4;
     static const int32_t expected[] = {1, 2, 3, 4, 5};
     toy_files f;
@@ -99,7 +100,7 @@ static void test_other_specs_ignore_positions(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* A batch has the positions of its examples; training adds a number to positions above 0 of each sequence. */
+/* A batch has the positions of its examples. For each sequence, training adds an offset to the positions above 0. */
 static void test_batches_have_positions_of_lines(void **state) {
     static const uint32_t shape_indices[] = {1, 0};
     static const uint16_t input[] = {2, 2}, target[] = {2};
@@ -172,7 +173,7 @@ static void test_lines_of_input_have_positions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_lines_have_positions),
-        lh_test_in_directory(test_added_end_symbols_need_a_position_before_them),
+        lh_test_in_directory(test_last_token_before_an_added_end_symbol_needs_a_position),
         lh_test_in_directory(test_bad_positions_are_errors_with_file_and_line),
         lh_test_in_directory(test_other_specs_ignore_positions),
         lh_test_in_directory(test_batches_have_positions_of_lines),

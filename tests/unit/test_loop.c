@@ -185,7 +185,7 @@ static void train_block_with_wild_gradient(const lh_cpu_step *step, const lh_cpu
     if (step->step == 150 || step->step == 160) ((float *)gradient)[lh_toy_spec.tensors[TOY_BIAS].offset] = 1e6f;
 }
 
-/* Clipping limits the damage: the run warns once and trains to its end. */
+/* Clipping limits the damage, so the run warns once and trains to its end. */
 static void test_wild_gradient_is_warned_of_once(void **state) {
     lh_cpu_program program = toy_float;
     const lh_cpu_program *list[] = {&program, NULL};

@@ -26,7 +26,7 @@ static void test_resumed_run_has_the_same_bits_and_lines(void **state) {
 
 /* Lengths are mixed, under a curriculum whose stage ends at step 15. */
 static void test_resumed_run_of_mixed_lengths_has_the_same_bits(void **state) {
-    static const lh_curriculum_stage stage = {15, 3};
+    static const lh_curriculum_stage stage = {.until_step = 15, .longest = 3};
     toy.train.mixes_lengths = true;
     toy.train.curriculum = &stage;
     toy.train.curriculum_count = 1;
@@ -37,10 +37,10 @@ static void test_resumed_run_of_mixed_lengths_has_the_same_bits(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
-/* The value of a key in line `number`, from 0, of a file of the run. */
-static double read_metric(void **state, const char *name, int number, const char *key) {
+/* The value of a key in the line of this index, from 0, of a file of the run. */
+static double read_metric(void **state, const char *name, int index, const char *key) {
     char *text = read_text(state, name), *cursor = text;
-    while (number-- > 0) strsep(&cursor, "\n");
+    while (index-- > 0) strsep(&cursor, "\n");
     json_t *line = json_loads(strsep(&cursor, "\n"), 0, NULL);
     assert_true(json_is_number(json_object_get(line, key)));
     double value = json_number_value(json_object_get(line, key));
@@ -114,8 +114,8 @@ static void test_pipes_in_place_of_files_are_reported(void **state) {
     alarm(0);
 }
 
-/* Checks that a resume warns with `warning` and continues to the same bits if this file has this text. text NULL: the
- * file is missing. */
+/* Stops a run, replaces one of its files, and resumes the run. The resume must print `warning`, and continue to the
+ * same bits. text: the new text of the file; NULL: the file is removed. */
 static void check_damaged_log(void **state, const char *name, const char *text, const char *warning) {
     char path[512];
     snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);

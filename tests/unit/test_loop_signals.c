@@ -31,6 +31,7 @@ static int64_t read_last_step(void **state) {
     return step;
 }
 
+/* A run that a signal stops must write a checkpoint, from which it continues to the bits of an unstopped run. */
 static void check_signal(void **state, int number) {
     int status;
     char command[128];

@@ -1,5 +1,6 @@
-/* Masked labels that are not in the loss: the whole step of the CPU engine compared with kernels/ref, which divides
- * by the counted labels of the batch; with all masks in one shard, without any mask, and with all labels masked. */
+/* Masked labels that are not in the loss: the whole step of the CPU engine compared with kernels/ref, which divides by
+ * the counted labels of the batch. The masked labels are in all shards, or all in one shard; or no label is masked, or
+ * every label. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ enum {
 
 static const double RATE = 1e-2;
 
-/* Whether the sampler masks a label; depends on example and step. */
+/* Returns whether the sampler masks a label of an example of a step. */
 static bool (*masks)(uint32_t example, uint32_t step, int label);
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
@@ -151,7 +152,7 @@ static void check_step(bool (*masks_label)(uint32_t, uint32_t, int), int sequenc
     lh_parity_counts expected = lh_parity_count(&batch_data.batch, &m.spec, logits, batch_data.mask);
     lh_step_metrics metrics = make_step(&m);
     lh_assert_close(&metrics.sums.loss, &loss, 1, 1e-12, 0);
-    assert_int_equal(metrics.sums.positions, counted);
+    assert_int_equal(metrics.sums.positions, counted); /* labels in the loss, which masked labels are not */
     assert_int_equal(metrics.sums.counted, counted);
     assert_int_equal(metrics.sums.correct, expected.correct);
     assert_int_equal(metrics.sums.sequences, sequences);
@@ -222,7 +223,7 @@ static void test_window_leaves_out_steps_without_counted_labels(void **state) {
     close_masking(&m);
 }
 
-/* Compares with differences of the mean loss over the counted labels. */
+/* lh_gradcheck compares the gradient with finite differences of the mean loss over the counted labels. */
 static void test_gradcheck_of_a_masked_loss_passes(void **state) {
     masking_engine m;
     lh_error error = {""};

@@ -111,7 +111,7 @@ static void mix(uint64_t *hash, double value) {
     *hash = (*hash ^ bits) * 0x100000001b3u;
 }
 
-/* All compilers give the same bits at every level and optimisation: the hash is a constant. */
+/* All compilers give the same bits at every level and optimisation, so the hash of the results is a constant. */
 static void test_all_functions_have_the_recorded_bits(void **state) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (int i = 1; i < 10000; i++) {

@@ -36,7 +36,8 @@ NOINLINE void multiply_fixed_in_place(int rows, const real *a, const real *w, re
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_ADD, y);
 }
 
-/* Sizes of a wide model: a panel has one whole slice and a part; a gradient has two parts, and remaining columns. */
+/* Sizes of a wide model. A panel has one whole slice and a part of another. A gradient has two parts, and columns that
+ * remain. */
 enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
 enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
 NOINLINE void multiply_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *operand) {
@@ -110,7 +111,8 @@ static void test_matmul_of_constant_sizes_matches_reference(void **state) {
     for (int rows = 1; rows <= 2 * TILE_ROWS + 1; rows++) check_matmul(rows, FIXED_K, FIXED_N, FINISH_BIAS_RELU, 1);
 }
 
-/* Checks a product added to y [rows][N] in place: the reference's numbers, and the bits of a sum in another buffer. */
+/* Adds a product to y [rows][N] in place. The result must match the reference, and have the bits of the sum in another
+ * buffer. */
 static void check_matmul_in_place(int rows, int K, int N, int is_fixed) {
     int padded_rows = round_up(rows, TILE_ROWS);
     real *a = make_random_reals(1, rows * K, padded_rows * K), *w = make_random_reals(2, K * N, K * N),
@@ -178,7 +180,8 @@ static void test_wide_weight_grad_matches_reference(void **state) {
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) check_weight_grad(rows[r], GRADIENT_K, GRADIENT_N);
 }
 
-/* For any division of a gradient, up to GRADIENT_ROWS rows are one sum in order, with the bits of a simple loop. */
+/* The gradient is divided into parts. Up to GRADIENT_ROWS rows, each element is one sum in the order of rows, with the
+ * bits of a simple loop. */
 static void test_wide_weight_grad_has_the_bits_of_one_sum(void **state) {
     const int rows = 37, K = GRADIENT_K, N = GRADIENT_N;
     real *a = make_random_reals(1, rows * K, rows * K), *dy = make_random_reals(2, rows * N, rows * N);

@@ -1,6 +1,6 @@
 /* Lengths mixed within a batch: the gradient of generated code in float64 is the weighted sum of gradients of batches
  * of one length, in which the labels of all sequences but one are masked. The gradient of a mean over sequences is also
- * compared with differences. */
+ * compared with finite differences. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -38,8 +38,8 @@ typedef struct first_step {
     double *gradient; /* [parameter_storage] */
 } first_step;
 
-/* The first step of a batch. sequence: counted_sequence; n: the length of all sequences; 0: they have lengths of their
- * own. */
+/* Makes the first step of a batch. sequence: the value of counted_sequence; n: the length of all sequences; 0: mixed
+ * lengths. */
 static first_step make_step(const lh_spec *from, int sequence, int n, int threads) {
     lh_error error;
     lh_task task = *from->task;
@@ -65,8 +65,8 @@ static first_step make_step(const lh_spec *from, int sequence, int n, int thread
     return r;
 }
 
-/* Compares the gradient of a mixed batch with the gradients of its sequences, weighted by their numbers of labels, or
- * equally if weighs_equally. */
+/* Compares the gradient of a mixed batch with the gradients of its sequences, weighted equally if weighs_equally, else
+ * by their numbers of counted labels. */
 static void check_gradient(const lh_spec *from, bool weighs_equally) {
     lh_spec spec = *from;
     lh_batch_parts parts;

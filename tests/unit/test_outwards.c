@@ -47,7 +47,7 @@ static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **st
     }
 }
 
-/* ---- the other side ---- */
+/* ---- mirrored rows ---- */
 
 static int clamp(int x, int low, int high) { return x < low ? low : x > high ? high : x; }
 
@@ -117,7 +117,7 @@ static void check_group(int T, int first, double spread) {
     for (int a = 0; a < LANES && first + a < T; a++) {
         const int i = first + a;
         row r;
-        double sum = 0, side[2] = {0}, size = 0;
+        double sum = 0, side[2] = {0} /* sums of dlogit to the right and left */, size = 0;
         fill_row(&r, T, i, logits + a, dweights + a);
         for (int j = 0; j < T; j++) {
             check_element(weights[j * LANES + a], r.weight[j], rounding * r.weight[j] + negligible);

@@ -48,7 +48,7 @@ static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const ch
     if (strstr(error.text, words) == NULL || strstr(error.text, hint) == NULL) fail_msg("%s", error.text);
 }
 
-static void test_judge_finds_every_cause(void **state) {
+static void test_find_cause_finds_every_cause(void **state) {
     lh_overfit_facts f = plain;
     check_cause(f, LH_OVERFIT_UNKNOWN, "likely cause: none found", "--overfit 1");
     f.earlier_loss = 1.0;
@@ -88,15 +88,15 @@ static void test_hint_names_the_task_of_collected_examples(void **state) {
                 "the examples of latin_square: trainer sample --length 10");
 }
 
-static void test_judge_finds_a_high_rate_by_large_parameters(void **state) {
+static void test_large_parameters_show_a_high_learning_rate(void **state) {
     lh_overfit_facts f = plain;
     f.parameter_norm = 221;
     check_cause(f, LH_OVERFIT_RATE_HIGH, "10 times the initial norm", "--learning-rate 0.0001");
 }
 
-static void test_steps_needed_follows_the_fall(void **state) {
+static void test_estimate_of_steps_continues_the_fall_of_the_loss(void **state) {
     lh_overfit_facts f = plain;
-    f.guess_loss = 1.25; /* target 0.125: two halvings, each in 100 steps */
+    f.guess_loss = 1.25; /* the loss to reach is 0.125: two halvings of 0.5, each in 100 steps */
     f.earlier_loss = 1.0;
     assert_true(lh_overfit_estimate_steps(&f) == 600.0);
     f.recent_loss = 0.1;
@@ -251,10 +251,10 @@ static void test_measurement_begins_with_the_run_s_checkpoint(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUN_TEST(test_judge_finds_every_cause),
+        RUN_TEST(test_find_cause_finds_every_cause),
         RUN_TEST(test_hint_names_the_task_of_collected_examples),
-        RUN_TEST(test_judge_finds_a_high_rate_by_large_parameters),
-        RUN_TEST(test_steps_needed_follows_the_fall),
+        RUN_TEST(test_large_parameters_show_a_high_learning_rate),
+        RUN_TEST(test_estimate_of_steps_continues_the_fall_of_the_loss),
         RUN_TEST(test_read_metrics_compares_the_last_two_quarters),
         RUN_TEST(test_targets_of_a_sound_task_are_attainable),
         RUN_TEST(test_contradiction_is_found),

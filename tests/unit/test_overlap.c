@@ -36,7 +36,7 @@ static size_t put_tokens(char *text, const uint16_t *token, int count) {
     return used;
 }
 
-/* Writes one example on each second line, so that line numbers differ from examples' numbers. */
+/* Writes one example on each second line, so that line numbers differ from the indices of examples. */
 static const char *write_file(const char *directory, const char *name, const example *list, int count) {
     static char text[TRAIN * 100];
     size_t used = 0;
@@ -76,8 +76,9 @@ static bool is_among(const example *sought, const example *list, int count, bool
     return false;
 }
 
-static void add(lh_overlap_count *counted, int number) {
-    if (counted->count < LH_OVERLAP_LINES) counted->line[counted->count] = (uint32_t)(2 * number + 1);
+/* Counts the example of this index, and lists its line if there is space. */
+static void add_example(lh_overlap_count *counted, int index) {
+    if (counted->count < LH_OVERLAP_LINES) counted->line[counted->count] = (uint32_t)(2 * index + 1);
     counted->count++;
 }
 
@@ -98,20 +99,20 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
         lh_assert_ok(lh_overlap_count_examples(&f.files.corpus, LH_SET_TEST, &actual, trained, &error), &error);
         for (int i = 0; i < TEST; i++) {
             bool is_trained = is_among(&f.test[i], f.train, TRAIN, true);
-            if (is_trained) add(&expected.trained, i);
-            else if (is_among(&f.test[i], f.train, TRAIN, false)) add(&expected.input, i);
-            if (is_among(&f.test[i], f.test, i, true)) add(&expected.duplicates, i); /* true: with the target */
+            if (is_trained) add_example(&expected.trained, i);
+            else if (is_among(&f.test[i], f.train, TRAIN, false)) add_example(&expected.input, i);
+            if (is_among(&f.test[i], f.test, i, true)) add_example(&expected.duplicates, i); /* true: with the target */
         }
-        for (int64_t place = 0; place < TEST; place++)
-            assert_int_equal(trained[place],
-                             is_among(&f.test[f.files.corpus.eval.line[place] / 2], f.train, TRAIN, true));
+        for (int64_t index = 0; index < TEST; index++)
+            assert_int_equal(trained[index],
+                             is_among(&f.test[f.files.corpus.eval.line[index] / 2], f.train, TRAIN, true));
         assert_count(&actual.trained, &expected.trained);
         assert_count(&actual.input, &expected.input);
         assert_count(&actual.duplicates, &expected.duplicates);
         sums[0] += expected.trained.count, sums[1] += expected.input.count, sums[2] += expected.duplicates.count;
         lh_corpus_close(&f.files.corpus);
     }
-    for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50);
+    for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50); /* all cases are frequent */
 }
 
 /* eval.by = { trained = true }: two conditions of the test's examples, none of which is left out. */

@@ -13,7 +13,7 @@
 #include "lh_engines.h"
 #include "toy_program.h"
 
-enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400, THIRD = 2 };
+enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400, THIRD = 2 /* index of the third answer */ };
 
 static int find_third(const uint16_t *target, int length) { return THIRD; }
 
@@ -36,14 +36,21 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
     toy_drawn.forward_block(&dropout_step, block, workspace, sums);
 }
 
-/* Counts, of labels before `exact`, of sequences from `exact` on. open: only the target has an end symbol. */
 typedef struct sums {
-    int results, right;                /* results: labels of final results; right: right answers */
-    int counted, forced;               /* forced: right in the pass over the target */
-    int exact, early, open, sequences; /* early: an answer is the end symbol where the target is not */
-    /* Three counts (labels, right answers, right answers of the pass over the target) by place, counted from the start
-     * and from the last counted label. first: sequences by the place of their first wrong answer. */
-    int start[3][N], end[3][N], first[N];
+    /* Numbers of labels: */
+    int results; /* labels of final results */
+    int right;   /* of these, those with a right answer */
+    int counted; /* counted labels */
+    int forced;  /* of these, those with a right answer in the pass over the target */
+    /* Numbers of sequences: */
+    int exact;     /* all answers of the final result are right */
+    int early;     /* an answer is the end symbol where the target is not */
+    int open;      /* the target has an end symbol, but the answers have none */
+    int sequences; /* sequences with a counted label */
+    /* Labels, right answers, and right answers of the pass over the target, by place. `start` counts places from the
+     * first label, `end` backwards from the last counted label. */
+    int start[3][N], end[3][N];
+    int first[N]; /* sequences by the place of their first wrong answer */
 } sums;
 
 static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {

@@ -141,8 +141,8 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
 
 static void test_forward_block_of_stored_batches_gives_stored_logits(void **state) { for_each_program(check_stored); }
 
-/* Stored gradients are rounded to float32 and computed without dropout: gradients of float64 programs and of networks
- * with dropout are compared with kernels/ref alone. */
+/* Stored gradients are rounded to float32 and computed without dropout. So the gradients of float64 programs and of
+ * networks with dropout are compared with kernels/ref alone. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
     if (lh_network_has_dropout(lh_network_get(c->spec->id)) || program->real_bytes == 8) return;
     lh_st_file *file = lh_vectors_open(c->vectors);

@@ -154,7 +154,7 @@ static void test_passes_by_length_are_the_task_length(void **state) {
     assert_non_null(strstr(error.text, "length 7 has 7 passes, and training has memory for 6"));
 }
 
-/* Adds to the loss a number that names the passes of the step. */
+/* Adds to the loss a number from which the step's numbers of passes can be read. */
 static void train_drawn(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                         lh_sums *sums) {
     toy_float.train_block(step, block, workspace, gradient, sums);

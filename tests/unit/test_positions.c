@@ -61,7 +61,8 @@ static void test_positions_with_the_same_counter_are_the_same(void **state) {
     assert_memory_not_equal(a, b, sizeof a); /* another step */
 }
 
-/* The first distance is 0; the further distances are a sorted draw from 1 .. range - 1 at a site of their own. */
+/* The first distance is 0. The others are sampled from 1 .. range - 1 and sorted; their site differs from that of
+ * positions. */
 static void test_distances_ascend_from_zero_at_their_own_site(void **state) {
     lh_draw draw = make_draw(3);
     int32_t out[41], positions[41], expected[40], scratch[64];
@@ -118,8 +119,8 @@ static void test_signed_distances_ascend_to_both_sides(void **state) {
     assert_int_equal(-middle[-1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* All 16 pairs of a neighbour to the left and one to the right, each at one of 4 distances, are equally frequent:
- * chi-square, 15 degrees of freedom. */
+/* The next token to the left and the next to the right each have one of 4 distances. All 16 pairs of distances are
+ * equally frequent: chi-square, 15 degrees of freedom. */
 static void test_sides_of_signed_distances_are_independent(void **state) {
     long pairs[16] = {0};
     for (uint32_t step = 0; step < 16000; step++) {
@@ -221,8 +222,8 @@ static void test_draw_or_copy_functions_copy_given_values_or_draw(void **state) 
     assert_memory_equal(out, expected, sizeof out);
 }
 
-/* Queries at 0 and 5, keys at 5, 0 and 1: the distances are 5, 0, 1 and 0, -5, -4. longhand/positions.h describes the
- * parts of `out`. */
+/* Queries at 0 and 5, keys at 5, 0 and 1: the distances are 5, 0, 1 and 0, -5, -4. The first call lists the distances
+ * that occur, the second all distances from -2 to 2. longhand/positions.h describes the parts of `out`. */
 static void test_sort_pairs_lists_pairs_by_distance(void **state) {
     const int32_t queries[] = {0, 5}, keys[] = {5, 0, 1};
     int32_t rank[12], out[1 + 5 + 6 + 6 + 6];

@@ -49,8 +49,9 @@ static double compare_gradients(const lh_ref_model *a, const lh_ref_model *b) {
     return max_difference;
 }
 
-/* The comparison above would fail for wrong attention: each mistake in the reference changes gradients far more than
- * the tolerance. set: makes a mistake, 0 for none. */
+/* Checks that the comparison above would notice wrong attention: each deliberate mistake in the reference changes
+ * gradients by far more than the tolerance. mistakes: the number of mistakes, where mistake 0 is none; set: makes a
+ * mistake. */
 static void check_mistakes(const lh_spec *spec, int mistakes, void (*set)(lh_ref_family *family, int mistake)) {
     lh_ref_model *model = lh_parity_make_random_model(spec), *second_model = lh_parity_make_random_model(spec);
     lh_ref_network network = *model->network;
@@ -102,8 +103,8 @@ static void test_mistakes_in_gates_of_tokens_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_grape, LH_REF_GRAPE_MISTAKES, set_grape_mistake);
 }
 
-/* Nor would the comparison accept layers with each other's encodings: such layers change gradients far more, too. */
-static void test_swapped_layers_are_noticed(void **state) {
+/* Checks that the comparison would notice two layers that have each other's windows. */
+static void test_swapped_windows_of_layers_are_noticed(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_layers;
     lh_ref_model *model = lh_parity_make_random_model(spec), *second_model = lh_parity_make_random_model(spec);
     lh_ref_network network = *model->network;
@@ -131,7 +132,7 @@ int main(void) {
                                        cmocka_unit_test(test_mistakes_in_sums_over_keys_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_sticks_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_gates_of_tokens_are_noticed),
-                                       cmocka_unit_test(test_swapped_layers_are_noticed)};
+                                       cmocka_unit_test(test_swapped_windows_of_layers_are_noticed)};
 #undef X
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

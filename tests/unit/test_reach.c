@@ -29,8 +29,9 @@ static int read_intervals(void **state, const char *name, bool uses_accuracy, in
         json_t *line = json_loads(line_text, 0, NULL);
         int n = (int)json_integer_value(json_object_get(json_object_get(line, "by"), "length"));
         double accuracy = json_number_value(json_object_get(line, "accuracy"));
-        double half = 1.959963984540054 * json_number_value(json_object_get(line, "sd_over_sequences")) / sqrt(60.0);
-        of_length[n] = uses_accuracy ? (interval){accuracy - half, accuracy + half}
+        double half_width =
+            1.959963984540054 * json_number_value(json_object_get(line, "sd_over_sequences")) / sqrt(60.0);
+        of_length[n] = uses_accuracy ? (interval){accuracy - half_width, accuracy + half_width}
                                      : (interval){json_number_value(json_object_get(line, "exact_match_low")),
                                                   json_number_value(json_object_get(line, "exact_match_high"))};
         lines++;
@@ -44,7 +45,8 @@ static int read_intervals(void **state, const char *name, bool uses_accuracy, in
 static void check_reach(void **state, bool uses_accuracy, double level) {
     interval full[MAX_LENGTH + 1], partial[MAX_LENGTH + 1];
     char command[256], folder[64], file[96], certain_text[96], possible_text[96];
-    int certain = MAX_LENGTH, possible = MAX_LENGTH;
+    int certain = MAX_LENGTH;  /* the longest length whose interval is at or above the level; 0: none */
+    int possible = MAX_LENGTH; /* the longest length whose interval ends at or above the level; 0: none */
     read_intervals(state, "all/eval.jsonl", uses_accuracy, full);
     while (certain > 0 && full[certain].low < level) certain--;
     while (possible > 0 && full[possible].high < level) possible--;

@@ -1,5 +1,6 @@
-/* kernels/cpu/recurrence.h and memory.h: steps with printed results, from a second reading of Deletang et al. 2023's
- * code, and the parts of the sums from tokens and cells. test_parity.c compares whole networks. */
+/* kernels/cpu/recurrence.h and memory.h. Steps are compared with results that an independent implementation of the code
+ * of Deletang et al. 2023 printed. The functions that add tokens and read cells to a step's sums are compared with
+ * plain loops. test_parity.c compares whole networks. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -47,7 +48,8 @@ static void test_rnn_step_rectifies_sum_and_bias(void **state) {
     for (int n = 0; n < ROWS * WIDTH; n++) assert_true(states[n] == (real)(n % 2 ? 0.75 : 0));
 }
 
-/* Sequences have three tokens. Column 0 of the tokens, in which token 2 occurs twice, is read. */
+/* Sequences have three tokens, of which only the first is read. Token 2 occurs twice, so its row collects two
+ * gradients. */
 static void test_token_sums_read_and_collect_rows(void **state) {
     static const uint16_t token[ROWS * 3] = {2, 9, 9, 0, 9, 9, 2, 9, 9};
     real table[3 * WIDTH], bias[WIDTH], sums[ROWS * WIDTH], dtable[3 * WIDTH] = {0};
@@ -70,7 +72,8 @@ static void fill_cells(int count, const double *values, real *cells) {
 
 enum { HEADS = 2 * CELL_WIDTH };
 
-/* Heads of one row, with zero biases: the cell to push, and logits whose softmax is the probabilities of actions. */
+/* Fills the heads of one row: the cell to push, all numbers of which are `value`, and then logits whose softmax is
+ * `probabilities`. */
 static void fill_heads(double value, const double *probabilities, int actions, real *heads) {
     fill(HEADS, 0, heads);
     fill(CELL_WIDTH, (real)value, heads);
@@ -101,8 +104,8 @@ static void test_stack_step_adds_biases_of_value_and_actions(void **state) {
     for (int k = 0; k < 3; k++) assert_printed(1, heads + CELL_WIDTH + k, ACTIONS[k]);
 }
 
-/* The gradient of the sum of all numbers of the new stack: 8 of each cell of the pushed value, 1 + 2 + 9, of the popped
- * stack, 2 + 3, and of the kept stack, 1 + 2 + 3. */
+/* The gradient of the sum of all numbers of the new stack. A cell has 8 equal numbers. The new stack is a mixture of
+ * three stacks: after a push their sum is 8 (9 + 1 + 2), after a pop 8 (2 + 3), and without a change 8 (1 + 2 + 3). */
 static void test_stack_step_grad_is_that_computed_by_hand(void **state) {
     real stack[5 * CELL_WIDTH], heads[HEADS], dstack[5 * CELL_WIDTH] = {0};
     fill_cells(5, STACK, stack);
@@ -117,7 +120,8 @@ static void test_stack_step_grad_is_that_computed_by_hand(void **state) {
     for (int i = 0; i < 5; i++) assert_printed(CELL_WIDTH, dstack + i * CELL_WIDTH, cells[i]);
 }
 
-/* The expected tapes: unmoved, moved by one cell to the left and to the right, jumped by two cells. */
+/* The expected tapes are: unmoved, moved by one cell to the left and to the right, and moved by two cells to the left
+ * and to the right. */
 static void test_printed_moves_give_printed_tapes(void **state) {
     static const double tape[] = {9, 2, 3, 4};
     static const double moved[TAPE_ACTIONS][4] = {{9, 2, 3, 4}, {2, 3, 4, 9}, {4, 9, 2, 3}, {3, 4, 9, 2}, {3, 4, 9, 2}};
@@ -146,7 +150,8 @@ static void test_move_tape_jumps_in_both_directions(void **state) {
 
 static const double MOVES[TAPE_ACTIONS] = {0.4, 0.2, 0.2, 0.1, 0.1};
 
-/* The first cell is replaced before the tape moves; the second number of each written row is not read. */
+/* The first cell is replaced before the tape moves. A row of `written` has two cells, of which the second is not
+ * read. */
 static void test_tape_step_replaces_first_cell_and_moves(void **state) {
     static const double cells[] = {1, 2, 3, 4};
     real old_cells[4 * CELL_WIDTH], new_cells[4 * CELL_WIDTH], written[2 * CELL_WIDTH], read[CELL_WIDTH];
@@ -163,7 +168,8 @@ static void test_tape_step_replaces_first_cell_and_moves(void **state) {
     for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k]);
 }
 
-/* The gradient of the sum of the new first cell's numbers: five actions take it from cells 0, 1, 3, 2 and 2. */
+/* The gradient of the sum of the new first cell's numbers. The five actions take this cell from the old cells 0, 1, 3,
+ * 2 and 2. */
 static void test_tape_step_grad_is_that_computed_by_hand(void **state) {
     static const double cells[] = {9, 2, 3, 4};
     real old_cells[4 * CELL_WIDTH], dnew_cells[4 * CELL_WIDTH] = {0}, dold_cells[4 * CELL_WIDTH], dwritten[CELL_WIDTH];
@@ -179,7 +185,8 @@ static void test_tape_step_grad_is_that_computed_by_hand(void **state) {
     for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k] * 8 * (source[k] - mean));
 }
 
-/* Six steps: every step fills a cell, and a cell that remains is popped before the last step. */
+/* The numbers of cells at six steps. At step t, earlier steps have filled at most t cells. Later steps can read at most
+ * 6 - t of them. */
 static void test_count_stack_cells_grow_to_the_middle(void **state) {
     static const int unlimited[] = {0, 1, 2, 3, 2, 1}, limited[] = {0, 1, 2, 2, 2, 1};
     for (int t = 0; t < 6; t++) {

@@ -44,7 +44,7 @@ static void test_matmul_grad_of_odd_sizes_matches_differences(void **state) {
     lh_test_check_gradient(linear_objective, &c, 5, c.b, db);
 }
 
-static void test_matmul_weight_grad_twice_adds_up(void **state) {
+static void test_matmul_weight_grad_is_added_to_existing_values(void **state) {
     linear_case c;
     double single[20] = {0}, doubled[20] = {0};
     lh_test_fill_values(1, 12, c.x);
@@ -206,7 +206,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul_of_two_by_two_has_known_values),
         cmocka_unit_test(test_matmul_grad_of_odd_sizes_matches_differences),
-        cmocka_unit_test(test_matmul_weight_grad_twice_adds_up),
+        cmocka_unit_test(test_matmul_weight_grad_is_added_to_existing_values),
         cmocka_unit_test(test_relu_of_negative_numbers_and_zero_is_zero),
         cmocka_unit_test(test_layer_norm_divides_by_the_biased_deviation),
         cmocka_unit_test(test_layer_norm_grad_of_odd_sizes_matches_differences),

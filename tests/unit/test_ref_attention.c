@@ -13,12 +13,12 @@
 static void test_sinusoid_of_width_64_has_published_values(void **state) {
     static const int index[] = {0, 1, 31, 32, 33, 63};
     static const double row_of_1[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
-    static const double last[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
+    static const double row_of_2047[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
     double row[64];
     lh_ref_sinusoid(64, 1, row);
     for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &row_of_1[i], 1, 0, SIX_DIGITS);
     lh_ref_sinusoid(64, 2047, row);
-    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &last[i], 1, 0, SIX_DIGITS);
+    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &row_of_2047[i], 1, 0, SIX_DIGITS);
 }
 
 static const lh_ref_rope ROPE = {.base = 10000};
@@ -66,8 +66,9 @@ static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
     for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_rotation_speed(&ntk, 8, m) / expected[m] - 1) < EXACT);
 }
 
-/* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000. The third
- * number is at the fraction (10 - 1) / (32 - 1) between the bounds. */
+/* Within 2 pi n positions, a pair of speed theta makes n theta rotations. For n = 1000, the four pairs make 1000, 100,
+ * 10 and 1 rotations. The third pair's speed is interpolated at the fraction (10 - 1) / (32 - 1) between the bounds 1
+ * and 32. */
 static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
     lh_ref_rope yarn = YARN;
     yarn.original_length = 2000 * acos(-1.0);
@@ -196,7 +197,8 @@ static void test_relative_attention_grad_matches_differences(void **state) {
     check_attention_gradients(&c);
 }
 
-/* Three tokens with one head of one channel; gates: z of every token. */
+/* Three tokens with one head of one channel. z: the logit of every token's gate; sign: 1, or -1 for negated gates.
+ * expected_row: logits of the last query; expected: outputs. */
 static void check_forgetting(int sign, const double *expected_row, const double *expected) {
     static const double q[] = {1, 0.5, 2}, k[] = {1, 2, 0.5}, v[] = {1, 2, 4}, z[] = {0, 1, -1};
     double score[9] = {0}, weights[9], logits[9], out[3];
@@ -219,8 +221,8 @@ static void test_forgetting_by_negated_gates_has_known_rows(void **state) {
     check_forgetting(-1, (const double[]){0.3735, 3.6867, 1}, (const double[]){1, 1.8598, 2.0904});
 }
 
-/* Golovneva et al. 2024: three tokens with one head of one channel, and a table of three rows. Counts run to the query,
- * contain its own gate, and end at the last row. */
+/* Golovneva et al. 2024: three tokens with one head of one channel, and a table of three rows. A count is the sum of
+ * the gates from the key to the query, both included, but at most the index of the last row. */
 static void test_cope_has_a_known_row(void **state) {
     static const double q[] = {1, 0.5, 2}, k[] = {1, 2, 0.5}, v[] = {1, 2, 4}, table[] = {0.1, 0.5, -0.2};
     static const double terms[] = {-0.4, 0.0017, 0.7848}, row[] = {0.0755, 0.8337, 0.0908};
@@ -262,7 +264,7 @@ static void test_cope_grad_matches_differences(void **state) {
     }
 }
 
-/* Zhang et al. 2025: a key at distance 3, with one of two heads; the strength's softplus is 1. */
+/* Zhang et al. 2025: the terms of a key at distance 3 in two heads. The softplus of the strength is 1. */
 static void test_grape_has_known_terms(void **state) {
     static const double vector[] = {3, 4, 3, 4}, strength[] = {0.5413248546129181, 0.5413248546129181};
     const lh_ref_grape shape = {.tokens = 4, .heads = 2, .head_width = 2, .key_vector = vector, .strength = strength};
@@ -330,8 +332,8 @@ static void test_relative_attention_has_known_logits(void **state) {
     lh_assert_close(c.weights, &expected, 1, EXACT, EXACT);
 }
 
-/* Four tokens, with indices and with distances 3, 10, 63: the score is the slope (1/16, 1/256) times minus the
- * distance, which is half a step less to the left. */
+/* Four tokens, with indices and with the random distances 3, 10, 63. The score is minus the slope, 1/16 or 1/256, times
+ * the distance. To the left, the distance is reduced by a half. */
 static void test_alibi_has_known_values(void **state) {
     const int32_t index[] = {0, 1, 2, 3}, sampled[] = {0, 3, 10, 63};
     const double half_steps[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};

@@ -34,8 +34,9 @@ static void test_dropout_kept_share_is_near_one_minus_rate(void **state) {
     assert_true(fabs(kept_count / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
 }
 
-/* Element (h * T + i) * S + j of attention's weights: elements of neighbouring heads, queries and keys are independent,
- * and so are elements of another sequence, step, layer or site. */
+/* The weight of head h, query i and key j is element (h * T + i) * S + j. Whether an element is kept is independent of
+ * elements of neighbouring heads, queries and keys, and of the same element of another sequence, step, layer or
+ * place. */
 static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
     enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
     const lh_ref_dropout site = make_dropout(0.3);
@@ -44,8 +45,8 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
     other_layer.site = lh_site(LH_DOMAIN_DROPOUT, 4, 1);
     other_place.site = lh_site(LH_DOMAIN_DROPOUT, 3, 0);
     const uint32_t offset[] = {1, KEYS, QUERIES * KEYS, 2, 8, KEYS + 1};
-    enum { OFFSETS = sizeof offset / sizeof *offset, PAIRS = 4 };
-    double kept_count = 0, kept_pairs[OFFSETS + PAIRS] = {0};
+    enum { OFFSETS = sizeof offset / sizeof *offset, OTHER_SITES = 4 /* sequence, step, layer, place */ };
+    double kept_count = 0, kept_pairs[OFFSETS + OTHER_SITES] = {0};
     for (uint32_t e = 0; e < COUNT; e++) {
         if (!lh_ref_dropout_keeps(&site, 5, e)) continue;
         kept_count++;
@@ -56,7 +57,7 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
         kept_pairs[OFFSETS + 3] += lh_ref_dropout_keeps(&other_place, 5, e);
     }
     assert_true(fabs(kept_count / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
-    for (int a = 0; a < OFFSETS + PAIRS;
+    for (int a = 0; a < OFFSETS + OTHER_SITES;
          a++) /* a pair has variance p^2 (1 - p^2), and covariance 2 p^3 (1 - p) with its neighbours */
         assert_true(fabs(kept_pairs[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
 }
@@ -92,7 +93,8 @@ static void test_normal_numbers_of_known_words_are_known(void **state) {
     lh_assert_close(actual, expected, 4, 1e-12, 0);
 }
 
-/* Mean, variance, fourth moment, products of neighbours, and the share beyond two deviations, of a million numbers. */
+/* Checks of a million numbers: mean, variance, fourth moment, mean product of neighbours, and the share of numbers
+ * beyond two standard deviations. */
 static void test_normal_numbers_have_the_moments_of_a_normal(void **state) {
     enum { EXAMPLES = 100, DRAWS = 10000 };
     const lh_key key = lh_key_of_seed(5);

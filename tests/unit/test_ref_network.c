@@ -61,10 +61,10 @@ static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch,
     return (upper - lower) / (2 * step);
 }
 
-/* Compares two slopes of the objective along a random direction, by gradients and by differences. A ReLU whose input
- * changed its sign within the step would make them differ; the fixed values have no such input. The error of a
- * difference is proportional to the square of its step, and a network without norms may be steep. Richardson's mean of
- * two steps has an error proportional to the fourth power. */
+/* Compares the slope of the objective along a random direction, computed from gradients, with the slope computed from
+ * differences. A ReLU whose input changed its sign within the step would make them differ; the fixed values have no
+ * such input. The error of a difference is proportional to the square of its step, and a network without norms may be
+ * steep. Richardson's mean of two steps has an error proportional to the fourth power. */
 static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_ref_tensor *tensors, int count) {
     const double step = 1e-6;
     direction d = new_direction(tensors, count);
@@ -154,7 +154,7 @@ static void test_gradients_of_encodings_match_differences(void **state) {
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_get(specs[i]), true);
 }
 
-static const char *const RECURRENT[] = {"rnn", "lstm", "stack_rnn", "tape_rnn"}; /* stored vectors */
+static const char *const RECURRENT[] = {"rnn", "lstm", "stack_rnn", "tape_rnn"}; /* names of stored vectors */
 
 static void test_gradients_of_recurrent_networks_match_differences(void **state) {
     for (size_t i = 0; i < sizeof RECURRENT / sizeof *RECURRENT; i++) {
@@ -195,8 +195,8 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
     }
 }
 
-/* Checks that the distances in the files, computed by an index shift and a clamp, equal the distances that vectors.c
- * computes case by case. */
+/* Compares the stored distances with those that vectors.c computes case by case. The stored distances were computed in
+ * another way, by an index shift and a clamp. */
 static void check_stored_distances(const lh_vectors_facts *facts, const lh_vectors_case *stored) {
     int tokens = stored->batch.tokens;
     if (!stored->distances) return;

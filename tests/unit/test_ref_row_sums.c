@@ -1,4 +1,5 @@
-/* Sums over keys of kernels/ref/cope.c: they equal the counts of lh_ref_cope_terms, and gradients equal differences. */
+/* Sums over keys (kernels/ref/cope.c). The sums of gates must equal the counts of lh_ref_cope_terms, and gradients must
+ * equal central differences. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -9,8 +10,9 @@
 
 enum { T = 6, H = 2, D = 4, QKV = T * H * D, PAIRS = H * T * T };
 
-/* With the table 0, 1, 2, ... and the query 1, the term of a count is the count itself. The test subtracts the other
- * sum from the score. */
+/* With the table 0, 1, 2, ... and the query 1, lh_ref_cope_terms gives the counts themselves. A score of
+ * lh_ref_row_sum_terms is a linear sum minus log(1 + sum of gates). The test computes the linear sum, and from it and
+ * the score the sum of gates. */
 static void test_sums_of_gates_are_counts(void **state) {
     static const double q[] = {1, 1, 1, 1}, k[] = {1, -2, 0.5, 3}, table[] = {0, 1, 2, 3, 4, 5}, factor = 1;
     double count[16] = {0}, score[16] = {0};

@@ -29,7 +29,7 @@ static void test_row_of_the_first_query_leaves_the_stick(void **state) {
     assert_true(fabs(remainder - 0.5) < EXACT && fabs(weight - 0.5) < EXACT);
 }
 
-/* Sums of logarithms keep weights whose products of chances would round to 0 or 1. */
+/* If weights were computed as products of chances, these would round to 0 or 1. The reference sums logarithms. */
 static void test_row_of_extreme_logits_keeps_small_weights(void **state) {
     static const double logit[] = {-700, 40, -40};
     const lh_ref_stick shape = {.tokens = 3, .own_key = 1};
@@ -40,8 +40,8 @@ static void test_row_of_extreme_logits_keeps_small_weights(void **state) {
     lh_assert_close(&remainder, &expected_rest, 1, 1e-12, 0);
 }
 
-/* Four tokens with one head of two channels. Decimal arithmetic of 60 digits computed the outputs, as running products,
- * and the gradients, as differences. */
+/* Four tokens with one head of two channels. A program with numbers of 60 decimal digits computed the outputs by
+ * running products, and the gradients by differences. */
 typedef struct stored_case {
     int own_key, own_value;
     double out[8], dq[8], dk[8], dv[8];
@@ -79,6 +79,7 @@ static const stored_case STORED[] = {
       0.680151556073}},
 };
 
+/* Each deliberate mistake of the reference must change the outputs. */
 static void test_attend_matches_stored_values(void **state) {
     static const double q[] = {0.5, -1, 1.5, 0.25, -0.75, 2, 1, 1}, k[] = {1, 0.5, -0.5, 1.25, 2, -1, 0.25, 0.75},
                         v[] = {1, -2, 0.5, 1, -1, 0.75, 2, 0.25}, dout[] = {1, 0.5, -1, 2, 0.25, -0.5, 1.5, 1};

@@ -14,7 +14,8 @@
 
 static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
 
-/* Two updates by hand: with gradients 0.3 and then -0.1 the moments are 0.03, 0.017 and 9e-5, 9.991e-5. */
+/* Two updates by hand. The gradients are 0.3, then -0.1. So the first moments are 0.03, then 0.017, and the second
+ * moments are 9e-5, then 9.991e-5. */
 static void test_two_steps_of_adam_are_known(void **state) {
     double p = 2, first = 0, second = 0, g = 0.3, expected = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
     lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
@@ -78,7 +79,7 @@ static void close_updates(stored_updates *s) {
     lh_st_free(s->file);
 }
 
-/* Applies one update of the optimiser `name` to the stored parameter. */
+/* Applies one update of the optimiser `name` to the parameters and the state of s. */
 static void apply_update(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
     const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = rate};
@@ -90,8 +91,9 @@ static void apply_update(const char *name, int step, double rate, const double *
     else lh_ref_momentum_update(&sgd, 0.9, 0, STORED_SIZE, gradient, p, first);
 }
 
-/* Compares the parameters after every step that is stored, the last one included. rates: name of the stored rates;
- * NULL: a constant rate. stored: first part of the names of the stored parameters. */
+/* Makes all steps, and compares the parameters after each step that is stored. The last step is always stored. rates:
+ * name of the stored learning rates; NULL: a constant rate. stored: first part of the names of the stored
+ * parameters. */
 static void check_updates(const char *optimizer, const char *rates, const char *stored) {
     char name[64];
     stored_updates s = open_updates();
@@ -117,13 +119,13 @@ static void test_updates_are_those_of_pytorch(void **state) {
 
 static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
     const lh_ref_sgd sgd = {.learning_rate = 0.5, .clip_norm = 1};
-    double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, running[2] = {0};
-    const double expected[] = {-0.3, -0.4}, sum[] = {0.6, 0.8};
+    double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, state_of_q[2] = {0};
+    const double expected[] = {-0.3, -0.4}, expected_state[] = {0.6, 0.8};
     lh_ref_sgd_update(&sgd, 5, 2, g, p);
-    lh_ref_momentum_update(&sgd, 0.9, 5, 2, g, q, running);
+    lh_ref_momentum_update(&sgd, 0.9, 5, 2, g, q, state_of_q);
     lh_assert_close(p, expected, 2, EXACT, 0);
     lh_assert_close(q, expected, 2, EXACT, 0);
-    lh_assert_close(running, sum, 2, EXACT, 0);
+    lh_assert_close(state_of_q, expected_state, 2, EXACT, 0);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* engine/checkpoint.h, directories: a run continues with the same bits or is refused by name, after a kill at any
- * moment, and on a full disk. */
+/* The checkpoints in the directory of a run (engine/checkpoint.h). A resumed run continues with the same bits, also
+ * after a kill at any moment or on a full disk. A checkpoint that does not fit is refused with the reason. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -209,21 +209,22 @@ static void test_previous_stays_if_current_is_damaged(void **state) {
     for (int i = 0; i < 3; i++) free(v[i]);
 }
 
-/* The files that a kill leaves after each system call can be resumed, and the next rotation restores the pair. */
+/* A rotation consists of system calls. A run that is killed after any of them can be resumed, and the next rotation
+ * gives a pair of checkpoints again. */
 static void test_rotation_killed_after_any_call_resumes(void **state) {
     toy_state *old = toy_make_filled_state(0), *new = toy_make_filled_state(1);
     const char *current = name_current(*state), *previous = name_previous(*state);
     const char *new_path = lh_test_path(*state, "checkpoint.new.safetensors");
     const char *link_name = lh_test_path(*state, "checkpoint.old.safetensors");
-    for (int calls = 1; calls <= 3; calls++) {
+    for (int completed_calls = 1; completed_calls <= 3; completed_calls++) {
         lh_error error;
         unlink(current);
         unlink(previous);
         rotate(*state, old, 1);
         rotate(*state, old, 2);
         lh_assert_ok(lh_checkpoint_write(new_path, &lh_toy_spec, &new->state, &toy_facts, &error), &error);
-        if (calls >= 2) assert_int_equal(link(current, link_name), 0);
-        if (calls >= 3) assert_int_equal(rename(link_name, previous), 0);
+        if (completed_calls >= 2) assert_int_equal(link(current, link_name), 0);
+        if (completed_calls >= 3) assert_int_equal(rename(link_name, previous), 0);
         check_resumes(*state, old, 2, NULL);
         rotate(*state, new, 3);
         check_resumes(*state, new, 3, NULL);

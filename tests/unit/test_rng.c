@@ -5,9 +5,10 @@
 
 #include "longhand/rng.h"
 
-/* Random123, tests/kat_vectors: philox4x32 10. */
+/* Cases of Random123, tests/kat_vectors, philox4x32 10: four words of the counter, two of the key, four of the
+ * result. */
 static void test_philox_gives_known_answers(void **state) {
-    static const uint32_t cases[3][10] = {
+    static const uint32_t cases[3][4 + 2 + 4] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
         {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6,
          0x6d5451fd},

@@ -1,4 +1,4 @@
-/* Kernels of rows, kernels/cpu/norm.h and activations.h, compared with kernels/ref. */
+/* Kernels that process rows of activations, kernels/cpu/norm.h and activations.h, compared with kernels/ref. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -10,8 +10,12 @@ enum { ROWS = 7, C = 3 * LANES, COUNT = ROWS * C, KEEP_SCALE = 2 };
 
 /* ---- norms ---- */
 
-/* Input of the norm: the residual; the sum of residual and branch; this sum, which is stored. */
-enum form { RESIDUAL, SUM, STORED_SUM, FORMS };
+enum form {
+    RESIDUAL,   /* the norm's input is the residual */
+    SUM,        /* the norm's input is the sum of residual and branch */
+    STORED_SUM, /* as SUM; the sum is also stored */
+    FORMS       /* number of forms */
+};
 
 /* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
@@ -22,7 +26,7 @@ typedef struct variant {
 typedef struct arrays {
     real *residual, *branch, *scale, *offset, *dy;
     real *sum, *xhat, *rstd, *y, *dbranch, *dscale, *doffset;
-    real *dz; /* at first the gradient of the residual stream */
+    real *dz; /* gradient of the norm's input; before the backward pass, the gradient of the residual stream */
     int8_t *keep;
 } arrays;
 
@@ -167,8 +171,8 @@ static void test_norms_forward_and_backward_match_reference(void **state) { for_
 
 static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
 
-/* Checks functions in place, where the header allows this: a stored sum overwrites the residual, and its norm the
- * branch; a norm of the residual alone overwrites the residual; gradients overwrite dy. */
+/* Checks the cases in which the header allows a result to overwrite an input. A stored sum overwrites the residual, and
+ * the norm of this sum the branch. A norm of the residual alone overwrites the residual. Gradients overwrite dy. */
 static void check_in_place(const variant *v) {
     arrays a = make_arrays(), b = make_arrays(), in_place = b;
     run_forward(v, &a);
@@ -190,7 +194,7 @@ static void check_in_place(const variant *v) {
 
 static void test_norms_in_place_give_same_bits(void **state) { for_every_norm(check_in_place); }
 
-/* Checks that a row's gradient is added to an existing gradient: the increase equals the separate gradient. */
+/* Checks the functions that add the gradient of a norm to an existing gradient. */
 static void check_added(bool is_rms) {
     const variant v = {.is_rms = is_rms, .form = RESIDUAL};
     arrays a = make_arrays(), b = make_arrays();

@@ -39,6 +39,7 @@ static const float matrix[6] = {1, 2, 3, 4, 5, 6};
 static const double vector[2] = {0.5, -0.25};
 static const int32_t scalar[1] = {7};
 
+/* Fields: name, type, rank, shape, data, bytes, bytes from row to row (0: the rows are dense). */
 static const lh_st_tensor tensors[] = {
     {"scalar", "I32", 0, {0}, scalar, 4, 0},       {"b.matrix", "F32", 2, {2, 3}, matrix, 24, 0},
     {"empty", "U8", 2, {0, 4}, NULL, 0, 0},        {"vector", "F64", 1, {2}, vector, 16, 0},

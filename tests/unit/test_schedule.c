@@ -1,5 +1,5 @@
-/* engine/schedule: rates compared with PyTorch (tests/reference/optimizers.py), runs that stop within a schedule,
- * and steps without a rate. */
+/* engine/schedule: learning rates compared with PyTorch (tests/reference/optimizers.py), runs that stop within a
+ * schedule, and steps after the end of a schedule, which have no rate. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 enum { STEPS = 50 };
 static const double RATE = 1e-2;
 
+/* The schedule of the stored learning rates. */
 static lh_train_defaults make_stored_schedule(lh_schedule_kind kind, int64_t warmup) {
     return (lh_train_defaults){.steps = STEPS, .schedule = {.kind = kind, .warmup = warmup, .final = 0.1}};
 }

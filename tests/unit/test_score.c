@@ -76,7 +76,7 @@ static void test_kerple_has_known_values(void **state) {
 }
 
 /* c = 1, threshold 3, distances 0, 1, 7: psi(d) = log(d + 1) is a multiple of log 2, and log 2 cancels. */
-static void test_fire_network_is_that_computed_by_hand(void **state) {
+static void test_fire_network_has_values_computed_by_hand(void **state) {
     static const double in[] = {1, -1, 2}, in_offset[] = {0, 0.5, -1};
     static const double out[] = {1, 10, 100, 1000, 3, 30}, out_offset[] = {0.25, -0.25};
     const lh_ref_fire_parameters p = {.c = 1,
@@ -110,7 +110,8 @@ static void test_sandwich_is_product_of_sinusoids(void **state) {
             double product = cos((i - j) / 10000.0) - cos(i - j);
             for (int m = 0; m < WIDTH; m++) product += a[m] * b[m];
             double actual = lh_ref_sandwich(make_pair(0, 8, i, j), WIDTH);
-            lh_assert_close(&actual, &product, 1, 0, 1e-11); /* angles up to 400 are rounded by 3e-14, 64 of them */
+            /* 64 terms; each angle, up to 400, has an error of 3e-14 */
+            lh_assert_close(&actual, &product, 1, 0, 1e-11);
         }
     }
 }
@@ -134,7 +135,7 @@ int main(void) {
         cmocka_unit_test(test_alibi_slopes_of_other_heads_take_every_other_of_twice_as_many),
         cmocka_unit_test(test_t5_buckets_have_every_integer_edge),
         cmocka_unit_test(test_kerple_has_known_values),
-        cmocka_unit_test(test_fire_network_is_that_computed_by_hand),
+        cmocka_unit_test(test_fire_network_has_values_computed_by_hand),
         cmocka_unit_test(test_sandwich_is_product_of_sinusoids),
         cmocka_unit_test(test_sandwich_by_head_falls_from_zero_more_slowly_in_later_heads),
     };

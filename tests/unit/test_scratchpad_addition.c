@@ -1,4 +1,4 @@
-/* runtime/data/tasks/scratchpad_addition.c: targets as text, all sums, and the place of the final result. */
+/* runtime/data/tasks/scratchpad_addition.c: targets as text, all sums, and the index of the final result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ lh_task_collect lh_task_scratchpad_addition;
 lh_task_solve lh_solve_scratchpad_addition;
 lh_task_find_result lh_find_result_scratchpad_addition;
 
-enum { RECURSIVE, RUNNING };
+enum { RECURSIVE, RUNNING }; /* choices of option 0, the format */
+/* Options: format, numbers, most digits in training, training and validation examples, parts of these, tests. */
 enum { TRAINED_DIGITS = 3, TESTED_DIGITS = 4, OPTIONS = 6 };
 
 static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8",
@@ -80,7 +81,8 @@ static uint64_t read_reversed(const char **text) {
     return number;
 }
 
-/* Checks the sum of a collected example, and its axes: digits of the longest, of the first and of the second number. */
+/* Checks the sum of a collected example, and its axes, which are three digit counts: of the longest number, of the
+ * first and of the second. */
 static void check_example(const lh_full_collection *s, const lh_kept_example *k) {
     uint16_t input[MOST_TOKENS], target[MOST_TOKENS];
     uint8_t mask[MOST_TOKENS];
@@ -120,7 +122,7 @@ static void test_every_final_result_is_the_sum(void **state) {
     for (int c = 0; c < 3; c++) {
         lh_full_collection s = lh_make_full_collection(options[c], 7, TESTED_DIGITS, false);
         int count[LH_SETS] = {0}, trained = 0;
-        s.frame_axis = FRAME; /* it keeps the value on the axis `trained` */
+        s.frame_axis = FRAME; /* the collection then keeps axis 3, which is `trained` here */
         lh_collect_all(&s, lh_task_scratchpad_addition);
         for (int i = 0; i < s.count; i++) {
             check_example(&s, &s.item[i]);

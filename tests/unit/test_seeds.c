@@ -1,4 +1,5 @@
-/* data/seeds, engine, training/run_files: seeds of initial values, data and draws that are set apart. */
+/* data/seeds, engine, training/run_files: runs in which initial values, data or draws have a seed of their own instead
+ * of the run's seed. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -17,8 +18,8 @@ typedef struct trained_model {
     lh_step_metrics metrics[STEPS];
 } trained_model;
 
-/* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: the
- * start of the seed. */
+/* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: those
+ * that the seed gives. */
 static trained_model train(uint64_t seed, lh_separate_seeds part_seeds, lh_state *start) {
     static lh_spec spec;
     lh_error error;
@@ -68,26 +69,27 @@ static lh_separate_seeds separate_seed(lh_seed_part seed_part, uint64_t seed) {
 
 static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
     lh_separate_seeds one_seed = {{false}, {0}}, part_seeds = {{true, true, true}, {7, 7, 7}};
-    trained_model plain = train(7, one_seed, NULL), moved = train(99, part_seeds, NULL);
-    assert_true(is_same_start(&plain, &moved) && is_same_run(&plain, &moved));
+    trained_model plain = train(7, one_seed, NULL), separate = train(99, part_seeds, NULL);
+    assert_true(is_same_start(&plain, &separate) && is_same_run(&plain, &separate));
     close_trained(&plain);
-    close_trained(&moved);
+    close_trained(&separate);
 }
 
 /* From the same parameters, runs that differ in LH_SEED_INIT alone have equal batches, positions and dropout. */
 static void test_init_changes_nothing_but_the_start(void **state) {
     lh_separate_seeds one_seed = {{false}, {0}};
     trained_model plain = train(7, one_seed, NULL), changed_init = train(7, separate_seed(LH_SEED_INIT, 8), NULL);
-    trained_model moved = train(7, separate_seed(LH_SEED_INIT, 8), &plain.start), eight = train(8, one_seed, NULL);
+    trained_model changed_from_same_start = train(7, separate_seed(LH_SEED_INIT, 8), &plain.start),
+                  seed_eight = train(8, one_seed, NULL);
     assert_false(is_same_start(&plain, &changed_init));
-    assert_true(is_same_start(&eight, &changed_init));
+    assert_true(is_same_start(&seed_eight, &changed_init));
     assert_true(has_same_lengths(&plain, &changed_init));
     assert_false(is_same_run(&plain, &changed_init));
-    assert_true(is_same_run(&plain, &moved));
+    assert_true(is_same_run(&plain, &changed_from_same_start));
     close_trained(&plain);
     close_trained(&changed_init);
-    close_trained(&moved);
-    close_trained(&eight);
+    close_trained(&changed_from_same_start);
+    close_trained(&seed_eight);
 }
 
 static void test_data_and_draws_change_the_steps_alone(void **state) {
@@ -96,19 +98,19 @@ static void test_data_and_draws_change_the_steps_alone(void **state) {
     changed.seed[LH_SEED_DRAWS] = 8;
     trained_model plain = train(7, one_seed, NULL), data = train(7, separate_seed(LH_SEED_DATA, 8), NULL);
     trained_model draws = train(7, separate_seed(LH_SEED_DRAWS, 8), NULL), changed_both = train(7, changed, NULL);
-    trained_model eight = train(8, separate_seed(LH_SEED_INIT, 7), NULL);
+    trained_model seed_eight = train(8, separate_seed(LH_SEED_INIT, 7), NULL);
     assert_true(is_same_start(&plain, &data) && is_same_start(&plain, &draws) && is_same_start(&plain, &changed_both));
     assert_false(has_same_lengths(&plain, &data));
     assert_true(has_same_lengths(&plain, &draws));
     assert_false(is_same_run(&plain, &data));
     assert_false(is_same_run(&plain, &draws));
     assert_false(is_same_run(&data, &changed_both));
-    assert_true(is_same_run(&eight, &changed_both));
+    assert_true(is_same_run(&seed_eight, &changed_both));
     close_trained(&plain);
     close_trained(&data);
     close_trained(&draws);
     close_trained(&changed_both);
-    close_trained(&eight);
+    close_trained(&seed_eight);
 }
 
 static void assert_in_file(void **state, const char *name, const char *expected_text) {
@@ -119,7 +121,8 @@ static void assert_in_file(void **state, const char *name, const char *expected_
 
 #define RUNS "toy/0123456789abcdef/lr0.01-"
 
-/* A part whose seed equals the run's seed is not set apart: the run is the run without the flag. */
+/* A part whose seed equals the run's seed does not appear in the run's name, and the run is the same as without the
+ * flag. */
 static void test_train_crosses_seeds(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --steps 12 --no-eval --seeds-init 0:1 --seeds-data 0:1");
     assert_non_null(strstr(result.out, "4 runs"));

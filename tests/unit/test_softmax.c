@@ -52,7 +52,7 @@ static void test_exp_negative_of_a_nan_of_any_bits_is_nan(void **state) {
     assert_true(isnan(exp_negative((vector)((bits){0} - 1))[LANES - 1])); /* a NaN with all bits set */
 }
 
-static vector exp_of_weight(vector x) {
+static vector exp_of_one_vector(vector x) {
     exp_for_softmax(1, &x);
     return x;
 }
@@ -61,17 +61,17 @@ static void test_exp_for_softmax_has_small_relative_errors_in_its_whole_range(vo
     const double lowest = REAL_BYTES == 8 ? -707 : -86.9, ulp = REAL_BYTES == 8 ? 0x1p-52 : 0x1p-23;
     for (int i = 0; i < 200000; i++) {
         real x = (real)(lowest * i / 200000 * (i % 2 ? 1 : 1e-3)); /* small arguments too */
-        double actual = exp_of_weight(broadcast(x))[i % LANES], expected = exp(x), allowed = (2.2 - 0.65 * x) * ulp;
+        double actual = exp_of_one_vector(broadcast(x))[i % LANES], expected = exp(x), allowed = (2.2 - 0.65 * x) * ulp;
         if (!(fabs(actual - expected) <= allowed * expected)) lh_assert_close(&actual, &expected, 1, allowed, 0);
     }
 }
 
 static void test_exp_for_softmax_of_zero_far_below_and_nan_is_exact(void **state) {
-    assert_true(exp_of_weight(broadcast(0))[0] == 1);
-    assert_true(exp_of_weight(broadcast((real)-INFINITY))[0] == 0);
-    assert_true(exp_of_weight(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
-    assert_true(exp_of_weight(broadcast(-(real)0x1p127))[0] == 0);
-    assert_true(isnan(exp_of_weight(broadcast((real)INFINITY) - broadcast((real)INFINITY))[0]));
+    assert_true(exp_of_one_vector(broadcast(0))[0] == 1);
+    assert_true(exp_of_one_vector(broadcast((real)-INFINITY))[0] == 0);
+    assert_true(exp_of_one_vector(broadcast(REAL_BYTES == 8 ? (real)-708.1 : (real)-87.1))[0] == 0);
+    assert_true(exp_of_one_vector(broadcast(-(real)0x1p127))[0] == 0);
+    assert_true(isnan(exp_of_one_vector(broadcast((real)INFINITY) - broadcast((real)INFINITY))[0]));
 }
 
 static void test_exp_weights_of_a_nan_of_any_bits_have_a_sum_of_nan(void **state) {
@@ -91,7 +91,7 @@ static void test_exp_weights_are_exponentials_with_their_sum_in_order(void **sta
         for (int i = 0; i < (MAX_COUNT + 1) * LANES; i++) weights[i] = (real)(-0.37 * (i * 29 % 101));
         vector sum = {0}, expected[MAX_COUNT + 1], max_logit = broadcast((real)1.5);
         for (int j = 0; j <= MAX_COUNT; j++) expected[j] = load(weights + j * LANES);
-        for (int j = 0; j < count; j++) sum += expected[j] = exp_of_weight(expected[j] - max_logit);
+        for (int j = 0; j < count; j++) sum += expected[j] = exp_of_one_vector(expected[j] - max_logit);
         vector actual = exp_weights(count, max_logit, weights);
         assert_memory_equal(&actual, &sum, sizeof sum);
         assert_memory_equal(weights, expected, sizeof expected);
@@ -109,7 +109,7 @@ INLINE void check_exp_heads(const int H) {
             real max_logit = logits[h];
             for (int j = 1; j < count; j++) max_logit = logits[j * H + h] > max_logit ? logits[j * H + h] : max_logit;
             for (int j = 0; j < count; j++)
-                assert_true(weights[j * H + h] == exp_of_weight(broadcast(logits[j * H + h] - max_logit))[0]);
+                assert_true(weights[j * H + h] == exp_of_one_vector(broadcast(logits[j * H + h] - max_logit))[0]);
         }
     }
 }
@@ -123,7 +123,8 @@ static void test_exp_heads_subtract_the_largest_logit_of_each_head(void **state)
 
 /* ---- crossentropy.h ---- */
 
-/* More classes than one vector holds, not a multiple of a vector. */
+/* CE_C is the width of the model. The number of classes is larger than a vector, and not a multiple of it; CE_COLUMNS
+ * is the next multiple. */
 enum { CE_C = 8 * LANES, CE_CLASSES = LANES + 3, CE_COLUMNS = (CE_CLASSES + LANES - 1) / LANES * LANES };
 
 /* Random numbers [rows][CE_COLUMNS], zero beyond the classes. */

@@ -15,10 +15,11 @@ static void check_element(double actual, double expected, double allowed) {
     if (!(fabs(actual - expected) <= allowed)) lh_assert_close(&actual, &expected, 1, 0, allowed);
 }
 
-/* The tolerance of x <= 1. The reference's x is exp of a sum, so its relative error grows with the sum's magnitude. */
-static double allow(double rounding, double x) { return x > 0 ? (rounding - 4 * 0x1p-52 * log(x)) * x : 0; }
+/* The tolerance for x <= 1. The reference computes x as exp of a sum, so the relative error of x grows with the
+ * magnitude of this sum, |log x|. */
+static double compute_tolerance(double rounding, double x) { return x > 0 ? (rounding - 4 * 0x1p-52 * log(x)) * x : 0; }
 
-/* Compares the rows of one lane, for the query after T keys, with the reference's. */
+/* Compares one lane with the reference. The lane has a query that follows T keys. */
 static void check_lane(int T, const real *logits, const real *dweights, const real *weights, const real *dlogits,
                        double remainder) {
     const double rounding = sum_tolerance(2 * T), negligible = 4 * (double)LEAST_CHANCE;
@@ -30,14 +31,15 @@ static void check_lane(int T, const real *logits, const real *dweights, const re
     }
     double expected_rest = lh_ref_stick_row(&shape, T, logit, weight);
     lh_ref_stick_row_grad(&shape, T, logit, dweight, 1, dlogit);
-    check_element(remainder, expected_rest, allow(rounding, expected_rest) + negligible);
-    double farther = allow(rounding, expected_rest); /* the error of the gains of farther keys and of the rest */
+    check_element(remainder, expected_rest, compute_tolerance(rounding, expected_rest) + negligible);
+    /* error of the sum of the rest and the gains of farther keys */
+    double farther_error = compute_tolerance(rounding, expected_rest);
     for (int j = 0; j < T; j++) {
-        double gain = fabs(dweight[j]) * allow(rounding, weight[j]);
-        double error = gain * compute_sigmoid(-logit[j]) + farther * compute_sigmoid(logit[j]);
-        check_element(weights[j * LANES], weight[j], allow(rounding, weight[j]) + negligible);
+        double gain = fabs(dweight[j]) * compute_tolerance(rounding, weight[j]);
+        double error = gain * compute_sigmoid(-logit[j]) + farther_error * compute_sigmoid(logit[j]);
+        check_element(weights[j * LANES], weight[j], compute_tolerance(rounding, weight[j]) + negligible);
         check_element(dlogits[j * LANES], dlogit[j], error + negligible);
-        farther += gain;
+        farther_error += gain;
     }
 }
 

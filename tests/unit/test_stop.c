@@ -56,7 +56,8 @@ static int make_stopped_toy(void **state) {
     return failure;
 }
 
-/* Runs a command that gets the signal at this call of a computing function (0: no signal). */
+/* Runs a command. call: the call of a computing function at which the command receives the signal; 0: no signal. code:
+ * the expected exit code. */
 static lh_run_result run_until(void **state, int call, int code, const char *command) {
     calls = 0;
     signal_call = call;

@@ -1,5 +1,5 @@
-/* A model of two token streams in evaluation, predictions, traces and given positions. The labels belong to tokens of
- * the second stream, at given places. */
+/* A model of two token streams in evaluation, predictions, traces and given positions. Each label belongs
+ * to a token of the second stream; the index of this token is its place. */
 #include "lh_test.h"
 
 #include <math.h>
@@ -65,27 +65,28 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
     engine->ops->close(engine);
 }
 
-/* In a pass with the decoded answers as its target, the logits have the same bits, and each answer has the greatest
- * logit: by induction the answers are the greedy answers. */
-static void check_decode(const lh_cpu_program *program, bool decodes) {
+/* Checks that decoding gives the greedy answers. A single pass has the decoded answers as its target. Its logits must
+ * have the bits of the decoded logits, and each answer must have the greatest logit. has_cache: the engine decodes
+ * token by token. */
+static void check_decode(const lh_cpu_program *program, bool has_cache) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_lengths lengths = {.first = N, .last = N, .step = 1};
     lh_error error;
     lh_step_metrics metrics[8];
-    double decoded[N * TOY_CLASSES], at_once[N * TOY_CLASSES], first[N * TOY_CLASSES];
+    double decoded[N * TOY_CLASSES], at_once[N * TOY_CLASSES], without_target[N * TOY_CLASSES];
     uint16_t answers[N];
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, program, 1);
-    assert_true(engine->decodes == decodes);
+    assert_true(engine->decodes == has_cache);
     lh_test_step(engine, 8, metrics);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers, .logits = decoded}, &error), &error);
-    lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);
+    lh_assert_ok(engine->ops->predict(engine, &query, without_target, &error), &error);
     query.target = answers;
     lh_assert_ok(engine->ops->predict(engine, &query, at_once, &error), &error);
     assert_memory_equal(at_once, decoded, sizeof at_once);
-    assert_memory_not_equal(at_once, first, sizeof at_once);
+    assert_memory_not_equal(at_once, without_target, sizeof at_once);
     for (int i = 0; i < N; i++)
         for (int c = 0; c < TOY_CLASSES; c++)
             assert_true(at_once[i * TOY_CLASSES + answers[i]] >= at_once[i * TOY_CLASSES + c]);
@@ -111,7 +112,7 @@ static void test_positions_of_a_query_belong_to_their_stream(void **state) {
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, expected, &error), &error);
-    query.positions[0] = reversed; /* the program's rows are of the second stream */
+    query.positions[0] = reversed; /* the program reads positions of the second stream only */
     query.positions[1] = indices;
     lh_assert_ok(engine->ops->predict(engine, &query, actual, &error), &error);
     assert_memory_equal(actual, expected, sizeof actual);
@@ -123,7 +124,7 @@ static void test_positions_of_a_query_belong_to_their_stream(void **state) {
 
 static void test_input_lines_name_the_stream_of_a_list(void **state) {
     static const struct {
-        const char *line, *message; /* NULL: the line is valid */
+        const char *line, *message; /* message NULL: the line is valid */
     } cases[] = {
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", NULL},
         {"{\"input\":[1,2],\"positions\":{\"target\":[1,2,3,4,5],\"source\":[3,4]}}", NULL},
@@ -158,7 +159,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     }
 }
 
-/* A right answer must have the length of the outputs. */
+/* A line may have a target; its length must be the number of outputs. */
 static void test_input_lines_may_have_the_right_answer(void **state) {
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
     static const char *const invalid[][2] = {
@@ -278,7 +279,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     engine->ops->close(engine);
 }
 
-/* A query without a target has the model's own answers in its stream. */
+/* In the trace of a query without a target, the target stream has the model's own answers. */
 static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);

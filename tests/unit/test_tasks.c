@@ -24,7 +24,8 @@ static bool is_sorted(const lh_drawn_example *d) {
     return counts_all_labels(d);
 }
 
-static bool has_odd_pairs(const lh_drawn_example *d) {
+/* Whether the target is 1 if an odd number of neighbours differ, else 0. */
+static bool is_parity_of_changes(const lh_drawn_example *d) {
     int pairs = 0;
     for (int i = 0; i + 1 < d->n; i++) pairs += d->input[i] != d->input[i + 1];
     return counts_all_labels(d) && d->target[0] == pairs % 2;
@@ -36,10 +37,11 @@ static int count_tokens(const lh_drawn_example *d, int token) {
     return count;
 }
 
-static bool has_odd_ones(const lh_drawn_example *d) {
+static bool is_parity_of_ones(const lh_drawn_example *d) {
     return counts_all_labels(d) && d->target[0] == count_tokens(d, 1) % 2;
 }
 
+/* Whether the target is the sum of the steps modulo 5: token 2 is a step of 1, token 0 a step of -1. */
 static bool is_sum_of_steps(const lh_drawn_example *d) {
     int remainder = (count_tokens(d, 2) - count_tokens(d, 0)) % 5;
     return counts_all_labels(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
@@ -62,13 +64,13 @@ static const lh_task_case bucket_sort = {.sample = lh_task_bucket_sort,
                                          .symbols = 5,
                                          .classes = 5};
 static const lh_task_case even_pairs = {.sample = lh_task_even_pairs,
-                                        .rule = has_odd_pairs,
+                                        .rule = is_parity_of_changes,
                                         .inputs = lh_keep_length,
                                         .outputs = lh_get_one,
                                         .symbols = 2,
                                         .classes = 2};
 static const lh_task_case parity_check = {.sample = lh_task_parity_check,
-                                          .rule = has_odd_ones,
+                                          .rule = is_parity_of_ones,
                                           .inputs = lh_keep_length,
                                           .outputs = lh_get_one,
                                           .symbols = 2,
@@ -119,8 +121,8 @@ static void test_counting_is_right_at_every_length(void **state) {
     lh_check_every_length(&counting);
 }
 
-/* After the single reset of an input, all counts are equally frequent. */
-static void test_totals_of_counting_are_uniform(void **state) {
+/* In inputs with a single reset, all final counts are equally frequent. */
+static void test_final_counts_of_counting_are_uniform(void **state) {
     static lh_drawn_example example;
     long count[10] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
@@ -175,7 +177,7 @@ int main(void) {
         cmocka_unit_test(test_parity_check_is_right_at_every_length),
         cmocka_unit_test(test_cycle_navigation_is_right_at_every_length),
         cmocka_unit_test(test_counting_is_right_at_every_length),
-        cmocka_unit_test(test_totals_of_counting_are_uniform),
+        cmocka_unit_test(test_final_counts_of_counting_are_uniform),
         cmocka_unit_test(test_tokens_are_uniform),
         cmocka_unit_test(test_single_targets_are_balanced),
         cmocka_unit_test(test_most_frequent_token_scores_in_bucket_sort_as_derived),

@@ -28,12 +28,12 @@ static int compute_value_of_sum(const uint16_t *tokens, int count) {
     return sum;
 }
 
-/* The tokens of an expression with brackets: digits, operators, and brackets after the last operator.
- * operators: number of operators; x_value: value of x, -1: there is no x. */
+/* An expression with brackets, of which the tokens before `cursor` are read. */
 typedef struct token_text {
     const uint16_t *cursor, *end;
-    int operators, x_value;
-    bool is_valid;
+    int operators; /* number of the task's operators; the tokens after the last operator are the brackets */
+    int x_value;   /* value of x; -1: there is no x */
+    bool is_valid; /* no token read so far is wrong */
 } token_text;
 
 static int take_token(token_text *t) {
@@ -175,8 +175,8 @@ static int measure_left_side(const lh_drawn_example *d, int operators) {
     return i - 1;
 }
 
-/* The left side of (left op right) has 1 to n - 4 tokens, with equal frequencies; operators and digits are uniform,
- * too. length: n of the formula, without the = and the result of an equation of n tokens. */
+/* The left side of (left op right) has 1 to length - 4 tokens, with equal frequencies. Operators and digits are
+ * uniform, too. length: tokens of the expression, that is, n without the = and the result of an equation. */
 static void check_pairs(const lh_task_case *task, int n, int length, int operators) {
     static lh_drawn_example example;
     long lengths[20] = {0}, operator_counts[3] = {0}, digits[5] = {0};
@@ -192,7 +192,7 @@ static void check_pairs(const lh_task_case *task, int n, int length, int operato
     lh_check_equal(digits, 5);
 }
 
-static void test_splits_operators_and_digits_of_expressions_are_uniform(void **state) {
+static void test_left_sides_operators_and_digits_of_expressions_are_uniform(void **state) {
     check_pairs(&brackets, 20, 20, 3);
     check_pairs(&equation, 22, 20, 2);
 }
@@ -214,9 +214,9 @@ static void test_short_expressions_have_their_form(void **state) {
     }
 }
 
-/* In (d op d), the hidden digit is the next one, cyclically, from a uniform place on: from 0, 1 and 4 the first digit,
- * from 2 and 3 the second. */
-static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
+/* In (d op d), the digits have the indices 1 and 3. The sampler hides the next digit, cyclically, from a uniform index
+ * on. From the indices 0, 1 and 4 this is the first digit, from 2 and 3 the second. */
+static void test_hidden_digit_is_the_next_from_a_uniform_index_on(void **state) {
     enum { EXAMPLES = 10000 };
     static lh_drawn_example example;
     long hidden_first = 0, answers[5] = {0}; /* hidden_first: expressions whose first digit is hidden */
@@ -261,9 +261,9 @@ int main(void) {
         cmocka_unit_test(test_brackets_have_their_value_at_every_length),
         cmocka_unit_test(test_equations_are_solved_at_every_length),
         cmocka_unit_test(test_digits_and_operators_of_simple_arithmetic_are_uniform),
-        cmocka_unit_test(test_splits_operators_and_digits_of_expressions_are_uniform),
+        cmocka_unit_test(test_left_sides_operators_and_digits_of_expressions_are_uniform),
         cmocka_unit_test(test_short_expressions_have_their_form),
-        cmocka_unit_test(test_hidden_digits_are_those_after_a_uniform_place),
+        cmocka_unit_test(test_hidden_digit_is_the_next_from_a_uniform_index_on),
         cmocka_unit_test(test_classes_of_brackets_have_their_shares),
         cmocka_unit_test(test_constants_score_as_derived),
     };

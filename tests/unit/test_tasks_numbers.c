@@ -20,7 +20,8 @@ static void set_bit(number *x, int i) { x->limb[i / 32] |= 1u << i % 32; }
 
 static int get_bit(const number *x, int i) { return (int)(x->limb[i / 32] >> i % 32 & 1); }
 
-/* Reads bits. step 1: lowest bit first; -1: highest first, and `bits` points to the last bit. */
+/* Reads bits. step: 1 if the lowest bit comes first; -1 if the highest comes first, and `bits` points to the last
+ * bit. */
 static number read_number(const uint16_t *bits, int count, int step) {
     number x = {{0}};
     for (int i = 0; i < count; i++)
@@ -76,7 +77,7 @@ static bool is_written(const lh_drawn_example *d, const number *x, int min_bits)
     return true;
 }
 
-/* Reads the two operands; false unless both are there and neither is 0. */
+/* Reads the two operands. Returns whether both exist and neither is 0. */
 static bool read_operands(const lh_drawn_example *d, number *x, number *y) {
     int index = 0;
     while (index < d->n && d->input[index] != 2) index++;
@@ -88,7 +89,8 @@ static bool read_operands(const lh_drawn_example *d, number *x, number *y) {
     return count_bits(x) > 0 && count_bits(y) > 0;
 }
 
-/* Reads an input that is a single number: 0 with one bit, 0 to 2 with two bits. */
+/* Reads an input that is a single number. Returns whether the number is allowed: 0 with one bit, 0 to 2 with two
+ * bits. */
 static bool read_single_number(const lh_drawn_example *d, number *x) {
     *x = read_number(d->input, d->n, 1);
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
@@ -173,30 +175,30 @@ static void test_square_root_is_right_at_every_length(void **state) {
 /* All numbers of up to 12 bits but 0 occur, each with its root rounded down. */
 static void test_square_roots_of_all_small_numbers_are_right(void **state) {
     static lh_drawn_example example;
-    static unsigned char is_drawn[4096];
+    static unsigned char has_occurred[4096];
     for (uint32_t e = 0; e < 60000; e++) {
         lh_draw_example(&root, 12, 4, e, &example);
         unsigned x = 0, r = 0;
         for (int i = 0; i < 12; i++) x = 2 * x + example.input[i];
         for (int i = 0; i < 6; i++) r = 2 * r + example.target[i];
         assert_true(r * r <= x && x < (r + 1) * (r + 1));
-        is_drawn[x] = 1;
+        has_occurred[x] = 1;
     }
-    for (int x = 1; x < 4096; x++) assert_int_equal(is_drawn[x], 1);
-    assert_int_equal(is_drawn[0], 0);
+    for (int x = 1; x < 4096; x++) assert_int_equal(has_occurred[x], 1);
+    assert_int_equal(has_occurred[0], 0);
 }
 
 /* ---- distributions ---- */
 
-/* The operator is at any of the places 1 to n - 2 (counted from 0), and both numbers are uniform without 0. */
+/* Checks distributions: the operator's index, from 1 to n - 2, is uniform; both operands are uniform and not 0. */
 static void check_operands(const lh_task_case *task) {
     static lh_drawn_example example;
-    long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};
+    long operator_counts[9] = {0}, pairs[49] = {0}, singles[3] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
         lh_draw_example(task, 11, 3, e, &example);
         int index = 0;
         while (example.input[index] != 2) index++;
-        places[index - 1]++;
+        operator_counts[index - 1]++;
         lh_draw_example(task, 7, 3, e, &example);
         if (example.input[3] == 2) {
             number x = read_number(example.input, 3, 1), y = read_number(example.input + 4, 3, 1);
@@ -205,7 +207,7 @@ static void check_operands(const lh_task_case *task) {
         lh_draw_example(task, 2, 3, e, &example);
         singles[example.input[0] + 2 * example.input[1]]++;
     }
-    lh_check_equal(places, 9);
+    lh_check_equal(operator_counts, 9);
     lh_check_equal(pairs, 49);
     lh_check_equal(singles, 3);
 }

@@ -25,7 +25,8 @@ static bool is_doubled(const lh_drawn_example *d) {
            memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
-/* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the rest. */
+/* Whether the target has first the input's bits whose index from 0 has the parity `first` (0: even, 1: odd), then the
+ * other bits. */
 static bool has_odds_first(const lh_drawn_example *d, int first) {
     int offset = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
@@ -36,7 +37,7 @@ static bool has_odds_first(const lh_drawn_example *d, int first) {
 static bool has_odds_then_evens(const lh_drawn_example *d) { return has_odds_first(d, 1); }
 static bool has_evens_then_odds(const lh_drawn_example *d) { return has_odds_first(d, 0); }
 
-/* Whether one bit is hidden, the target is the bit at its place in the other half, and all other bits occur twice. */
+/* Whether the input is one text twice, with one bit hidden (token 2), and the target is the hidden bit. */
 static bool is_hole_filled(const lh_drawn_example *d) {
     int m = d->n / 2, holes = 0;
     if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && counts_all_labels(d);
@@ -50,9 +51,9 @@ static bool is_hole_filled(const lh_drawn_example *d) {
     return holes == 1 && counts_all_labels(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
 }
 
-/* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack: read
- * backwards, a pop removes the next bit that was pushed or was there before; the remaining bits are the stack from its
- * top. */
+/* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack, from its top.
+ * The input is read backwards: a pop removes the next bit that an action pushed or that the input has. The bits that
+ * remain are the stack. */
 static bool is_stack_right(const lh_drawn_example *d) {
     int bits = 0, pops = 0, found = 0;
     while (bits < d->n && d->input[bits] < 2) bits++;
@@ -72,7 +73,7 @@ static bool is_stack_right(const lh_drawn_example *d) {
 
 static int double_length(int n) { return 2 * n; }
 
-static const int ODD[] = {0}, EVEN[] = {1};
+static const int ODD[] = {0}, EVEN[] = {1}; /* the choices of the option `order` */
 static const lh_task_case reverse_string = {.sample = lh_task_reverse_string,
                                             .rule = is_reversed,
                                             .inputs = lh_keep_length,
@@ -170,16 +171,16 @@ static void test_bits_come_from_words_lowest_first(void **state) {
 /* The hole may be anywhere, and the hidden bit has either value. */
 static void test_holes_of_missing_duplicate_are_uniform(void **state) {
     static lh_drawn_example example;
-    long places[20] = {0}, bits[2] = {0}, answers[2] = {0};
+    long hole_counts[20] = {0}, bits[2] = {0}, answers[2] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(&missing, 21, 3, e, &example);
         int hole = 0;
         while (example.input[hole] != 2) hole++;
-        places[hole]++;
+        hole_counts[hole]++;
         bits[example.input[(hole + 1) % 20]]++;
         answers[example.target[0]]++;
     }
-    lh_check_equal(places, 20);
+    lh_check_equal(hole_counts, 20);
     lh_check_equal(bits, 2);
     lh_check_equal(answers, 2);
 }
@@ -209,7 +210,7 @@ static void test_heights_bits_and_actions_of_stacks_are_uniform(void **state) {
 
 /* ---- analytic predictors ---- */
 
-/* The score is 52.78 over lengths 41 to 500; exactly 56.27 at 41 and 51.78 at 500. */
+/* The mean score over lengths 41 to 500 is 52.78. The exact scores of lengths 41 and 500 are 56.27 and 51.78. */
 static void test_majority_bit_scores_as_derived(void **state) {
     lh_check_score(&reverse_string, lh_guess_most_frequent, 1, 52.78, 0.005);
     lh_check_score(&duplicate_string, lh_guess_most_frequent, 2, 52.78, 0.03);

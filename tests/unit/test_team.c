@@ -13,8 +13,9 @@
 enum { MAX_THREADS = 9, PHASES = 2000 };
 
 typedef struct log {
-    int run_count[MAX_THREADS], count[MAX_THREADS];
-    atomic_int total;
+    int run_count[MAX_THREADS]; /* [index] number of times that the thread has run */
+    int count[MAX_THREADS];     /* [index] number of threads that the team reported to the thread */
+    atomic_int total;           /* runs of all threads */
 } log;
 
 static void record_index(void *argument, int index, int count) {
@@ -41,9 +42,9 @@ static void test_run_with_zero_threads_uses_one(void **state) {
     assert_true(l.total == 1 && l.count[0] == 1);
 }
 
-/* The sum that each thread has added, and the number of phases with a wrong total. */
 typedef struct phases {
-    long parts[MAX_THREADS], wrong;
+    long parts[MAX_THREADS]; /* [index] sum that the thread has added */
+    long wrong;              /* number of phases with a wrong total */
 } phases;
 
 /* Every thread adds to its part in each phase; between phases one of them, in turn, checks the sum in ordinary memory.
@@ -92,12 +93,13 @@ static void test_barrier_waits_for_a_slow_thread(void **state) {
     assert_true(passed > 0 && passed % 5 == 0);
 }
 
-/* Thread 0 runs a team within a team; afterwards the barrier must still belong to the outer team. */
+/* Thread 0 runs a team within a team; afterwards the barrier must still belong to the outer team. Otherwise the last
+ * thread passes it before the inner team has run. */
 static void run_nested_team(void *argument, int index, int count) {
     log *l = argument;
     lh_team_barrier();
     if (index == 0) lh_team_run(1, record_index, l);
-    lh_team_barrier(); /* a barrier of the same team */
+    lh_team_barrier(); /* a barrier of the outer team */
     if (index == count - 1) l->count[1] = l->total;
 }
 

@@ -55,7 +55,8 @@ static void test_shortest_text_of_a_number_is_read_back(void **state) {
     }
 }
 
-/* Quoted text is JSON for any bytes, as a path may have; bytes that are not UTF-8 become replacement characters. */
+/* A path may have any bytes. Its quoted text is JSON, in which replacement characters stand for bytes that are not
+ * UTF-8. */
 static void test_quoted_text_is_json(void **state) {
     static const char *const cases[][2] = {
         {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},
@@ -97,12 +98,13 @@ static void test_numbers_are_names_of_symbols(void **state) {
     }
 }
 
-/* Shows a line on a terminal; catches: a signal ends the line in order; without it, the signal kills the process. */
-static int show_progress(bool catches) {
+/* Shows a progress line on a terminal until a signal arrives. catches_signals: the signal is caught, and the line ends
+ * in order; otherwise the signal kills the process. */
+static int show_progress(bool catches_signals) {
     lh_progress progress;
     signal(SIGINT, SIG_DFL); /* earlier tests may have installed a handler */
     alarm(60);
-    const volatile sig_atomic_t *stopped = catches ? lh_catch_signals() : NULL;
+    const volatile sig_atomic_t *stopped = catches_signals ? lh_catch_signals() : NULL;
     setenv("TERM", "xterm", 1);
     lh_progress_start(&progress);
     lh_progress_print(&progress, "[##..] step 2");
@@ -112,14 +114,15 @@ static int show_progress(bool catches) {
     return 0;
 }
 
-/* Checks the terminal's text after Ctrl-C at the end of the line, and the signal that killed the process (0: none). */
-static void check_line_ends(bool catches, int killed_by, const char *expected) {
+/* Types Ctrl-C when the whole line is shown. expected: the text of the terminal at the end; killed_by: the signal that
+ * kills the process; 0: none. */
+static void check_line_ends(bool catches_signals, int killed_by, const char *expected) {
     char text[256] = "";
     size_t used = 0;
     bool has_typed = false;
     int terminal, status;
     pid_t child = forkpty(&terminal, NULL, NULL, NULL);
-    if (child == 0) _exit(show_progress(catches));
+    if (child == 0) _exit(show_progress(catches_signals));
     assert_true(child > 0);
     for (ssize_t actual = 1; actual > 0; used += (size_t)(actual > 0 ? actual : 0)) {
         actual = read(terminal, text + used, sizeof text - 1 - used);

@@ -8,11 +8,11 @@
 #include "engine/engine.h"
 #include "toy_spec.h"
 
-enum { ROWS = 3, OFFSET = 7, STEPS = 8000 };
+enum { ROWS = 3, MAX_OFFSET = 7, STEPS = 8000 };
 
 static const char SYMBOLS[] = "0123456789+= E";
-static const bool DIGITS[sizeof SYMBOLS] = {true, true, true, true, true, true, true, true, true, true};
-static const lh_token_positions POSITIONS = {.digit = DIGITS, .offset = OFFSET};
+static const bool IS_DIGIT[sizeof SYMBOLS] = {true, true, true, true, true, true, true, true, true, true};
+static const lh_token_positions POSITIONS = {.digit = IS_DIGIT, .offset = MAX_OFFSET};
 static const char *text; /* the input of every example */
 
 static void sample_text(lh_rng *rng, int n, lh_example *example) {
@@ -68,7 +68,8 @@ static void shift(toy *t, uint64_t seed, uint32_t step) {
     lh_batch_shift_positions(&t->batch, &t->spec, &draw, 50);
 }
 
-/* Checks the positions of every row in both streams: `evaluation`, plus `offset` above 0. */
+/* Checks the positions of every row in both streams. evaluation: the positions of an evaluation; offset: a number that
+ * training has added to positions above 0. */
 static void check_positions(const toy *t, const int *evaluation, int offset) {
     const int length = (int)strlen(text);
     for (int s = 0; s < 2; s++)
@@ -78,7 +79,8 @@ static void check_positions(const toy *t, const int *evaluation, int offset) {
         }
 }
 
-/* 123 + 45 = 168, lowest digits first, and a sum with spaces, one of which cuts a number. */
+/* The first text is 123 + 45 = 168, lowest digits first. In the second text, spaces surround numbers, and one space is
+ * within a number. */
 static void test_positions_of_digits_are_counted_in_each_number(void **state) {
     static const struct {
         const char *text;
@@ -99,27 +101,27 @@ static void test_positions_of_digits_are_counted_in_each_number(void **state) {
     }
 }
 
-/* The rows of a batch have the same offset, whichever part of the batch they are filled in. */
-static void test_a_step_adds_one_number_to_all_positions_above_0(void **state) {
+/* All rows of a step have the same offset, no matter which examples of the batch they hold. */
+static void test_a_step_adds_one_offset_to_all_positions_above_0(void **state) {
     static const int expected[] = {1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 0};
-    long count[OFFSET + 1] = {0};
+    long count[MAX_OFFSET + 1] = {0};
     toy t;
     open_toy(&t, "321+54=861E", &POSITIONS);
     for (uint32_t step = 0; step < STEPS; step++) {
         lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, LH_SHARED, lh_site(LH_DOMAIN_POSITIONS, 0, 0));
-        const int offset = (int)lh_rng_below(&rng, OFFSET + 1);
+        const int offset = (int)lh_rng_below(&rng, MAX_OFFSET + 1);
         const uint32_t first = step % 2 * ROWS;
         fill(&t, first, ROWS - (int)(step % 3));
         shift(&t, 9, step);
         check_positions(&t, expected, offset);
         count[offset]++;
     }
-    assert_true(lh_test_compute_chi_square(count, OFFSET + 1) < 24.32); /* 99.9% point, 7 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(count, MAX_OFFSET + 1) < 24.32); /* 99.9% point, 7 degrees of freedom */
     lh_batch_close(&t.batch);
 }
 
 static void test_an_offset_of_0_changes_nothing(void **state) {
-    static const lh_token_positions fixed = {.digit = DIGITS};
+    static const lh_token_positions fixed = {.digit = IS_DIGIT};
     static const int expected[] = {1, 2, 0, 1};
     toy t;
     open_toy(&t, "10+1", &fixed);
@@ -131,7 +133,8 @@ static void test_an_offset_of_0_changes_nothing(void **state) {
     lh_batch_close(&t.batch);
 }
 
-/* A row that is put again has positions of its new tokens, since decoding learns the tokens one by one. */
+/* Decoding predicts the tokens of a row one by one, and puts the row again after each of them. The positions must be
+ * those of the new tokens. */
 static void test_a_row_put_again_has_new_positions(void **state) {
     const uint16_t inputs[2][4] = {{1, 2, 10, 4}, {1, 2, 3, 4}};
     const int expected[2][4] = {{1, 2, 0, 1}, {1, 2, 3, 4}};
@@ -165,8 +168,8 @@ static void test_other_formats_have_no_positions(void **state) {
 lh_task_place lh_place_free_addition, lh_place_reverse_string, lh_place_duplicate_string,
     lh_place_binary_multiplication, lh_place_multiplication, lh_place_addition;
 
-/* Positions of 653 + 49 and 7 + 5 by Cho et al. 2024, whose sums begin with the lowest digit; of the same sum with all
- * numbers in one order; of four bits in reverse order. Missing tokens of the sum have the positions of later digits. */
+/* A case lists the positions of the input's tokens, then of the target's. The first two sums are examples of Cho et al.
+ * 2024. Target tokens are not known yet, so those after the end of the sum have the positions of further digits. */
 static void test_tasks_give_positions_to_tokens(void **state) {
     enum { REVERSED, IN_ORDER, REVERSED_SUM };
     static const struct {
@@ -195,9 +198,10 @@ static void test_tasks_give_positions_to_tokens(void **state) {
     }
 }
 
-/* Positions of 4071 * 05 by Cho et al. 2024, for binary numbers of four and two bits, whose lowest bits come first; of
- * one number; of numbers times a digit, plain and aligned, whose products have two places more; and of 12 + 34 in a
- * frame of three places, plain and aligned. */
+/* A case lists the positions of the input's tokens, then of the target's. The cases are: two binary numbers of four and
+ * two bits, lowest bits first, with the positions that Cho et al. 2024 give to 4071 * 05; a single binary number; the
+ * product of a number and a digit, plain and aligned, in two places more than the number; and 12 + 34 in a frame of
+ * three places, plain and aligned. */
 static void test_arithmetic_has_positions_by_weight(void **state) {
     enum { PLUS = 10, TIMES, START, END, SEPARATOR = 2 /* separator of binary operands */ };
     static const struct {
@@ -206,12 +210,12 @@ static void test_arithmetic_has_positions_by_weight(void **state) {
         uint16_t input[9];
         int positions[15];
     } cases[] = {
-        {lh_place_binary_multiplication,
-         7,
-         7,
-         0,
-         {1, 1, 0, 1, SEPARATOR, 1, 0},
-         {6, 5, 4, 3, 7, 6, 5, 7, 6, 5, 4, 3, 2, 1}},
+        {.place = lh_place_binary_multiplication,
+         .inputs = 7,
+         .outputs = 7,
+         .is_aligned = 0,
+         .input = {1, 1, 0, 1, SEPARATOR, 1, 0},
+         .positions = {6, 5, 4, 3, 7, 6, 5, 7, 6, 5, 4, 3, 2, 1}},
         {lh_place_binary_multiplication, 2, 2, 0, {1, 0}, {2, 1, 3, 2}},
         {lh_place_multiplication, 7, 6, 0, {START, 1, 2, 3, TIMES, 6, END}, {0, 3, 4, 5, 6, 5, 0, 6, 5, 4, 3, 2, 1}},
         {lh_place_multiplication, 7, 5, 1, {START, TIMES, 1, 6, 2, 6, END}, {0, 5, 3, 4, 4, 4, 0, 5, 4, 3, 2, 1}},
@@ -221,6 +225,7 @@ static void test_arithmetic_has_positions_by_weight(void **state) {
         int32_t positions[15];
         uint16_t input[9];
         const bool is_sum = cases[i].place == lh_place_addition;
+        /* options of sums: base, width, input; of products: base, width, extra places, input */
         const int options[8] = {10, 3, is_sum ? cases[i].is_aligned : 2, cases[i].is_aligned};
         memcpy(input, cases[i].input, sizeof input);
         const lh_example example = {
@@ -231,19 +236,20 @@ static void test_arithmetic_has_positions_by_weight(void **state) {
     }
 }
 
-static void place_copies(const lh_example *example, int32_t *input, int32_t *target) {
+static void place_by_index(const lh_example *example, int32_t *input, int32_t *target) {
     for (int i = 0; i < example->input_length; i++) input[i] = i; /* the first token has no position */
     target[0] = 4;
 }
 
-/* Every sequence has a number of its own, from 0 to MAX_POSITION minus its greatest position, 4. */
-static void test_a_step_adds_a_number_to_the_positions_of_each_sequence(void **state) {
+/* Every sequence has its own offset. The greatest position of a sequence is 4, so the offset is from 0 to
+ * MAX_POSITION - 4. */
+static void test_a_step_adds_an_offset_to_the_positions_of_each_sequence(void **state) {
     enum { MAX_POSITION = 9, TOKENS = 3 };
     static const lh_token_positions by_task = {.greatest = MAX_POSITION};
     long count[MAX_POSITION - 4 + 1] = {0};
     toy t;
     open_toy(&t, "123", &by_task);
-    t.task.place = place_copies;
+    t.task.place = place_by_index;
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t first = step % 2 * 100;
         fill(&t, first, ROWS);
@@ -295,13 +301,13 @@ static void test_positions_out_of_range_are_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_positions_of_digits_are_counted_in_each_number),
-        cmocka_unit_test(test_a_step_adds_one_number_to_all_positions_above_0),
+        cmocka_unit_test(test_a_step_adds_one_offset_to_all_positions_above_0),
         cmocka_unit_test(test_an_offset_of_0_changes_nothing),
         cmocka_unit_test(test_a_row_put_again_has_new_positions),
         cmocka_unit_test(test_other_formats_have_no_positions),
         cmocka_unit_test(test_tasks_give_positions_to_tokens),
         cmocka_unit_test(test_arithmetic_has_positions_by_weight),
-        cmocka_unit_test(test_a_step_adds_a_number_to_the_positions_of_each_sequence),
+        cmocka_unit_test(test_a_step_adds_an_offset_to_the_positions_of_each_sequence),
         cmocka_unit_test(test_positions_out_of_range_are_an_error),
     };
     return cmocka_run_group_tests_name("token_positions", tests, NULL, NULL);

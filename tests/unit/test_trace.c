@@ -56,8 +56,8 @@ enum {
     MAX_TOKENS = 37
 };
 
-/* The tolerance, relative to the largest element of a tensor, as for test_parity.c. Programs may use another exp than
- * kernels/ref. */
+/* The tolerance, relative to the largest element of a tensor, as in test_parity.c. Programs may compute exp in another
+ * way than kernels/ref. */
 static double get_tolerance(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
 
 /* The tolerance for attention compared with the softmax of the traced scores, and for sums of rows compared with 1. */
@@ -89,7 +89,8 @@ static void reserve_length(lh_engine *engine, int n) {
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
 }
 
-/* Allocates buffers for all values of one sequence of T tokens. */
+/* Allocates buffers for all values of one sequence of T tokens. Sites alternate: even ones have an activation, odd ones
+ * scores and attention. */
 static void open_buffers(const lh_engine *engine, int T, lh_trace *to) {
     size_t real = (size_t)engine->real_bytes, tokens = (size_t)T;
     assert_int_equal(engine->spec->site_count, SITES);
@@ -126,7 +127,7 @@ static void for_each_engine(void (*check)(const lh_parity_case *, lh_engine *)) 
         }
 }
 
-/* ---- numbers ---- */
+/* ---- comparisons of values ---- */
 
 static double *to_doubles(const lh_engine *engine, const void *array, size_t count) {
     return lh_parity_to_doubles(array, engine->real_bytes, count);
@@ -136,7 +137,7 @@ static void check_tensor(const lh_engine *engine, const void *actual, const doub
     lh_parity_check_values(engine->real_bytes, actual, expected, count, get_tolerance(engine));
 }
 
-/* Compares scores; -infinity must be in the same places. */
+/* Compares scores. Where the expected score is -infinity, the actual score must be -infinity, too. */
 static void check_scores(const lh_engine *engine, void *actual, double *expected, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (expected[i] != -INFINITY) continue;
@@ -147,7 +148,8 @@ static void check_scores(const lh_engine *engine, void *actual, double *expected
     check_tensor(engine, actual, expected, count);
 }
 
-/* Checks that every row of attention is the geometric weights that kernels/ref has for its row of scores. */
+/* Checks that every row of attention equals the geometric weights that kernels/ref computes from the same row of
+ * scores. */
 static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool is_normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = to_doubles(engine, to->scores, count), *expected = lh_parity_reserve(count * sizeof *expected);
@@ -166,7 +168,8 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = to_doubles(engine, to->scores, count), *attention = to_doubles(engine, to->attention, count);
     for (size_t row = 0; row < count; row += (size_t)T) {
-        double max_score = scores[row], sum = 0, total = 0, factor = 1;
+        double max_score = scores[row], sum = 0, total = 0;
+        const double expected_total = 1;
         for (int j = 0; j < T; j++) max_score = fmax(max_score, scores[row + (size_t)j]);
         for (int j = 0; j < T; j++) {
             scores[row + (size_t)j] = exp(scores[row + (size_t)j] - max_score);
@@ -174,7 +177,7 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
             total += attention[row + (size_t)j];
         }
         for (int j = 0; j < T; j++) scores[row + (size_t)j] /= sum;
-        lh_assert_close(&total, &factor, 1, 0, get_rounding(engine));
+        lh_assert_close(&total, &expected_total, 1, 0, get_rounding(engine));
     }
     lh_assert_close(attention, scores, count, get_rounding(engine), 0);
     free(scores);
@@ -183,11 +186,12 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
 
 /* ---- one pass ---- */
 
-/* The trace of one sequence. layers: layers of the reference that have been compared with it. */
+/* The trace of one sequence, and the kind of its attention. */
 typedef struct observed_trace {
     const lh_engine *engine;
-    const lh_trace *to;
-    int tokens, layers;
+    const lh_trace *to; /* [site] */
+    int tokens;
+    int layers; /* number of layers that have been compared with the reference */
     bool is_geometric, is_normalised, breaks_stick;
 } observed_trace;
 
@@ -276,7 +280,7 @@ typedef struct bare_program {
 
 static void open_bare_program(bare_program *b, lh_engine *engine, const lh_cpu_program *program, int T) {
     lh_error error = {""};
-    lh_shape shape = {2, {T, 0}, 1};
+    lh_shape shape = {.sequences = 2, .length = {T}, .labels = 1};
     *b = (bare_program){.program = program};
     for (int t = 0; t < T; t++) b->positions[t] = t;
     lh_assert_ok(lh_state_open(&b->state, engine, false, &error), &error);
@@ -309,7 +313,7 @@ static void trace_tokens(bare_program *b, const uint16_t *tokens, int sequences,
     b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
 }
 
-/* Compares the trace of one sequence of a decoder with random weights. */
+/* Compares the trace of one sequence with kernels/ref. The model is a decoder with random weights. */
 static void check_decoder(lh_engine *engine, const lh_cpu_program *program, lh_ref_model *model) {
     enum { TOKENS = 21 };
     lh_parity_case c = lh_parity_make_random_case(engine->spec);
@@ -361,8 +365,8 @@ static void test_trace_of_sticks_matches_reference(void **state) {
     check_spec(&longhand_spec_parity_float64_stick_breaking);
 }
 
-/* Compares the attention of layer 1 (site 3) for two sequences in one block with the attention of each alone; nothing
- * else is traced. */
+/* Traces only the attention of layer 1 (site 3). Two sequences in one block must have the same attention as each of
+ * them alone. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
     bare_program b;
     uint16_t tokens[2 * MAX_TOKENS];
@@ -392,7 +396,7 @@ static void check_blocks(const lh_parity_case *c, lh_engine *engine) {
         }
 }
 
-static void test_trace_of_two_sequences_is_that_of_each_alone(void **state) { for_each_engine(check_blocks); }
+static void test_trace_of_two_sequences_has_the_bits_of_each_alone(void **state) { for_each_engine(check_blocks); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -402,7 +406,7 @@ int main(void) {
         cmocka_unit_test(test_trace_of_counts_matches_reference),
         cmocka_unit_test(test_trace_of_sums_over_keys_matches_reference),
         cmocka_unit_test(test_trace_of_sticks_matches_reference),
-        cmocka_unit_test(test_trace_of_two_sequences_is_that_of_each_alone),
+        cmocka_unit_test(test_trace_of_two_sequences_has_the_bits_of_each_alone),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

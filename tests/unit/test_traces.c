@@ -15,6 +15,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, lon
 
 enum { LAYERS = 2, HEADS = 2, WIDTH = 16, EXAMPLES = 3, DRAWS = 2 };
 
+/* The tolerance for values that are rounded to the engine's precision. */
 static double get_rounding(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
 
 static lh_engine *open_engine(const lh_spec *spec, int threads) {
@@ -32,7 +33,7 @@ static void test_entropy_of_known_rows_is_known(void **state) {
     assert_true(lh_compute_entropy(&weight, 4, 1, 1) == 0);
 }
 
-/* Under a causal mask, query i of 3 has i + 1 keys; the last query sees no key. */
+/* The first three queries have a causal mask: query i sees i + 1 keys. The fourth query sees no key. */
 static void test_uniform_entropy_counts_the_keys_that_a_query_sees(void **state) {
     const double no = -INFINITY, causal[] = {2, no, no, 0, -1e300, no, 1, 5, -3, no, no, no};
     const float full[] = {1, 0, -1, 0, 4, 3, 2, 1};
@@ -85,7 +86,8 @@ static void test_shapes_of_traces_are_draws_examples_heads_tokens(void **state) 
     engine->ops->close(engine);
 }
 
-/* Checks that the averaged trace is the mean of the stored attention, and the entropy is of this attention. */
+/* Checks the averaged trace `mean`, which must be the mean of the full trace over passes, and `entropy`, which must be
+ * the mean entropy of the rows of the full trace. */
 static void check_means(const lh_engine *engine, const lh_trace_tensor *full, const lh_trace_tensor *mean,
                         const lh_trace_tensor *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;
@@ -120,7 +122,7 @@ static void test_averaged_traces_are_means_of_stored_values(void **state) {
         assert_true(mean.bytes < full.bytes);
         check_means(engine, find_tensor(&full, "n6.layers.1.attention"), find_tensor(&mean, "n6.layers.1.attention"),
                     find_tensor(&mean, "n6.layers.1.entropy"));
-        const lh_trace_tensor *attention = find_tensor(&full, "n6.layers.1.attention"); /* draws differ */
+        const lh_trace_tensor *attention = find_tensor(&full, "n6.layers.1.attention"); /* the draws must differ */
         assert_memory_not_equal(attention->data, (char *)attention->data + attention->file.bytes / DRAWS,
                                 attention->file.bytes / DRAWS);
         lh_traces_close(&full);
@@ -163,7 +165,7 @@ static void test_inputs_of_traces_are_grouped_by_length(void **state) {
 }
 
 /* The entropy of uniform attention over T tokens; is_causal: query i has i + 1 keys. */
-static double compute_uniform(int T, bool is_causal) {
+static double compute_uniform_entropy(int T, bool is_causal) {
     double sum = 0;
     for (int i = 1; i <= T; i++) sum += log(is_causal ? i : T);
     return sum / T;
@@ -181,7 +183,7 @@ static void check_uniform_attention(const lh_spec *spec, bool is_causal) {
     lh_traces traces = run_traces(engine, &request);
     for (int n = 1; n <= 18; n++) {
         char name[40];
-        double expected = compute_uniform(2 * n, is_causal);
+        double expected = compute_uniform_entropy(2 * n, is_causal);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
         const lh_trace_tensor *entropy = find_tensor(&traces, name);
         for (int h = 0; h < HEADS; h++) {
@@ -194,37 +196,38 @@ static void check_uniform_attention(const lh_spec *spec, bool is_causal) {
     engine->ops->close(engine);
 }
 
-static void test_uniform_attention_has_the_entropy_of_log_keys(void **state) {
+static void test_entropy_of_uniform_attention_is_the_mean_of_log_keys(void **state) {
     check_uniform_attention(&longhand_spec_parity_none, false);
     check_uniform_attention(&longhand_spec_parity_float64_tables, true);
 }
 
-/* With passes by the length, a length has the sites of all its passes; the first two equal those of a spec with two. */
+/* If the number of passes is the task length, the trace of a length has the sites of all its passes. The traces of the
+ * first two passes equal the traces of a spec with two passes. */
 static void test_traces_have_the_sites_of_all_passes_by_the_length(void **state) {
-    static const lh_trace_site two_passes[] = {{"embedding", WIDTH, 0, 0, 0},
-                                               {"layers.0", 0, HEADS, 0, 0},
-                                               {"layers.0.output", WIDTH, 0, 0, 0},
-                                               {"layers.1", 0, HEADS, 0, 0},
-                                               {"layers.1.output", WIDTH, 0, 0, 0}};
-    lh_spec spec = longhand_spec_parity_float64_passes_by_length, fewer = spec;
-    fewer.passes_by_length = false;
-    fewer.passes = 2;
-    fewer.sites = two_passes;
-    fewer.site_count = 5;
-    fewer.pass_sites = 0;
-    lh_engine *engine = open_engine(&spec, 1), *other_engine = open_engine(&fewer, 1);
+    static const lh_trace_site two_passes[] = {{.name = "embedding", .channels = WIDTH},
+                                               {.name = "layers.0", .heads = HEADS},
+                                               {.name = "layers.0.output", .channels = WIDTH},
+                                               {.name = "layers.1", .heads = HEADS},
+                                               {.name = "layers.1.output", .channels = WIDTH}};
+    lh_spec spec = longhand_spec_parity_float64_passes_by_length, with_two_passes = spec;
+    with_two_passes.passes_by_length = false;
+    with_two_passes.passes = 2;
+    with_two_passes.sites = two_passes;
+    with_two_passes.site_count = 5;
+    with_two_passes.pass_sites = 0;
+    lh_engine *engine = open_engine(&spec, 1), *other_engine = open_engine(&with_two_passes, 1);
     lh_trace_request request = request_all(2, 12); /* longer than in training */
     request.lengths.step = 10;
     lh_traces traces = run_traces(engine, &request), expected = run_traces(other_engine, &request);
-    int first_tensors = 0;
+    int short_tensors = 0; /* tensors of length 2 */
     for (int i = 0; i < expected.count; i++) {
         const lh_trace_tensor *t = find_tensor(&traces, expected.tensors[i].name);
         assert_int_equal(t->file.bytes, expected.tensors[i].file.bytes);
         assert_memory_equal(t->data, expected.tensors[i].data, t->file.bytes);
-        first_tensors += expected.tensors[i].n == 2;
+        short_tensors += expected.tensors[i].n == 2;
     }
     assert_int_equal(traces.count, expected.count + 10 * 4); /* ten more passes with four kinds of values */
-    assert_int_equal(traces.groups[0].tensors, first_tensors);
+    assert_int_equal(traces.groups[0].tensors, short_tensors);
     check_shape(find_tensor(&traces, "n12.layers.11.scores"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 24, 24});
     const lh_trace_tensor *output = find_tensor(&traces, "n12.layers.11.output");
     assert_memory_not_equal(output->data, find_tensor(&traces, "n12.layers.10.output")->data, output->file.bytes);
@@ -236,13 +239,13 @@ static void test_traces_have_the_sites_of_all_passes_by_the_length(void **state)
 
 static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_rand_rope, 1);
-    int32_t twice[2] = {5, 5};
+    int32_t repeated[2] = {5, 5};
     lh_trace_request request = request_all(33, 33); /* 66 tokens, positions from 0 to 63 */
     lh_traces traces;
     lh_error error = {""};
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "max_position");
     lh_traces_close(&traces);
-    request.lengths = (lh_lengths){.list = twice, .count = 2};
+    request.lengths = (lh_lengths){.list = repeated, .count = 2};
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_INPUT, &error, "--lengths: 5 is given");
     lh_traces_close(&traces);
     request = request_all(32, 32);
@@ -252,7 +255,7 @@ static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_traces_close(&traces);
     engine->ops->close(engine);
     lh_spec earlier = longhand_spec_parity_float64_passes_by_length;
-    earlier.pass_sites = 0;
+    earlier.pass_sites = 0; /* as in a trainer of an earlier version */
     engine = open_engine(&earlier, 1);
     request = request_all(2, 2);
     lh_assert_error(lh_traces_open(&traces, engine, &request, &error), LH_ERR_STALE, &error, "run: ./longhand build");
@@ -268,7 +271,7 @@ int main(void) {
         cmocka_unit_test(test_averaged_traces_are_means_of_stored_values),
         cmocka_unit_test(test_traces_are_equal_for_any_number_of_threads),
         cmocka_unit_test(test_inputs_of_traces_are_grouped_by_length),
-        cmocka_unit_test(test_uniform_attention_has_the_entropy_of_log_keys),
+        cmocka_unit_test(test_entropy_of_uniform_attention_is_the_mean_of_log_keys),
         cmocka_unit_test(test_traces_have_the_sites_of_all_passes_by_the_length),
         cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),
     };

@@ -11,9 +11,9 @@ lh_task_sample lh_task_bucket_sort;
 
 enum { N = 6, FIRST_WRONG = 3 }; /* a task length, and the first example that samplers make wrong */
 
-static uint32_t get_example(const lh_rng *rng) { return rng->counter[2]; }
+static uint32_t get_example_index(const lh_rng *rng) { return rng->counter[2]; }
 
-static bool is_wrong_example(const lh_rng *rng) { return get_example(rng) >= FIRST_WRONG; }
+static bool is_wrong_example(const lh_rng *rng) { return get_example_index(rng) >= FIRST_WRONG; }
 
 static void write_too_large_token(lh_rng *rng, int n, lh_example *example) {
     bool is_wrong = is_wrong_example(rng);
@@ -24,7 +24,7 @@ static void write_too_large_token(lh_rng *rng, int n, lh_example *example) {
 static void write_too_large_target(lh_rng *rng, int n, lh_example *example) {
     bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (is_wrong) example->target[1] = 65535; /* the value of -1, which must not be taken for an unwritten element */
+    if (is_wrong) example->target[1] = 65535; /* (uint16_t)-1 must not be taken for an unwritten element */
 }
 
 static void write_past_the_end(lh_rng *rng, int n, lh_example *example) {
@@ -51,7 +51,7 @@ static void write_too_large_mask(lh_rng *rng, int n, lh_example *example) {
     if (is_wrong) example->mask[2] = 2;
 }
 
-static void mask_without_a_line(lh_rng *rng, int n, lh_example *example) {
+static void write_undeclared_mask(lh_rng *rng, int n, lh_example *example) {
     bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
     if (is_wrong) example->mask[2] = 0;
@@ -95,16 +95,16 @@ static const struct {
     {write_before_the_beginning, "target[-1] was written, before the beginning"},
     {write_mask_past_the_end, "mask[7] was written, past the end"},
     {write_too_large_mask, "mask[2] is 2\n  expected: 1, or 0 if the output does not count"},
-    {mask_without_a_line, "mask[2] is 0, but the file's header has no line `mask`\n"
-                          "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
-                          "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)"},
+    {write_undeclared_mask, "mask[2] is 0, but the file's header has no line `mask`\n"
+                            "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
+                            "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)"},
     {leave_out_input, "input[5] was not written\n  expected: all of input[0] .. input[5]"},
     {leave_out_target, "target[0] was not written"},
     {use_static_state, "made twice, input[0] is 0 the first time and 1 the second\n  expected: the same example"},
     {use_static_mask, "made twice, mask[5] is 0 the first time and 1 the second"},
 };
 
-/* The toy's spec with a user's task. */
+/* The toy's spec with a task of the user's file own.c. */
 typedef struct own_task {
     lh_spec spec;
     lh_task task;
@@ -142,7 +142,7 @@ static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state
         own_task o;
         lh_batch batch;
         lh_error error;
-        make_own_spec(&o, mask_without_a_line);
+        make_own_spec(&o, write_undeclared_mask);
         o.task.loss = losses[i];
         lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
         for (int label = 0; label < 8 * N; label++)
@@ -164,7 +164,7 @@ static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
     lh_batch_close(&batch);
 }
 
-static void test_batch_of_a_right_sampler_is_that_without_a_trial(void **state) {
+static void test_trial_does_not_change_the_batch_of_a_right_sampler(void **state) {
     own_task o, without_source;
     lh_batch tried, untried;
     lh_error error;
@@ -187,7 +187,7 @@ static void write_wrong_token_at_nine(lh_rng *rng, int n, lh_example *example) {
     if (n == 9) example->input[8] = 7;
 }
 
-static int get_no_length_at_four(int n) { return n == 4 ? 0 : n; }
+static int get_length_but_0_at_four(int n) { return n == 4 ? 0 : n; }
 
 static void test_trial_of_a_wrong_length_names_it(void **state) {
     own_task o;
@@ -197,7 +197,7 @@ static void test_trial_of_a_wrong_length_names_it(void **state) {
     lh_assert_ok(lh_try_lengths(&o.task, &short_lengths, lh_key_of_seed(1), &error), &error);
     lh_assert_error(lh_try_lengths(&o.task, &all_lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
-    o.task.output_length = get_no_length_at_four;
+    o.task.output_length = get_length_but_0_at_four;
     lh_assert_error(lh_try_lengths(&o.task, &short_lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
     o.task.source = NULL; /* built-in tasks are not tried */
@@ -253,7 +253,7 @@ int main(void) {
         cmocka_unit_test(test_batch_of_a_wrong_sampler_names_defect_and_example),
         cmocka_unit_test(test_batch_of_a_sampler_with_declared_masks_is_accepted),
         cmocka_unit_test(test_batch_of_evaluation_is_named_in_the_message),
-        cmocka_unit_test(test_batch_of_a_right_sampler_is_that_without_a_trial),
+        cmocka_unit_test(test_trial_does_not_change_the_batch_of_a_right_sampler),
         cmocka_unit_test(test_trial_of_a_wrong_length_names_it),
         cmocka_unit_test(test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_target),
     };

@@ -8,6 +8,7 @@
 
 /* ---- gradient.h ---- */
 
+/* Vectors have COUNT elements. Updates change only elements FIRST .. FIRST + UPDATED_COUNT - 1. */
 enum { COUNT = 8 * LANES, FIRST = 2 * LANES, UPDATED_COUNT = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
@@ -43,7 +44,7 @@ static void test_adam_update_of_a_part_matches_reference(void **state) {
     const lh_update u = {
         .parameters = p, .state = {m, v}, .gradient = g, .learning_rate = reference.learning_rate, .step = 5};
     lh_update_sums sums = {0, 0};
-    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, UPDATED_COUNT, &sums);
+    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, UPDATED_COUNT, &sums); /* 0.5: scale of a clipped gradient */
     for (int i = 0; i < COUNT; i++) g_wide[i] *= 0.5;
     lh_ref_adam_update(&reference, 5, 0, UPDATED_COUNT, g_wide + FIRST, p_expected + FIRST, m_expected + FIRST,
                        v_expected + FIRST);
@@ -60,9 +61,10 @@ static void test_adam_update_of_a_part_matches_reference(void **state) {
     free_all(p, g, m, v, old_values, p_expected, g_wide, m_expected, v_expected);
 }
 
-/* From zeros, m becomes (1 - beta1) times the gradient and v (1 - beta2) times its square, and the corrections divide
- * by the factors 1 - beta1 and 1 - beta2: every element with a gradient moves by the learning rate. */
-static void test_adam_first_step_moves_every_element_by_the_rate(void **state) {
+/* The first step starts with m = v = 0. So m becomes (1 - beta1) times the gradient, and v becomes (1 - beta2) times
+ * the square of the gradient. The bias corrections divide by 1 - beta1 and by 1 - beta2, so every element whose
+ * gradient is not 0 moves by the learning rate. */
+static void test_adam_first_step_moves_every_element_by_the_learning_rate(void **state) {
     real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
     real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT);
     double expected[COUNT];
@@ -84,7 +86,8 @@ enum { STEPS = 50 };
 
 typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
 
-/* A vector with its state, in real and in double. */
+/* Parameters p, their gradient g and the optimiser's state, which a kernel updates. The copies in double are updated by
+ * kernels/ref. */
 typedef struct updated_vector {
     real *p, *g, *state[2];
     double *p_wide, *state_wide[2];
@@ -101,8 +104,8 @@ static updated_vector new_updated_vector(void) {
     return u;
 }
 
-/* Elements that do not decay: a single element, two across the border of a vector, and the last one, after the
- * part. */
+/* Ranges of elements that do not decay: a single element, two elements on both sides of a border between vectors, and
+ * the last element, which no update changes. */
 static const element_range NOT_DECAYED[] = {
     {FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
 
@@ -117,34 +120,36 @@ static void update_both(rule update_rule, int step, const updated_vector *u, lh_
     const lh_update update = {
         .parameters = u->p, .state = {u->state[0], u->state[1]}, .gradient = u->g, .learning_rate = 1e-2, .step = step};
     double *g = to_doubles(u->g, COUNT);
-    real shares[UPDATED_COUNT];
+    real decays[UPDATED_COUNT]; /* learning rate times decay; 0: the element does not decay */
     for (int e = FIRST; e < FIRST + UPDATED_COUNT; e++) {
-        double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
+        double clipped = 0.5 * g[e], *p = u->p_wide + e, *moment = u->state_wide[0] + e;
         if (update_rule == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
-        else if (update_rule == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
+        else if (update_rule == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, moment);
         else
-            lh_ref_adamw_update(&adam_settings, is_not_decayed(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first,
+            lh_ref_adamw_update(&adam_settings, is_not_decayed(e) ? 0 : 0.1, step, 0, 1, &clipped, p, moment,
                                 u->state_wide[1] + e);
     }
-    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, UPDATED_COUNT, shares);
+    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, UPDATED_COUNT, decays);
     if (update_rule == SGD) sgd_update(&update, 0.5, FIRST, UPDATED_COUNT, sums);
     else if (update_rule == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, UPDATED_COUNT, sums);
-    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, UPDATED_COUNT, sums);
+    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, decays, 0.5, FIRST, UPDATED_COUNT, sums);
     free(g);
 }
 
-/* Checks each of many steps. The tolerance grows with the step: each step rounds parameters and moments anew. */
-static void check_updates(rule update_rule, int states) {
+/* Checks each of many steps. Each step rounds parameters and moments, so the tolerance grows with the step. */
+static void check_updates(rule update_rule, int state_count) {
     updated_vector u = new_updated_vector();
     for (int step = 1; step <= STEPS; step++) {
         lh_update_sums sums = {0, 0};
         double *old_parameters = to_doubles(u.p, COUNT), squares[2] = {0, 0};
-        real *next = make_random_reals(10 + (uint64_t)step, COUNT, COUNT);
-        for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
+        real *next_gradient = make_random_reals(10 + (uint64_t)step, COUNT, COUNT);
+        for (int i = 0; i < COUNT; i++)
+            u.g[i] = next_gradient[i] * (step % 5 == 0 ? 20 : 1); /* every fifth gradient is larger */
         update_both(update_rule, step, &u, &sums);
         for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + UPDATED_COUNT));
         check_close(u.p, u.p_wide, COUNT, 4 * step * sum_tolerance(0));
-        for (int i = 0; i < states; i++) check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));
+        for (int i = 0; i < state_count; i++)
+            check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));
         for (int i = FIRST; i < FIRST + UPDATED_COUNT; i++) {
             squares[0] += (double)u.p[i] * u.p[i];
             squares[1] += (u.p[i] - old_parameters[i]) * (u.p[i] - old_parameters[i]);
@@ -152,7 +157,7 @@ static void check_updates(rule update_rule, int states) {
         lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(UPDATED_COUNT), 0);
         lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(UPDATED_COUNT),
                         1e-12); /* the difference cancels */
-        free_all(old_parameters, next);
+        free_all(old_parameters, next_gradient);
     }
     free_all(u.p, u.g, u.state[0], u.state[1], u.p_wide, u.state_wide[0], u.state_wide[1]);
 }
@@ -168,7 +173,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_fold_gradient_adds_and_clears),
     cmocka_unit_test(test_sum_of_squares_matches_plain_sum),
     cmocka_unit_test(test_adam_update_of_a_part_matches_reference),
-    cmocka_unit_test(test_adam_first_step_moves_every_element_by_the_rate),
+    cmocka_unit_test(test_adam_first_step_moves_every_element_by_the_learning_rate),
     cmocka_unit_test(test_adamw_updates_match_reference),
     cmocka_unit_test(test_sgd_updates_match_reference),
 };

@@ -15,12 +15,13 @@
 #define FOLDER_1 "toy/0123456789abcdef/lr0.01-seed1"
 enum { MAX_CALLS = 4096, MAX_LENGTH = 9, DOMAINS = 9 };
 
-/* A sampled example: its key, words 1 to 3 of its counter, its length, and its input as digits in base 5. A pass: the
- * same words of its draw alone. */
+/* A call that samples an example, or a pass of the model. Key and counter are those of the example, or of the draw of
+ * the pass. */
 typedef struct recorded_call {
-    uint32_t key, word[3];
-    int n;
-    uint64_t input;
+    uint32_t key;     /* first word of the key */
+    uint32_t word[3]; /* words 1 to 3 of the counter; the highest byte of word[0] is the domain */
+    int n;            /* length of the example */
+    uint64_t input;   /* input of the example, as digits in base 5 */
 } recorded_call;
 
 static recorded_call examples[MAX_CALLS], passes[MAX_CALLS];
@@ -74,7 +75,7 @@ static int make_recorded_toy(void **state) {
     return failure;
 }
 
-static int count_draws(const recorded_call *calls, int count, uint32_t domain) {
+static int count_calls(const recorded_call *calls, int count, uint32_t domain) {
     int found = 0;
     for (int i = 0; i < count; i++) found += calls[i].word[0] >> 24 == domain;
     return found;
@@ -84,8 +85,8 @@ static bool have_same_counter(const recorded_call *a, const recorded_call *b) {
     return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
 }
 
-/* The number of examples of a domain and of length n (0: of any) whose counter (by_input: whose input) an example of
- * the other domain also has. */
+/* Counts the examples of a domain that have the same counter as an example of the other domain. n: only examples of
+ * this length; 0: of any length. by_input: compares inputs instead of counters. */
 static int count_shared(uint32_t domain, uint32_t other_domain, int n, bool by_input) {
     int shared_count = 0, count = atomic_load(&example_count);
     for (int i = 0; i < count; i++) {
@@ -105,13 +106,13 @@ static void test_no_example_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 2");
     int count = atomic_load(&example_count),
-        validation = MAX_LENGTH * 5 * 2 + 6 * 4; /* twice during training, once after it */
+        validation = 2 * MAX_LENGTH * 5 + 6 * 4; /* two evaluations during training, and one after it */
     assert_in_range(count, 1, MAX_CALLS);
-    assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA), 20 * 8);
-    assert_int_equal(count_draws(examples, count, LH_DOMAIN_EVAL),
+    assert_int_equal(count_calls(examples, count, LH_DOMAIN_DATA), 20 * 8);
+    assert_int_equal(count_calls(examples, count, LH_DOMAIN_EVAL),
                      MAX_LENGTH * 10); /* only the results of the final evaluation */
-    assert_int_equal(count_draws(examples, count, LH_DOMAIN_VALIDATION), validation);
-    assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA) + MAX_LENGTH * 10 + validation, count);
+    assert_int_equal(count_calls(examples, count, LH_DOMAIN_VALIDATION), validation);
+    assert_int_equal(count_calls(examples, count, LH_DOMAIN_DATA) + MAX_LENGTH * 10 + validation, count);
     static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
@@ -121,8 +122,8 @@ static void test_no_example_is_in_two_streams(void **state) {
     assert_int_equal(count_shared(LH_DOMAIN_VALIDATION, LH_DOMAIN_EVAL, 9, true), 0);
 }
 
-/* The values that a pass samples depend on its draw: positions on its domain and step, noise and dropout on its step
- * and not its domain, so validation has steps of its own. */
+/* Positions depend on the domain and the step of a pass's draw. Noise and dropout depend on its step alone, so the
+ * draws of validation have steps that no other draw has. */
 static void test_no_draw_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 1");
@@ -131,16 +132,16 @@ static void test_no_draw_is_in_two_streams(void **state) {
     static const uint32_t domain[] = {LH_DOMAIN_POSITIONS, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
     int draw_count = 0;
     for (int i = 0; i < 3; i++) {
-        assert_true(count_draws(passes, count, domain[i]) > 0);
-        draw_count += count_draws(passes, count, domain[i]);
+        assert_true(count_calls(passes, count, domain[i]) > 0);
+        draw_count += count_calls(passes, count, domain[i]);
     }
     assert_int_equal(draw_count, count);
     for (int i = 0; i < count; i++)
         assert_int_equal(passes[i].word[0] >> 24 == LH_DOMAIN_VALIDATION, passes[i].word[2] >= LH_VALIDATION_STEP);
 }
 
-/* 200 draws of 20 of 2000 numbers, from both streams, as positions, as distances and for a sequence: no draw occurs
- * twice. */
+/* 200 draws, each of 20 numbers below 2000: no draw occurs twice. Half of them are from the validation stream. They are
+ * positions of two layers, distances, and positions of a sequence. */
 static void test_validation_has_its_own_positions(void **state) {
     static int32_t samples[200][20], scratch[2000];
     int count = 0;
@@ -163,7 +164,7 @@ static int count_text(const char *text, const char *pattern) {
     return found;
 }
 
-/* Lines of validation precede lines of the evaluation; `eval --splits validation` gives the same. */
+/* Lines of validation precede lines of the evaluation; `eval --splits validation` writes the same lines. */
 static void test_train_validates_first(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --threads 2");
     assert_non_null(strstr(result.out, "all validation      1..6               6 "));

@@ -8,7 +8,8 @@
 #include "base/files.h"
 #include "training/window.h"
 
-/* Batches of 4, 4 and 2 examples have equal weights; an epoch whose start was not recorded has no mean. */
+/* An epoch has three batches, of 4, 4 and 2 examples. The batches have equal weights in the mean of the epoch. An epoch
+ * whose start was not recorded has no mean. */
 static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     static const int64_t correct[] = {4, 1, 1}, counted[] = {4, 4, 2};
     lh_window window = {0};
@@ -45,7 +46,7 @@ static void test_window_epoch_leaves_out_batches_without_counted_labels(void **s
     assert_int_equal(window.epoch.last_epoch, 1);
 }
 
-/* The loss of a batch with all labels masked, which exists with task.loss = "all", does not enter the mean. */
+/* With task.loss = "all", a batch has a loss even if all its labels are masked. This loss does not enter the mean. */
 static void test_window_mean_loss_leaves_out_batches_without_counted_labels(void **state) {
     (void)state;
     lh_window window = {0};
@@ -71,6 +72,7 @@ static void test_window_log_without_counted_labels_has_no_loss(void **state) {
     free(text);
 }
 
+/* A file holds the windows of steps 12 and 13, each of which is loaded by its step. Step 14 has no window. */
 static void test_saved_window_is_loaded_with_the_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
@@ -87,19 +89,19 @@ static void test_saved_window_is_loaded_with_the_same_sums(void **state) {
                         .eval_lines = 2,
                         .epoch = {.steps = 5, .masked_steps = 2, .sum = 2.5, .last_epoch = 3, .accuracy = 0.1},
                         .best = {.step = 8, .score = 1.0 / 3.0, .last_evaluated_step = 12, .waited_evaluations = 1}},
-              changed = window, read_back;
+              earlier = window, read_back;
     bool found;
-    changed.loss = 5;
-    changed.masked_steps = 0;
-    changed.epoch = (lh_window_epoch){0};
-    changed.best = (lh_best){0};
-    lh_assert_ok(lh_window_save(&changed, path, 12, &error), &error);
+    earlier.loss = 5;
+    earlier.masked_steps = 0;
+    earlier.epoch = (lh_window_epoch){0};
+    earlier.best = (lh_best){0};
+    lh_assert_ok(lh_window_save(&earlier, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
     lh_assert_ok(lh_window_load(&read_back, path, 13, &found, &error), &error);
     assert_true(found);
     assert_memory_equal(&window, &read_back, sizeof window);
     lh_assert_ok(lh_window_load(&read_back, path, 12, &found, &error), &error);
-    assert_memory_equal(&changed, &read_back, sizeof changed);
+    assert_memory_equal(&earlier, &read_back, sizeof earlier);
     lh_assert_ok(lh_window_load(&read_back, path, 14, &found, &error), &error);
     assert_false(found);
     assert_int_equal(read_back.steps, 0);
