@@ -149,7 +149,9 @@ local function compute_lines(spec, run, trainer)
   for _, example in ipairs(make_inputs(spec, trainer)) do
     local request = M.make_request(spec.plan, example.input, example.outputs)
     if request then
-      request[pass_axis or "passes"] = pass_axis and math.min(#requests + 1, loops.max_times) or nil
+      if pass_axis then
+        request[pass_axis] = math.min(#requests + 1, loops.max_times)
+      end
       requests[#requests + 1], outputs[#outputs + 1] = request, example.outputs
     end
   end
@@ -157,7 +159,9 @@ local function compute_lines(spec, run, trainer)
     table.concat(lists.map(requests, function(request) return json.encode(request) .. "\n" end)))
   local json_options = { keyorder = { "input", "output", "positions", "distances", "passes", "noise", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
-    request[pass_axis or "passes"] = nil
+    if pass_axis then
+      request[pass_axis] = nil
+    end
     request.logits, request.outputs, request.passes = answers[i].logits, nil, answers[i].passes
     request.noise = answers[i].noise
     -- A task that gives positions gives one to every token that the model reads.

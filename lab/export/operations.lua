@@ -120,7 +120,7 @@ end
 
 function items.place(op, class)
   local module, takes_x = op.dropout and class:add_dropout(op.dropout), op.encoding.kind == "sinusoid"
-  local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s") -- %s: x, whose type sinusoids get
+  local vectors = class:add_position(op.encoding, op.p, op.x.stream, "%s") -- %s stands for x: sinusoids get its type
   return { reads = { op.x, takes_x and op.x or nil }, rank = module and PRIMARY or SUM, text = function(operand)
     return apply_dropout(module, ("%s + %s"):format(operand(1, SUM),
       vectors:format(takes_x and operand(2, ANY) or nil)))

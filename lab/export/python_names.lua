@@ -14,7 +14,8 @@ local PYTHON = [[and as assert async await break class continue def del elif els
 local VARIABLES = lists.split_set(PYTHON .. [[self torch nn math range len sinusoid waves places place distance
   draw_positions draw_distances pair_distances]])
 
--- Attributes that PyTorch's modules and dictionaries of modules have already, and words of Python.
+-- Names that an attribute cannot have: attributes that PyTorch's modules and dictionaries of modules have already, and
+-- words of Python.
 local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers call_super_init children clear
   compile cpu cuda double dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter
   get_submodule half ipu items keys load_state_dict modules mtia named_buffers named_children named_modules
@@ -24,7 +25,7 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
   register_state_dict_post_hook register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule share_memory
   state_dict to to_empty train training type update values xpu zero_grad]])
 
--- Classes of the file's fixed part, names that the file imports, and words of Python.
+-- Names that a class cannot have: classes of the file's fixed part, names that the file imports, and words of Python.
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
 -- Returns `word`, to which `ending` is appended until no used name equals it, and adds the result to used_names.

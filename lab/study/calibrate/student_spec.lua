@@ -6,8 +6,8 @@
 --              though the teacher has one
 --   lines      for the families "decoder" and "cross": { list = { { head, direction, line, value } }, choices }
 --              (found_lines.lua)
---   encoding   the teacher's resolved encoding, to disable its parts that encode positions, or nil
---   masks      the teacher's encoding, for masks that lines replace
+--   encoding   the teacher's resolved encoding; its parts that encode positions are disabled. nil: no part is disabled
+--   masks      the teacher's encoding, from which the masks are read that lines replace
 --   comment    lines of text
 
 local canonical = require("base.canonical")

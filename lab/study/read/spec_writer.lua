@@ -21,6 +21,7 @@ local NOT_IN_FILES = { id = true, source = true } -- fields of a resolved spec t
 
 local write_value
 
+-- Writes a table of fields by name. write: the function that writes the value of a field; nil: write_value.
 local function write_fields(fields, write)
   local parts = lists.map(canonical.sort_keys(fields), function(name)
     return ("%s = %s"):format(name, (write or write_value)(fields[name]))
@@ -40,7 +41,8 @@ function write_value(value)
   elseif value.first and value.last then -- lengths
     local other_fields = lists.merge(value, { step = value.step or 1 })
     other_fields.first, other_fields.last = nil, nil
-    return ("{ %d, %d, %s"):format(value.first, value.last, write_fields(other_fields):sub(3))
+    local fields_text = write_fields(other_fields):sub(3) -- without the opening brace
+    return ("{ %d, %d, %s"):format(value.first, value.last, fields_text)
   end
   return #value > 0 and write_list(value) or write_fields(value)
 end
@@ -122,10 +124,18 @@ local function write_encoding(encoding, is_own)
   for _, name in ipairs(canonical.sort_keys(encoding)) do
     local value = encoding[name]
     value = is_own and name ~= "parameters" and type(value) == "table" and complete_facet(name, value) or value
-    local text = families.is_name[name] and write_encoding(value, true)
-      or name == "score" and value == "none" and '{ kind = "none" }'
-      or name == "score" and write_score(value, encoding.parameters)
-      or name == "parameters" and write_fields(value, write_parameter) or write_value(value)
+    local text
+    if families.is_name[name] then
+      text = write_encoding(value, true)
+    elseif name == "score" and value == "none" then
+      text = '{ kind = "none" }'
+    elseif name == "score" then
+      text = write_score(value, encoding.parameters)
+    elseif name == "parameters" then
+      text = write_fields(value, write_parameter)
+    else
+      text = write_value(value)
+    end
     parts[#parts + 1] = ("    %s = %s,\n"):format(name, text)
   end
   return "{\n" .. table.concat(parts) .. "  }"

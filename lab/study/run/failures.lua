@@ -24,23 +24,25 @@ local function parse_error(line)
   return tonumber(rate), seed_text, message
 end
 
+-- Fields of an error by which find_errors sorts, the most important first.
+local ERROR_ORDER = { "rate", "seed", "seed_text", "index" }
+
 -- Returns the indices of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
--- Threads, and other processes of the cell, write to the same log in any order. An error in the list is { rate, seed,
--- text of all seeds, index of the line }.
+-- Threads, and other processes of the cell, write to the same log in any order.
 local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
     local rate, seed_text = parse_error(line)
     local is_wanted = rate and (not runs or lists.find(runs, function(run)
       return run.learning_rate == rate and seeds.format(run) == seed_text
     end))
-    return is_wanted and { rate, tonumber(seed_text:match("^%d+")), seed_text, i } or nil
+    return is_wanted and { rate = rate, seed = tonumber(seed_text:match("^%d+")), seed_text = seed_text, index = i }
+      or nil
   end)
   table.sort(errors, function(a, b)
-    -- the index of the first value that differs
-    local key = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4
-    return a[key] < b[key]
+    local field = lists.find(ERROR_ORDER, function(name) return a[name] ~= b[name] end)
+    return field ~= nil and a[field] < b[field]
   end)
-  return lists.map(errors, function(found_error) return found_error[4] end)
+  return lists.map(errors, function(found_error) return found_error.index end)
 end
 
 -- Returns the index of the last line of a message that starts at line `first`. All lines but the first are indented.

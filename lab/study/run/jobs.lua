@@ -43,17 +43,17 @@ end
 -- Handles an event, a line that runner.sh printed: "runner PID", "start INDEX PID", "end INDEX STATUS" or "tick".
 -- INDEX: the index of the command.
 function Jobs:handle(line)
-  local event, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
-  number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))
+  local event, first, second = line:match("^(%l+) ?(%d*) ?(%d*)$")
+  first, second = math.tointeger(tonumber(first)), math.tointeger(tonumber(second))
   if event == "runner" then
-    self.runner = number
+    self.runner = first
   elseif event == "start" then
-    self.pids[number] = status
-    self.callbacks.start(number)
+    self.pids[first] = second
+    self.callbacks.start(first)
   elseif event == "end" then
     self.ended_count = self.ended_count + 1
-    self.pids[number] = nil
-    self.callbacks.finish(number, status, self)
+    self.pids[first] = nil
+    self.callbacks.finish(first, second, self)
   elseif event == "tick" then
     self.callbacks.tick(self)
   end

@@ -155,15 +155,15 @@ local function set_steps(goal, cell, steps)
 end
 
 -- Returns the goal of a cell:
---   steps        the number of steps; nil for epochs
---   epochs       the number of epochs; nil for steps
---   total        the number of steps; nil while the length of an epoch is unknown
+--   steps        the spec's number of steps; nil if the spec counts epochs
+--   epochs       the spec's number of epochs; nil if the spec counts steps
+--   total        the number of steps in both cases; nil while the length of an epoch is unknown
 --   conditions   { [text] = true }, the conditions to evaluate
 --   lengths      the lengths to evaluate
---   log_every    in steps; an upper bound if the spec sets it in epochs
---   train_work   operations of training
---   eval_work    a list of the operations of evaluation up to each length
---   work         all operations
+--   log_every    the number of steps between two lines of metrics.jsonl; an upper bound if the spec sets it in epochs
+--   train_work   the number of operations of training
+--   eval_work    for each length, the number of operations of evaluation up to and including this length
+--   work         the number of all operations
 --   files        from derive_files_goal
 --   decoding     the decoding of a generative model; nil for other models
 --   places       whether accuracies by place are requested
@@ -405,11 +405,11 @@ end
 -- Reads every run of a study below `out`. Sets run.state, and cell.missing: the runs with work left, running runs
 -- included, but no run behind a link; the list is empty if the cell's spec or a data file is missing. In cells with a
 -- spec, also sets
---   run.path          the path of the run's folder
---   run.explanation         the text of M.read_state
---   run.damage        a message on damaged files
---   run.link          a link in the path of an unfinished run
---   cell.goal         from M.derive_goal
+--   run.path             the path of the run's folder
+--   run.explanation      the text of M.read_state
+--   run.damage           a message on damaged files
+--   run.link             a link in the path of an unfinished run
+--   cell.goal            from M.derive_goal
 --   cell.missing_files   missing data files, a list of { field, shown }
 function M.survey(study, out)
   local locks = M.read_locks()
