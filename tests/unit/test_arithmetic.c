@@ -86,8 +86,8 @@ static void check_all(const lh_full_collection *s, bool is_product, int base, in
     free(pair);
 }
 
-/* Each pair of digits and chain has equally many examples, in addition to the uniform examples, of which each number of
- * digits has at most max_uniform. */
+/* Checks the counts of test examples. Each pair of digit count and chain has equally many. In addition, there are
+ * uniform examples, at most max_uniform of each digit count. */
 static void check_counts(const lh_full_collection *s, int max_digits, int max_uniform) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)

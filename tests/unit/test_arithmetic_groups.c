@@ -34,8 +34,8 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
     lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
 }
 
-/* Training has numbers below 64: all of one digit, some of two. Numbers that were drawn for a chain of carries have
- * groups of their own, and groups beyond the training numbers are marked. */
+/* Training has numbers below 64: all numbers of one digit, some of two. Numbers that are sampled for a chain of
+ * carries have groups of their own. Groups beyond the training numbers are marked. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 3, .step = 1}}}};

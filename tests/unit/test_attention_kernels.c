@@ -69,7 +69,7 @@ static void test_pairs_of_rows_are_exact(void **state) {
     for (int i = 0; i < LANES; i++) assert_true(pair[i] == pairs[1 + i % 2]);
 }
 
-/* Checks products of small integers, for which every order of a sum is exact. */
+/* Checks products of small integers, so every order of a sum is exact. */
 INLINE void check_products_with_rows(const int D) {
     enum { ROWS = 2 * SIDE_BY_SIDE + 1 };
     real rows[ROWS * COLUMN_STRIDE], weights[ROWS * LANES];
@@ -93,8 +93,8 @@ INLINE void check_products_with_rows(const int D) {
     }
 }
 
-/* Checks keys and values that are stored in several calls, and their products with a query's heads, with small
- * integers, for which every order of a sum is exact. */
+/* Checks keys and values that are stored in several calls, and their products with a query's heads. The numbers are
+ * small integers, so every order of a sum is exact. */
 INLINE void check_tiles(const int D, const int H) {
     enum { TOKENS = 3 * LANES + 2, WIDTH = 64, STRIDE = 3 * WIDTH };
     static real rows[TOKENS * STRIDE], tiles[2 * WIDTH * 4 * LANES], logits[4 * LANES * LANES];
@@ -301,7 +301,7 @@ static void test_rotate_row_rotates_and_rotates_back(void **state) {
 
 /* ---- products.h ---- */
 
-/* Checks two heads, of which the second has a vector whose norm is below the least divisor. */
+/* Checks two heads. The norm of the second head's vector is below the least divisor. */
 INLINE void check_unit_vectors(const int D) {
     real *v = make_random_reals(1, 2 * D, 2 * D), *dunit = make_random_reals(2, 2 * D, 2 * D),
          *unit = make_reals(2 * D), *dv = make_random_reals(3, 2 * D, 2 * D), *previous_dv = make_reals(2 * D);

@@ -12,8 +12,8 @@
 #include "toy_runs.h"
 #include "training/best.h"
 
-/* Adds an evaluation of two training lengths, with 10 and 30 examples, and of a length beyond them, whose result must
- * not matter. */
+/* Adds an evaluation of two training lengths, with 10 and 30 examples. It has also a length beyond training, whose
+ * result must not matter. */
 static bool add_evaluation(lh_best *best, int64_t step, double short_value, double long_value) {
     const lh_eval_result results[] = {
         {.n = 2, .examples = 10, .counted = 10, .accuracy = short_value, .exact_match = 0.5, .loss = short_value},

@@ -24,7 +24,8 @@ static void test_wilson_bounds_equal_computed_ones(void **state) {
     }
 }
 
-/* Four sequences under two draws, the third without a counted label: shares 0.75, 0.25 and 1. */
+/* Four sequences, each evaluated in two draws. The third sequence has no counted label. The others have the shares
+ * 0.75, 0.25 and 1. */
 static void test_deviation_is_that_of_shares_by_sequence(void **state) {
     double share[5];
     lh_by_sequence statistics = {share, 0};

@@ -1,4 +1,4 @@
-/* runtime/data/chains: pairs of numbers that are drawn by the length of their longest chain of carries. */
+/* runtime/data/chains: pairs of numbers that are sampled by the length of their longest chain of carries. */
 #include <stdlib.h>
 
 #include "data/arithmetic.h"
@@ -7,7 +7,7 @@
 
 enum { DRAWS = 20000 };
 
-/* All pairs of numbers with these digits and this chain are drawn equally often, and no other pairs are drawn. */
+/* All pairs of numbers with these digits and this chain are sampled equally often. No other pair is sampled. */
 static void check_uniform(int base, bool is_product, int digits, int chain) {
     uint64_t high = 1, y_end, b = (uint64_t)base;
     for (int i = 0; i < digits; i++) high *= b;

@@ -189,7 +189,7 @@ static void test_eval_without_locks_warns_once(void **state) {
     without_locks = false;
 }
 
-/* The verbs of a model with two streams, the second of which holds the target. */
+/* Runs the verbs with a model of two streams. The second stream has the target. */
 static void test_verbs_run_a_model_of_two_streams(void **state) {
     char command[256];
     toy = lh_toy_make_pair(toy_float_list);

@@ -361,7 +361,8 @@ static void test_load_failure_has_the_driver_s_log(void **state) {
         "ptxas error: Unresolved extern function 'nowhere'");
 }
 
-/* Source code is compiled if no image fits the device, here by a replacement whose machine code is its source. */
+/* If no image fits the device, source code is compiled, here by a replacement. The replacement's machine code is the
+ * source. */
 static void test_source_is_compiled_for_the_device(void **state) {
     lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;

@@ -26,8 +26,8 @@ static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      
 
 static char *initial_roots[ROOTS]; /* values of the variables before the tests; NULL: not set */
 
-/* *state: a directory with replacements in root13/lib64 (version 13.4, which supports sm_75 to sm_120), root12/lib
- * (12.4, to sm_90), both/lib64 (both versions) and old/lib64 (a version that lacks a function). */
+/* *state: a directory with replacements. root13/lib64 has version 13.4, which supports sm_75 to sm_120; root12/lib
+ * has version 12.4, up to sm_90; both/lib64 has both versions; old/lib64 has a version that lacks a function. */
 static int make_fakes(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
     const char *directory = *state;

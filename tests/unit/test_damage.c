@@ -1,6 +1,6 @@
-/* Damaged checkpoints: truncated at every byte of the header, with any bit of the header or some bits of the data
- * flipped, with wrong lengths, or with changes that leave a valid file. A message or note names each damaged file. The
- * previous checkpoint is used if there is one. */
+/* Damaged checkpoints. They are truncated at every byte of the header; or any bit of the header, or some bits of the
+ * data, are flipped; or lengths are wrong; or a change leaves a valid file. A message or note names each damaged
+ * file. The previous checkpoint is used if there is one. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -132,7 +132,7 @@ static void check_parameters_refused(const checkpoints *p, toy_state *actual) {
     assert_true(actual->values[0][0] == 0);
 }
 
-/* Flips one bit of every byte of the header and of every third byte of the data, also in parts that a reader of
+/* Flips one bit in each byte of the header, and in every third byte of the data. Some of these bytes a reader of
  * parameters ignores. */
 static void test_parameters_with_a_flipped_bit_are_refused(void **state) {
     checkpoints p = make_checkpoints(*state);

@@ -1,7 +1,6 @@
-/* Decoding of generated decoders and encoder-decoders, token by token with cached keys and values, has the bits of a
- * pass over the whole sequence, at every compiled instruction-set level that this machine runs. LH_DECODED_SPECS: X(id)
- * for each tested spec.
- */
+/* Generated decoders and encoder-decoders decode token by token with cached keys and values. The result must have
+ * the bits of a pass over the whole sequence, at every compiled instruction-set level that this machine runs.
+ * LH_DECODED_SPECS has X(id) for each tested spec. */
 #include "support/lh_test.h"
 
 #include "base/cpu_level.h"

@@ -1,6 +1,6 @@
-/* Positions sampled by sequence, positions that depend on tokens, and distances sampled by side, in generated trainers
- * (tests/specs/parity_float64_*.lua) and in their arguments to a device, compared with kernels/ref and
- * longhand/positions.h. */
+/* Generated trainers (tests/specs/parity_float64_*.lua) with positions sampled by sequence, with positions that
+ * depend on tokens, and with distances sampled by side. The results are compared with kernels/ref, and the arguments
+ * to a device with longhand/positions.h. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -142,8 +142,9 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_memory_equal(last, out + (SEQUENCES - 1) * TOKENS, sizeof last);
 }
 
-/* Checks that an evaluation has the losses of predict for each example, that is, the same positions and dropout. The
- * first call stores the sums in *expected; later calls must have the same sums. first: index of the first example. */
+/* Checks that an evaluation has, for each example, the loss of predict; so both have the same positions and dropout.
+ * The first call stores the sums in *expected; later calls must have the same sums. first: index of the first
+ * example. */
 static void check_engine(int threads, int first, lh_sums *expected) {
     enum { N = 9, EXAMPLES = 7, CLASSES = 5 };
     const lh_spec *spec = LABELS.spec;

@@ -1,7 +1,7 @@
 /* Generated encoder-decoders (tests/specs/parity_float64_{encoder_decoder,identity_encoder,masks,lines,corner}.lua)
- * compared with kernels/ref: values and gradients of every parameter, sources and targets of different lengths, in
- * blocks of several sizes. The first four are also compared with stored vectors of independent implementations. So are
- * tests/specs/parity_float64_drawn_layers.lua, which has random positions in both streams, and the results of
+ * compared with kernels/ref: values, and gradients of every parameter. Sources and targets have different lengths;
+ * blocks have several sizes. The first four are also compared with stored vectors of independent implementations. So
+ * are tests/specs/parity_float64_drawn_layers.lua, which has random positions in both streams, and the results of
  * kernels/ref for tests/specs/networks/abc_*.lua. */
 #include "support/lh_test.h"
 

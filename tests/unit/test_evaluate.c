@@ -1,4 +1,5 @@
-/* eval/: results per length, draws, existing lines, per-example lines. */
+/* eval/: results of each length, several draws of a condition, lines that exist already, and lines of single
+ * examples. */
 #include "lh_test.h"
 
 #include <math.h>

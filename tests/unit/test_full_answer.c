@@ -76,7 +76,7 @@ static uint64_t read_number(const uint16_t *bits, int count) {
     return value;
 }
 
-/* The value of the answer, whose bits end before the padding; `first`: the token that has the first bit. */
+/* The value of the answer. Its bits end before the padding. first: index of the token that has the first bit. */
 static uint64_t read_answer(const drawn_example *d, int operation, int first, int *length) {
     uint64_t value = 0;
     for (*length = 0; first + *length < d->count && d->target[first + *length] != 2; ++*length) {

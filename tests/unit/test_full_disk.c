@@ -1,5 +1,5 @@
-/* A disk fills up, one page later in each case. If a file of a trainer does not fit, the message names the file and the
- * reason, the exit code is 4, all lines are complete, and with space again the run ends in the same bits. */
+/* A disk fills up, one page later in each case. If a file of a trainer does not fit, the message names the file and
+ * the reason, the exit code is 4, and all lines are complete. With space again, the run ends in the same bits. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -1,6 +1,6 @@
-/* bench/gradcheck.h: right gradients pass, also near kinks, and one element that is slightly off is found. Tests use a
- * generated model, whose ReLUs have kinks at arbitrary points, and the toy, to which they add kinks near every
- * point. */
+/* bench/gradcheck.h: right gradients pass, also near kinks, and one element that is slightly off is found. The tests
+ * use two models: a generated model, whose ReLUs have kinks at arbitrary points, and the toy. The tests add kinks to
+ * the toy near every point. */
 #include "support/lh_test.h"
 
 #include <math.h>

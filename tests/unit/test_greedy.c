@@ -135,8 +135,7 @@ enum { LONG = 40, LONG_TOKENS = 200 };
 
 static void (*real_score)(const lh_cpu_step *step, const lh_cpu_block *block, lh_sums *sums);
 
-/* The index of an example's first error in the pass, which this test chooses so that errors are spread over all
- * answers. */
+/* The index of an example's first error in the pass. The test chooses it so that errors are spread over all answers. */
 static int choose_error(int example, int labels) { return example * 7 % labels; }
 
 /* Writes answers of a pass with first errors at choose_error. */

@@ -53,8 +53,8 @@ static latin_puzzle read_puzzle(const lh_dataset *set, int64_t i, int *symbol) {
     return p;
 }
 
-/* Checks that every example is a puzzle of the recorded number of vectors with one answer, and that there are
- * count_per_number examples of each number. */
+/* Checks that every example is a puzzle with one answer and the recorded number of vectors. Each number of vectors
+ * must have count_per_number examples. */
 static void check_set(const lh_dataset *set, int count_per_number, bool is_strict) {
     int count[LATIN_VECTORS + 1] = {0}, symbol;
     assert_int_equal(set->count, LATIN_VECTORS * count_per_number);

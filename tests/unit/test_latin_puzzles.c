@@ -182,8 +182,8 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
     }
 }
 
-/* The distance of two puzzles is 1 - shared / all: of all cells that either puzzle has, some are shared, that is, have
- * the same contents in both. Puzzles are similar if their distance is at most 0.8. */
+/* The distance of two puzzles is 1 - shared / all. all: number of cells that either puzzle fills; shared: number of
+ * these cells that have the same content in both. Puzzles are similar if their distance is at most 0.8. */
 static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
     latin_puzzle a = parse_puzzle("1?......2.......");
     latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */

@@ -1,6 +1,6 @@
-/* The library of scores (spec/encodings) in generated code compared with the closed forms of kernels/ref/score.c:
- * every preset with random parameters, on indices and on random distances; its gradients compared with differences;
- * initial values of learned parameters. */
+/* The library of scores (spec/encodings) in generated code compared with the closed forms of kernels/ref/score.c.
+ * Every preset has random parameters, and is tested on indices and on random distances. Its gradients are compared
+ * with differences, and the initial values of learned parameters with those of the papers. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ static double get_head_value(const pair_case *c, const char *name) {
 
 static double alibi(const pair_case *c) { return lh_ref_alibi_half_step(c->pair); }
 
-/* The mask hides keys to the right, for which the formula would give a reward. */
+/* The mask hides keys to the right. For them the formula would give a reward. */
 static double alibi_causal(const pair_case *c) {
     return c->distance <= 0 ? lh_ref_alibi(c->pair) : -lh_ref_alibi(c->pair);
 }

@@ -1,4 +1,5 @@
-/* Positions of tokens in files of examples: reading of lines, batches, and lines of input for predict. */
+/* Positions of tokens in files of examples. The tests read lines of files, make batches, and read lines of input for
+ * predict. */
 #include "lh_test.h"
 
 #include <stdio.h>

@@ -37,7 +37,7 @@ static void test_resumed_run_of_mixed_lengths_has_the_same_bits(void **state) {
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "parts/" FOLDER "/metrics.jsonl");
 }
 
-/* The value of a key in the line of this index, from 0, of a file of the run. */
+/* Reads the number at a key from a line of one of the run's files. index: index of the line, from 0. */
 static double read_metric(void **state, const char *name, int index, const char *key) {
     char *text = read_text(state, name), *cursor = text;
     while (index-- > 0) strsep(&cursor, "\n");

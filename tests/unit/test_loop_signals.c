@@ -31,7 +31,7 @@ static int64_t read_last_step(void **state) {
     return step;
 }
 
-/* A run that a signal stops must write a checkpoint, from which it continues to the bits of an unstopped run. */
+/* A signal must stop the run with a checkpoint. The resumed run must have the bits of a run without a signal. */
 static void check_signal(void **state, int number) {
     int status;
     char command[128];

@@ -1,6 +1,6 @@
-/* Masked labels that are not in the loss: the whole step of the CPU engine compared with kernels/ref, which divides by
- * the counted labels of the batch. The masked labels are in all shards, or all in one shard; or no label is masked, or
- * every label. */
+/* Masked labels that are not in the loss. The whole step of the CPU engine is compared with kernels/ref, which
+ * divides by the counted labels of the batch. The masked labels are in all shards, or all in one shard; or no label
+ * is masked, or every label. */
 #include "support/lh_test.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Lengths mixed within a batch: the gradient of generated code in float64 is the weighted sum of gradients of batches
- * of one length, in which the labels of all sequences but one are masked. The gradient of a mean over sequences is also
- * compared with finite differences. */
+/* Lengths mixed within a batch. The gradient of generated code in float64 must be a weighted sum over the sequences.
+ * The gradient of a sequence comes from a batch of one length in which all labels of the other sequences are masked.
+ * The gradient of a mean over sequences is also compared with finite differences. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>

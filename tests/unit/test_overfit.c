@@ -12,7 +12,7 @@
 #include "toy_runs.h"
 #include "engine/checkpoint.h"
 
-/* Facts of a run without a defect whose accuracy stays below 1: lh_overfit_find_cause finds no cause. */
+/* Facts of a run that has no defect, but an accuracy below 1. For them lh_overfit_find_cause finds no cause. */
 static const lh_overfit_facts plain = {
     .counted = 40,
     .data_attainable = 1,
@@ -187,7 +187,7 @@ static void test_contradiction_is_found(void **state) {
     assert_int_equal(lh_overfit_find_cause(&f), LH_OVERFIT_CONFLICT);
 }
 
-/* Samples examples with the same input, whose random label does not count. */
+/* Samples examples with the same input and a random first label, which does not count. */
 static void sample_masked_contradiction(lh_rng *rng, int n, lh_example *example) {
     sample_contradiction(rng, n, example);
     example->mask[0] = 0;
@@ -227,8 +227,8 @@ static void test_indistinguishable_positions_are_found(void **state) {
     assert_true(f.start_attainable < 0.8 && f.end_attainable == f.start_attainable);
 }
 
-/* A run that began with a checkpoint is compared with this checkpoint, not with the initial values of its seed, which
- * are here a position table of zeros. */
+/* A run that began with a checkpoint is compared with this checkpoint, not with the initial values of its seed. Here
+ * the initial values have a position table of zeros. */
 static void test_measurement_begins_with_the_run_s_checkpoint(void **state) {
     lh_error error;
     const char *init = lh_test_path(*state, "init.safetensors");

@@ -115,7 +115,7 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
     for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50); /* all cases are frequent */
 }
 
-/* eval.by = { trained = true }: two conditions of the test's examples, none of which is left out. */
+/* eval.by = { trained = true } gives two conditions, which together have all examples of the test set. */
 static void test_trained_is_an_axis_of_dataset_files(void **state) {
     static const lh_by by = {.count = 1, .axes = {{.axis = LH_BY_TRAINED, .all = true}}};
     fixture f;

@@ -1,5 +1,6 @@
-/* Evaluation of a generative model by its own answers, compared with one pass per token in this test: an end symbol,
- * masked labels, padding after the end, several draws, dropout, with cached decoding and without. */
+/* Evaluation of a generative model by its own answers. This test computes the answers again, with one pass for each
+ * token. The cases have an end symbol, masked labels, padding after the end, several draws and dropout, with cached
+ * decoding and without. */
 #include "lh_test.h"
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
-/* Generated CPU trainers (tests/specs/parity_*.lua) compared with the stored vectors of an independent
- * implementation and with kernels/ref, at every compiled instruction-set level (EVERY_LEVEL in tests/tests.mk) that
- * this machine runs. */
+/* Generated CPU trainers (tests/specs/parity_*.lua) compared with kernels/ref and with the stored vectors of an
+ * independent implementation. The tests run every compiled instruction-set level (EVERY_LEVEL in tests/tests.mk)
+ * that this machine supports. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -164,8 +164,8 @@ static void test_train_block_of_a_stored_batch_gives_stored_gradients(void **sta
     for_each_program(check_stored_gradient);
 }
 
-/* Checks that sequences have the stored lengths and layout of inputs and targets, and that the format locates
- * the token of each label at its stored place. */
+/* Checks that sequences have the stored lengths, and the stored layout of inputs and targets. If batches have
+ * places, the format must find the stored place of each label's token. */
 static void check_assembled(const lh_spec *spec, const lh_vectors_case *stored) {
     const lh_ref_batch *batch = &stored->batch;
     const lh_format *format = spec->format;

@@ -109,7 +109,7 @@ static void test_every_condition_is_evaluated_at_every_number_of_passes(void **s
     assert_null(strstr(text, "by_example"));
     free(text);
     lh_assert_close(&without_passes[1].loss, &results[1].loss, 1, 1e-12, 0);
-    l.spec.draws_start = true; /* passes start from noise, of which a result has several samples */
+    l.spec.draws_start = true; /* passes start from noise, so a result has several samples */
     request.draws = 3;
     lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
     assert_int_equal(without_passes[1].draws, 3);
@@ -163,7 +163,8 @@ static void train_drawn(const lh_cpu_step *step, const lh_cpu_block *block, void
 
 enum { STEPS = 24, RESUMED_STEP = 10, PASSES = 9 };
 
-/* Makes the steps until step `end`. Their losses, less what train_drawn adds, must equal those of `plain`. */
+/* Makes the steps until step `end`. After subtraction of the number that train_drawn adds, their losses must equal
+ * the losses in `plain`. */
 static void check_drawn_passes(lh_engine *engine, int end, const lh_step_metrics *plain) {
     lh_step_metrics metrics[STEPS];
     int start = (int)engine->step;

@@ -61,8 +61,8 @@ static void test_positions_with_the_same_counter_are_the_same(void **state) {
     assert_memory_not_equal(a, b, sizeof a); /* another step */
 }
 
-/* The first distance is 0. The others are sampled from 1 .. range - 1 and sorted; their site differs from that of
- * positions. */
+/* The first distance is 0. The others are sampled from 1 .. range - 1 and sorted. Distances and positions have
+ * different sites. */
 static void test_distances_ascend_from_zero_at_their_own_site(void **state) {
     lh_draw draw = make_draw(3);
     int32_t out[41], positions[41], expected[40], scratch[64];

@@ -1,8 +1,8 @@
-/* Generated CPU code of random networks (tests/support/random_specs.lua) compared with kernels/ref, which shares only
- * the description: values and gradients of every parameter, at every compiled instruction-set level that this machine
- * runs; networks with loops at several numbers of passes; decoders token by token; and the memory of their plans.
- * LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for the spec of each network.
- */
+/* Generated CPU code of random networks (tests/support/random_specs.lua) compared with kernels/ref. The two share
+ * only the description of a network. The tests compare values and the gradients of every parameter, at every
+ * compiled instruction-set level that this machine runs. They run networks with loops at several numbers of passes,
+ * and decoders token by token, and check the memory of plans. LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for
+ * the spec of each network. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -103,7 +103,7 @@ static void test_mistakes_in_gates_of_tokens_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_grape, LH_REF_GRAPE_MISTAKES, set_grape_mistake);
 }
 
-/* Checks that the comparison would notice two layers that have each other's windows. */
+/* Checks that the comparison would notice if two layers had each other's windows. */
 static void test_swapped_windows_of_layers_are_noticed(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_layers;
     lh_ref_model *model = lh_parity_make_random_model(spec), *second_model = lh_parity_make_random_model(spec);

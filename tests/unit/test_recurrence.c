@@ -48,7 +48,7 @@ static void test_rnn_step_rectifies_sum_and_bias(void **state) {
     for (int n = 0; n < ROWS * WIDTH; n++) assert_true(states[n] == (real)(n % 2 ? 0.75 : 0));
 }
 
-/* Sequences have three tokens, of which only the first is read. Token 2 occurs twice, so its row collects two
+/* Sequences have three tokens; the functions read only the first. Token 2 occurs twice, so its row collects two
  * gradients. */
 static void test_token_sums_read_and_collect_rows(void **state) {
     static const uint16_t token[ROWS * 3] = {2, 9, 9, 0, 9, 9, 2, 9, 9};
@@ -72,8 +72,8 @@ static void fill_cells(int count, const double *values, real *cells) {
 
 enum { HEADS = 2 * CELL_WIDTH };
 
-/* Fills the heads of one row: the cell to push, all numbers of which are `value`, and then logits whose softmax is
- * `probabilities`. */
+/* Fills the heads of one row. The cell to push has the number `value` in all places. Then come logits whose softmax
+ * is `probabilities`. */
 static void fill_heads(double value, const double *probabilities, int actions, real *heads) {
     fill(HEADS, 0, heads);
     fill(CELL_WIDTH, (real)value, heads);
@@ -150,8 +150,7 @@ static void test_move_tape_jumps_in_both_directions(void **state) {
 
 static const double MOVES[TAPE_ACTIONS] = {0.4, 0.2, 0.2, 0.1, 0.1};
 
-/* The first cell is replaced before the tape moves. A row of `written` has two cells, of which the second is not
- * read. */
+/* The first cell is replaced before the tape moves. A row of `written` has two cells; the second is not read. */
 static void test_tape_step_replaces_first_cell_and_moves(void **state) {
     static const double cells[] = {1, 2, 3, 4};
     real old_cells[4 * CELL_WIDTH], new_cells[4 * CELL_WIDTH], written[2 * CELL_WIDTH], read[CELL_WIDTH];

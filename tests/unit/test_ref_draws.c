@@ -34,9 +34,8 @@ static void test_dropout_kept_share_is_near_one_minus_rate(void **state) {
     assert_true(fabs(kept_count / (double)count - 0.9) < 5 * sqrt(0.09 / count)); /* five standard deviations */
 }
 
-/* The weight of head h, query i and key j is element (h * T + i) * S + j. Whether an element is kept is independent of
- * elements of neighbouring heads, queries and keys, and of the same element of another sequence, step, layer or
- * place. */
+/* The weight of head h, query i and key j is element (h * T + i) * S + j. Elements of neighbouring heads, queries
+ * and keys must be kept independently. So must the same element in another sequence, step, layer or place. */
 static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(void **state) {
     enum { HEADS = 8, QUERIES = 40, KEYS = 56, COUNT = HEADS * QUERIES * KEYS };
     const lh_ref_dropout site = make_dropout(0.3);

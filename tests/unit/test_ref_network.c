@@ -107,8 +107,8 @@ static lh_ref_batch make_batch(void) {
                           .backward = true};
 }
 
-/* Counts the kinds of tokens that every embedding of a network accepts: rows of its table, and blank tokens, which have
- * no row. */
+/* Counts the different tokens that all embeddings of a network accept. An embedding accepts the rows of its table,
+ * and blank tokens, which have no row. */
 static int count_accepted_tokens(const lh_ref_network *network) {
     const lh_ref_scope *scope = network->scopes;
     int min_accepted = UINT16_MAX;

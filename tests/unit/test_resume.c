@@ -29,7 +29,8 @@ static lh_run_facts make_run_facts(void) {
     return (lh_run_facts){.level = toy_facts.level, .compiler = toy_facts.compiler};
 }
 
-/* Checks that a resume gives this state at this step, with a note that contains note_text (NULL: no note). */
+/* Checks that a resume gives this state at this step. note_text: a part of the resume's note; NULL: there is no
+ * note. */
 static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *note_text) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();

@@ -5,8 +5,8 @@
 
 #include "longhand/rng.h"
 
-/* Cases of Random123, tests/kat_vectors, philox4x32 10: four words of the counter, two of the key, four of the
- * result. */
+/* Cases of Random123 (tests/kat_vectors, philox4x32 10). A case has four words of a counter, two of a key, and the
+ * four expected words. */
 static void test_philox_gives_known_answers(void **state) {
     static const uint32_t cases[3][4 + 2 + 4] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},

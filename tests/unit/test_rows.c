@@ -271,7 +271,7 @@ static void test_dropout_grad_is_right_separately_and_in_place(void **state) {
 
 /* ---- activations and gates ---- */
 
-/* An output whose terms cancel has the error of the terms: a few roundings of the largest argument. */
+/* If the terms of an output cancel, its error is that of the terms: a few roundings of the largest argument. */
 enum { LARGEST_ARGUMENT = 8 };
 static const double MOST_ROUNDINGS = 16 * LARGEST_ARGUMENT;
 

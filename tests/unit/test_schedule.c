@@ -1,5 +1,5 @@
-/* engine/schedule: learning rates compared with PyTorch (tests/reference/optimizers.py), runs that stop within a
- * schedule, and steps after the end of a schedule, which have no rate. */
+/* engine/schedule: learning rates compared with PyTorch (tests/reference/optimizers.py), and runs that stop within a
+ * schedule. Steps after the end of a schedule have no rate, and are refused. */
 #include "lh_test.h"
 
 #include <stdlib.h>

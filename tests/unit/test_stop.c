@@ -1,5 +1,5 @@
-/* A signal during an evaluation, decoding or a trace: the verb ends soon with exit code 75, keeps finished results and
- * no part of unfinished ones, and the next call gives the bits of an uninterrupted call. */
+/* A signal during an evaluation, decoding or a trace. The verb ends soon, with exit code 75. It keeps finished
+ * results, and no part of unfinished ones. The next call gives the bits of an uninterrupted call. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -88,8 +88,8 @@ static void test_evaluation_after_training_resumes_at_the_condition(void **state
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
 }
 
-/* Evaluations during training, of two conditions each, after steps 6, 12 and 18: each process completes one
- * condition and a half, and then writes a checkpoint of the current step. */
+/* After steps 6, 12 and 18 there are evaluations of two conditions. Each process completes one condition and a half;
+ * then the signal stops it, and it writes a checkpoint of the current step. */
 static void test_evaluation_during_training_resumes(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;

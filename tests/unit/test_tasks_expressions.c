@@ -28,7 +28,7 @@ static int compute_value_of_sum(const uint16_t *tokens, int count) {
     return sum;
 }
 
-/* An expression with brackets, of which the tokens before `cursor` are read. */
+/* The tokens of an expression with brackets, read up to `cursor`. */
 typedef struct token_text {
     const uint16_t *cursor, *end;
     int operators; /* number of the task's operators; the tokens after the last operator are the brackets */

@@ -25,8 +25,8 @@ static bool is_doubled(const lh_drawn_example *d) {
            memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
-/* Whether the target has first the input's bits whose index from 0 has the parity `first` (0: even, 1: odd), then the
- * other bits. */
+/* Whether the target has first the bits of the input at even indices (first = 0) or at odd indices (first = 1), then
+ * the other bits. Indices count from 0. */
 static bool has_odds_first(const lh_drawn_example *d, int first) {
     int offset = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
@@ -51,9 +51,9 @@ static bool is_hole_filled(const lh_drawn_example *d) {
     return holes == 1 && counts_all_labels(d) && (d->n % 2 == 0 || d->input[d->n - 1] == 3);
 }
 
-/* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack, from its top.
- * The input is read backwards: a pop removes the next bit that an action pushed or that the input has. The bits that
- * remain are the stack. */
+/* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack, from its
+ * top. The test reads the input backwards: a pop removes the next pushed or initial bit. The bits that remain are
+ * the stack. */
 static bool is_stack_right(const lh_drawn_example *d) {
     int bits = 0, pops = 0, found = 0;
     while (bits < d->n && d->input[bits] < 2) bits++;

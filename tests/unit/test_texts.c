@@ -55,8 +55,7 @@ static void test_shortest_text_of_a_number_is_read_back(void **state) {
     }
 }
 
-/* A path may have any bytes. Its quoted text is JSON, in which replacement characters stand for bytes that are not
- * UTF-8. */
+/* A path may have any bytes. Its quoted text is JSON; bytes that are not UTF-8 become replacement characters. */
 static void test_quoted_text_is_json(void **state) {
     static const char *const cases[][2] = {
         {"a\"b\\\n\x7f", "a\"b\\\n\x7f"},

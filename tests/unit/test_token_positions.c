@@ -1,5 +1,5 @@
-/* Positions that depend on tokens (data/batch.h): positions of digits and of tasks, and the numbers that training adds
- * to them. */
+/* Positions that depend on tokens (data/batch.h): positions of digits, positions of tasks, and the offsets that
+ * training adds. */
 #include "lh_test.h"
 
 #include <string.h>

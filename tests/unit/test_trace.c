@@ -148,8 +148,7 @@ static void check_scores(const lh_engine *engine, void *actual, double *expected
     check_tensor(engine, actual, expected, count);
 }
 
-/* Checks that every row of attention equals the geometric weights that kernels/ref computes from the same row of
- * scores. */
+/* Every row of attention must equal the geometric weights that kernels/ref computes from the same scores. */
 static void check_geometric(const lh_engine *engine, int T, const lh_trace *to, bool is_normalised) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = to_doubles(engine, to->scores, count), *expected = lh_parity_reserve(count * sizeof *expected);

@@ -86,8 +86,8 @@ static void test_shapes_of_traces_are_draws_examples_heads_tokens(void **state) 
     engine->ops->close(engine);
 }
 
-/* Checks the averaged trace `mean`, which must be the mean of the full trace over passes, and `entropy`, which must be
- * the mean entropy of the rows of the full trace. */
+/* The averaged trace `mean` must be the mean of the full trace over passes. `entropy` must be the mean entropy of
+ * the rows of the full trace. */
 static void check_means(const lh_engine *engine, const lh_trace_tensor *full, const lh_trace_tensor *mean,
                         const lh_trace_tensor *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;

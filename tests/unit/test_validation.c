@@ -1,5 +1,5 @@
-/* The validation stream of sampled tasks: its examples and draws differ from the streams of training and of the final
- * evaluation, and a trainer evaluates it. */
+/* The validation stream of sampled tasks. Its examples and its random positions differ from those of training and of
+ * the final evaluation. The tests also run a trainer that evaluates the stream. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -188,7 +188,8 @@ static void test_train_validates_first(void **state) {
     assert_ptr_equal(text, strstr(text, "{\"step\":20,\"split\":\"validation\",\"by\":{\"length\":9},\"examples\":3,"));
     free(text);
     result = run_toy(state, 2, "eval --checkpoint " FOLDER_1 "/checkpoint.safetensors --splits test");
-    assert_non_null(strstr(result.err, "--splits: test\n  expected: validation; this task samples its examples"));
+    assert_non_null(
+        strstr(result.err, "--splits: test\n  expected: validation; the examples of this task are sampled, and all"));
 }
 
 /* The progress line names the split of an evaluation during training. */

@@ -72,7 +72,7 @@ static void test_window_log_without_counted_labels_has_no_loss(void **state) {
     free(text);
 }
 
-/* A file holds the windows of steps 12 and 13, each of which is loaded by its step. Step 14 has no window. */
+/* A file has the windows of steps 12 and 13, and none of step 14. A window is loaded by its step. */
 static void test_saved_window_is_loaded_with_the_same_sums(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "window.jsonl");
