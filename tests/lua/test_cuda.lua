@@ -231,7 +231,7 @@ end
 
 -- A value of a user's network never has the name of an array that attention has in device code.
 function TestNetwork.test_values_do_not_have_names_of_attention_s_arrays()
-  -- Returns two lists: the names of the buffers of a shard, and the names of a block's stored values.
+  -- Returns two lists of names in device code: members of the workspace, and members of a block's state.
   local function plan_spec(branch, encoding)
     support.write("own.lua", code.describe_own(branch))
     local spec = assert(project:plan(support.write("own_spec.lua", ([[

@@ -119,7 +119,7 @@ function TestWrite.test_ambiguous_places_are_not_written()
   lu.assertNil((trainer_defaults.write("/nonexistent", "/nonexistent2", new_defaults)))
 end
 
-function TestWrite.test_obstacles_are_reported()
+function TestWrite.test_a_folder_that_does_not_exist_is_reported()
   local program = write_program("trainer", pad_text(old_defaults))
   local succeeded, message = trainer_defaults.write(program, "/nonexistent/trainer", new_defaults)
   lu.assertFalse(succeeded)

@@ -33,7 +33,7 @@ function TestWords.test_json_has_the_documented_keys()
   for _, choice in ipairs(object.choices) do
     lu.assertEquals(list_keys(choice), "value what why")
   end
-  for _, operation in ipairs(object.operations) do
+  for _, operation in ipairs(object.operations) do -- only some have the keys `block` and `shape`
     lu.assertEquals(list_keys(operation):gsub("^block ", ""):gsub("shape ", ""),
       "count flops kept_bytes name parameters pass reads scratch_bytes times what")
   end
@@ -117,10 +117,11 @@ function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
 
--- How often training visits a position of a random range: the steps times the mean tokens of a sequence (here 21.5),
--- divided by the size of the range. If positions are drawn for each sequence, this is multiplied by the sequences of a
--- batch.
+-- Training visits each position of a random range on average: steps times the mean tokens of a sequence (here 21.5),
+-- divided by the size of the range. If positions are drawn for each sequence, the number of visits is also multiplied
+-- by the sequences of a batch.
 function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
+  -- Returns the first word of the plan's text about visits, and of its text about draws.
   local function read_words(draw, steps)
     local sets = { ["encoding.additive.kind"] = "learned", ["train.steps"] = steps, ["train.batch"] = "128",
       ["encoding.positions"] = ("{ kind = 'randomized', max_position = 2000, draw = %q }"):format(draw) }
@@ -129,11 +130,11 @@ function TestWords.test_visits_of_a_position_are_steps_times_tokens_by_range()
   end
   lu.assertEquals({ read_words("pass", "100000") }, { "1,075", "1" })
   lu.assertEquals({ read_words("pass", "100") }, { "1.1", "1" }) -- 1.075, rounded
-  lu.assertEquals({ read_words("sequence", "100000") }, { "137,600", "as" })
+  lu.assertEquals({ read_words("sequence", "100000") }, { "137,600", "as" }) -- as many as sequences
   lu.assertNil(plan_page.format_page(make_plan({}, make_task(2, 2))):match("visits of a position"))
 end
 
--- The choices about the score on a plan's page: a list of { what, value, why }.
+-- Returns the choices about the score on a plan's page: a list of { what, value, why }.
 local function list_score_choices(encoding)
   return lists.map(plan_page.make_json(plan_encoding(encoding)).choices, function(choice)
     return choice.what:find("^score") and { choice.what, choice.value, choice.why } or nil
@@ -156,7 +157,7 @@ function TestWords.test_choices_of_a_score_are_its_tables_and_its_pair_loop()
   })
 end
 
-function TestWords.test_a_score_whose_gradient_needs_the_logit_keeps_it()
+function TestWords.test_a_logit_is_computed_twice_if_its_gradient_needs_it()
   lu.assertEquals(list_score_choices("{ score = function(x) return tanh(x.score) + x.a * x.b * x.head end, "
     .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
     { "score table by_head", "[2]",

@@ -31,7 +31,7 @@ function TestDiagnostics.test_text_of_a_full_record_has_every_part()
   }, "\n"))
 end
 
--- The list has the order of the text. It contains hints, too, also hints that a function makes.
+-- The list has the order of the text. It contains hints, including hints that a function makes.
 function TestDiagnostics.test_list_has_the_same_diagnostics_as_data()
   local d = diagnostics.new()
   d:add_source("a.lua", "one\ntwo")
@@ -44,7 +44,7 @@ function TestDiagnostics.test_list_has_the_same_diagnostics_as_data()
       notes = { { path = "a.lua", line = 1, what = "set here" } } } })
 end
 
-function TestDiagnostics.test_path_shown_for_a_file_of_another_name()
+function TestDiagnostics.test_the_text_and_the_list_have_the_path_of_a_loaded_file()
   local path = support.write("deep/probe.lua", "return 1")
   local d = diagnostics.new()
   lu.assertNil(load_module.load(path, { root = ".", diagnostics = d }))
@@ -103,7 +103,7 @@ function TestDiagnostics.test_long_lines_are_cut_around_the_caret()
   lu.assertEquals(source:sub(#caret + 1, #caret + 1), "X")
 end
 
-function TestDiagnostics.test_nearest_name_is_that_with_the_fewest_edits()
+function TestDiagnostics.test_the_nearest_name_needs_the_fewest_edits()
   local names = { "sinusoid", "learned", "rope", "none" }
   lu.assertEquals(similar_names.find("sinusiod", names), "sinusoid")
   lu.assertEquals(similar_names.find("lerned", names), "learned")

@@ -13,6 +13,7 @@ local make_small_sets, make_task = plans.make_small_sets, plans.make_task
 
 TestDigests = {}
 
+-- Settings of a spec with positions of digits, and of a spec with lines.
 local DIGITS = { ["encoding.positions.kind"] = "digits", ["encoding.additive.kind"] = "learned" }
 local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
 
@@ -147,7 +148,7 @@ local FIELDS = {
   { "eval.during.examples", 5, false, false },
 }
 
--- Returns the table of a resolved spec that has the field at a path, and the field's name.
+-- Returns the table of a resolved spec that contains the field `path`, and the name of the field in this table.
 local function find_parent(resolved, path)
   local parent = resolved
   for name in path:gmatch("([^%.]+)%.") do
@@ -175,9 +176,9 @@ end
 -- The number of steps is part of the plan if the learning rate decreases, but not if it only warms up.
 function TestDigests.test_steps_are_in_the_digest_if_the_schedule_depends_on_them()
   local function compute_digests(sets)
-    local short, long = make_small_sets(sets), make_small_sets(sets)
-    short["train.steps"], long["train.steps"] = "500", "1000"
-    return build(resolve(short)).digest, build(resolve(long)).digest
+    local short_sets, long_sets = make_small_sets(sets), make_small_sets(sets)
+    short_sets["train.steps"], long_sets["train.steps"] = "500", "1000"
+    return build(resolve(short_sets)).digest, build(resolve(long_sets)).digest
   end
   for _, kind in ipairs({ "linear", "cosine" }) do
     local short, long = compute_digests({ ["train.schedule.kind"] = kind })
@@ -232,7 +233,7 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     sets["model.dropout"], sets["model.init"] = "0", "torch"
     lu.assertEquals(compute_model_digest(sets), digest)
   end
-  lu.assertEquals(
+  lu.assertEquals( -- `progressive` does not change the model digest
     sets_by_digest[compute_model_digest({ ["model.loops"] = "{ times = 2, progressive = true }" })], "model.loops")
 end
 
@@ -297,7 +298,7 @@ function TestDigests.test_every_field_is_in_FIELDS_or_tested_elsewhere()
   check_fields(resolve_everything(), "")
 end
 
--- The numbers of layers of encoder and decoder and the facets of each family are in both digests.
+-- Both digests cover the layers of the encoder, the layers of the decoder, and the facets of each family.
 function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_and_families()
   local digests = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
@@ -312,7 +313,7 @@ function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_an
   end
 end
 
--- The encodings by layer, their order and their numbers of layers are in both digests, also if no tensor differs.
+-- Both digests cover the encodings by layer, their order and how many layers each has, even if no tensor differs.
 function TestDigests.test_encodings_by_layer_are_in_the_model_digest()
   local digests = {}
   for i, layers in ipairs({ "{ 'rope', 'none' }", "{ 'none', 'rope' }", "{ { use = 'rope', times = 3 }, 'none' }",
@@ -325,7 +326,7 @@ function TestDigests.test_encodings_by_layer_are_in_the_model_digest()
   end
 end
 
--- Lines are constants of attention: a model with lines can continue a checkpoint without them.
+-- Lines are constants of attention, so a model with lines can continue from a checkpoint of a model without lines.
 function TestDigests.test_lines_do_not_change_the_model()
   local plain, digests = plans.make_plan({ ["model.kind"] = "encoder_decoder" }), {}
   for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },

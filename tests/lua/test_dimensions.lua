@@ -10,7 +10,7 @@ local make_plan, make_task = plans.make_plan, plans.make_task
 TestDimensions = {}
 
 function TestDimensions.test_tokens_of_the_model_follow_those_of_the_input()
-  -- Returns { number of tokens, number of the empty token, number of the token for computation }.
+  -- Returns { count of tokens, index of the empty token, index of the token for computation }.
   local function number_tokens(spare, computation)
     local facts = make_task(7, 2)
     facts.computation = computation
@@ -27,7 +27,8 @@ end
 -- If answers are read at the input's last token, no token is empty: there is no vector for it, and a sequence is one
 -- token shorter. A linear embedding has no row for blanks.
 function TestDimensions.test_an_empty_token_is_added_unless_answers_are_at_the_last_token()
-  -- Returns { number of tokens, number of the empty token, rows of the embedding, longest training sequence }.
+  -- Returns { count of tokens, index of the empty token, rows of the embedding, tokens of the longest training
+  -- sequence }.
   local function number_tokens(sets, blank)
     sets["task.kind"] = "even_pairs"
     local facts = make_task(7, 2)
@@ -44,7 +45,8 @@ end
 
 -- A decoder has tokens for the symbols of the input, of the output, for computation, and a separator, in this order.
 function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
-  -- Returns { number of tokens, first output token, separator, token for computation, empty token }.
+  -- Returns { count of tokens, first output token, separator, token for computation, empty token }, the last four as
+  -- indices of tokens.
   local function number_tokens(computation)
     local facts = make_task(7, 2)
     facts.computation = computation

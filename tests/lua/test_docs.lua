@@ -21,12 +21,12 @@ local traced = require("expression.traced")
 local write = require("base.write")
 
 local read = support.read
-local guide = read("docs/encodings.md")
+local encodings_page = read("docs/encodings.md")
 
 TestEncodings = {}
 
 local function list_preset_rows()
-  local columns = lists.find_all(guide:match("## The presets\n(.-)\n## "), "\n| (`[^|]*) |")
+  local columns = lists.find_all(encodings_page:match("## The presets\n(.-)\n## "), "\n| (`[^|]*) |")
   return lists.find_all(table.concat(columns), "`([%w_]+)`")
 end
 
@@ -36,7 +36,7 @@ function TestEncodings.test_the_table_has_the_presets()
 end
 
 function TestEncodings.test_functions_and_symbols_are_named()
-  local spans = lists.find_all(guide, "`([^`\n]+)`")
+  local spans = lists.find_all(encodings_page, "`([^`\n]+)`")
   local words = lists.to_set(lists.find_all(table.concat(spans, " "), "[%w_]+"))
   for _, name in ipairs(lists.join(traced.names, traced.SYMBOLS)) do
     lu.assertTrue(words[name], name .. " is not named")
@@ -49,26 +49,27 @@ local function strip(text)
 end
 
 function TestEncodings.test_the_first_spec_is_the_example()
-  lu.assertEquals(strip(guide:match("```lua\n(.-)\n```")), strip(read("examples/own_bias/own_bias.lua")))
+  lu.assertEquals(strip(encodings_page:match("```lua\n(.-)\n```")), strip(read("examples/own_bias/own_bias.lua")))
 end
 
 TestOwnNetwork = {}
 
-local networks = read("docs/own-network.md")
+local network_page = read("docs/own-network.md")
 
 function TestOwnNetwork.test_the_network_is_the_example()
-  lu.assertEquals(strip(networks:match("```lua\n(.-)\n```")), strip(read("examples/own_network/parallel_block.lua")))
+  lu.assertEquals(strip(network_page:match("```lua\n(.-)\n```")),
+    strip(read("examples/own_network/parallel_block.lua")))
 end
 
--- Each method has a row with its call and its options, and each name of a description is on the page.
+-- Each method has a row with its call and its options. Each name that a description may use is on the page.
 function TestOwnNetwork.test_every_method_has_a_row()
   local count = 0
-  for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
+  for call in network_page:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
     local object, name = call:match("^(%l+):(%l+)")
     local method = handles.METHODS[name]
     lu.assertNotNil(method, call)
     lu.assertTrue(not method.owner or method.owner == (object == "net" and "network" or object), call)
-    for i, argument in ipairs(method) do
+    for i, argument in ipairs(method) do -- for the argument of readout, the page writes its only value
       lu.assertStrContains(call, argument[2] == "word" and name == "readout" and '"last"' or argument[1], call .. i)
     end
     for option in pairs(method.options or {}) do
@@ -78,15 +79,15 @@ function TestOwnNetwork.test_every_method_has_a_row()
   end
   lu.assertEquals(count, #canonical.sort_keys(handles.METHODS))
   for _, name in ipairs(own_network.NAMES) do
-    lu.assertStrContains(networks, "`" .. name)
+    lu.assertStrContains(network_page, "`" .. name)
   end
 end
 
 function TestOwnNetwork.test_limits_on_pages_are_those_of_the_code()
-  lu.assertStrContains(networks, "five million steps")
-  lu.assertStrContains(networks, "128 MB")
+  lu.assertStrContains(network_page, "five million steps")
+  lu.assertStrContains(network_page, "128 MB")
   lu.assertEquals({ sandbox.INSTRUCTIONS, sandbox.MEMORY }, { 5000000, 128 * 1024 })
-  lu.assertStrContains(networks, "up to 40 characters: a-z, 0-9 and _")
+  lu.assertStrContains(network_page, "up to 40 characters: a-z, 0-9 and _")
   lu.assertStrContains(names.TEXT, "up to 40 characters: a-z, 0-9 and _")
 end
 
@@ -95,7 +96,7 @@ function TestOwnNetwork.test_the_example_is_planned_as_the_page_describes()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
   local text = require("lab.pages.plan_page").format_page(spec.plan)
-  local shown_lines = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
+  local shown_lines = network_page:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
   local lines = 0
   for line in shown_lines:gmatch("    ([^\n]*%S)\n") do
     lu.assertStrContains(text, "\n" .. line .. "\n")
@@ -107,16 +108,16 @@ function TestOwnNetwork.test_the_example_is_planned_as_the_page_describes()
     'block:product("gated", halves, 2 * model.width)')
   support.write("parallel_block.lua", description)
   local _, message = project:plan(support.write("own.lua", read("examples/own_network/own_network.lua")), {})
-  lu.assertStrContains(networks, "    " .. message:gsub("\n1 error.*$", ""):gsub("\n", "\n    "))
+  lu.assertStrContains(network_page, "    " .. message:gsub("\n1 error.*$", ""):gsub("\n", "\n    "))
 end
 
 TestSwitches = {}
 
-local switches = read("docs/switches.md")
+local switches_page = read("docs/switches.md")
 
 function TestSwitches.test_every_switch_has_a_row()
   for i = 1, 13 do
-    local _, count = switches:gsub(("\n| S%d |"):format(i), "")
+    local _, count = switches_page:gsub(("\n| S%d |"):format(i), "")
     lu.assertEquals(count, 1, "S" .. i)
   end
 end
@@ -124,7 +125,7 @@ end
 -- The column of defaults has spans `path = value`.
 function TestSwitches.test_fields_exist_with_their_defaults()
   local count = 0
-  for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
+  for _, default in switches_page:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
     for path, value in default:gmatch("`([%l_]+%.?[%l_%.]*) = ([^`]*)`") do
       local field = schema.by_path[path]
       lu.assertNotNil(field, path)
@@ -137,7 +138,7 @@ function TestSwitches.test_fields_exist_with_their_defaults()
 end
 
 function TestSwitches.test_every_field_that_is_named_exists()
-  for span in switches:gmatch("`([^`\n]+)`") do
+  for span in switches_page:gmatch("`([^`\n]+)`") do
     for path in span:gmatch("%f[%l][%l]+%.[%l_%.]*[%l_]") do
       lu.assertNotNil(schema.by_path[path] or path == "run.json" or nil, path .. " is not a field")
     end
@@ -146,7 +147,7 @@ end
 
 -- Quoted values in the row of a switch are choices of the row's field.
 function TestSwitches.test_every_choice_is_legal()
-  for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
+  for row in switches_page:gmatch("\n(| S%d+ |[^\n]*)") do
     local field = schema.by_path[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
     for value in row:gmatch('`"(%w+)"`') do
       lu.assertStrContains(" " .. table.concat(field.choices, " ") .. " ", " " .. value .. " ")
@@ -156,11 +157,11 @@ end
 
 TestTraining = {}
 
-local training = read("docs/training.md")
+local training_page = read("docs/training.md")
 
 -- Returns the indented code from the line with this beginning to the closing brace.
 local function find_code(beginning)
-  return training:match("\n    " .. beginning .. ".-\n    }\n")
+  return training_page:match("\n    " .. beginning .. ".-\n    }\n")
 end
 
 function TestTraining.test_the_spec_is_legal()
@@ -168,7 +169,8 @@ function TestTraining.test_the_spec_is_legal()
   lu.assertEquals(resolved.train.schedule, { kind = "cosine", warmup = 500, final = 0.1 })
 end
 
--- The optimisers of the axis give different plans, although the base sets all fields of one optimiser.
+-- The optimisers of the axis give different plans, although the base sets all fields of one optimiser. The cell
+-- sgd_1e_1 differs from another cell only in its learning rate, which is not in the plan digest.
 function TestTraining.test_the_axis_is_legal()
   local path = support.write("optimizers.lua", ([[return { title = "rules", base = { task = { kind = "even_pairs" },
     model = { use = "small_encoder" }, train = { use = "ruoss" }, eval = { use = "quick" } }, %s }]]):format(
@@ -188,13 +190,13 @@ function TestTraining.test_the_page_has_every_field_of_the_optimiser()
   for _, path in ipairs({ "optimizer.weight_decay", "optimizer.decays", "optimizer.momentum", "schedule.warmup",
     "schedule.final" }) do
     lu.assertNotNil(schema.by_path["train." .. path], path)
-    lu.assertStrContains(training, path:match("[^%.]*$"))
+    lu.assertStrContains(training_page, path:match("[^%.]*$"))
   end
 end
 
 TestEncodingPresets = {}
 
--- The indented tables of the page that stand for the whole field `encoding` and name a preset.
+-- The page has three indented tables that are the whole field `encoding`.
 function TestEncodingPresets.test_encodings_that_use_presets_are_legal()
   local checked = 0
   for code in read("docs/encodings.md"):gmatch("\n    encoding = (%b{}),%f[\n]") do
@@ -207,6 +209,7 @@ end
 
 TestPredictions = {}
 
+-- The page has the rows that tests/ptx/predict.lua computes from counts.txt.
 function TestPredictions.test_rows_of_the_page_follow_from_the_counts()
   package.path = "tests/ptx/?.lua;" .. package.path
   local page = read("docs/performance.md")
@@ -217,8 +220,8 @@ end
 
 TestStudies = {}
 
--- Studies, scales, cells and values of axes in the pages' commands exist. Two commands name files that a sweep or the
--- reader makes.
+-- Studies, scales, cells and values of axes in the pages' commands exist. Two commands are not checked: they name files
+-- that a sweep or the reader makes.
 function TestStudies.test_commands_are_valid()
   local count, project = 0, project_module.new(".")
   for line in (read("docs/studies.md") .. read("docs/recipes.md")):gmatch("\n    %./longhand (sweep [^\n#]+)") do
@@ -267,11 +270,11 @@ function TestIto.test_commands_of_the_page_are_valid_and_their_items_exist()
   local count = 0
   for line in ito_2024:gmatch("\n    %./longhand ([^\n]+)") do
     local words = lists.find_all(line, "%S+")
-    local actual, message = cli.parse(words, ".")
-    lu.assertNotNil(actual, ("%s: %s"):format(line, message))
-    local study = (actual.verb == "sweep" or actual.study) and expand_study(actual.study or words[2])
-    lu.assertTrue(not actual.axis or has_axis(study, actual.axis), line)
-    lu.assertTrue(not actual.reference or actual.what == "tables" or has_value(study, actual.reference), line)
+    local options, message = cli.parse(words, ".")
+    lu.assertNotNil(options, ("%s: %s"):format(line, message))
+    local study = (options.verb == "sweep" or options.study) and expand_study(options.study or words[2])
+    lu.assertTrue(not options.axis or has_axis(study, options.axis), line)
+    lu.assertTrue(not options.reference or options.what == "tables" or has_value(study, options.reference), line)
     count = count + 1
   end
   lu.assertTrue(count >= 20, count)
@@ -292,7 +295,7 @@ end
 
 TestArithmetic = {}
 
--- A spec lists each frame, from 0 to 4096; a frame that is wider than the frame of training holds more digits.
+-- A spec lists each frame, from 0 to 4096. In a frame wider than that of training, operands may have more digits.
 function TestArithmetic.test_frames_of_addition_are_those_of_the_page()
   local function find_problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })

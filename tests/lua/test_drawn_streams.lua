@@ -35,15 +35,15 @@ local SAMPLED = "positions = { kind = 'randomized', max_position = 50%s }"
 
 -- Returns the text of an encoding with random positions. facets: text of its other facets; options: text of further
 -- fields of the positions, with a comma in front.
-local function make_drawn(facets, options)
+local function format_encoding(facets, options)
   return "{ " .. facets .. ", " .. SAMPLED:format(options or "") .. " }"
 end
 
--- The default reading is impossible for two sequences, so cross-attention uses differences.
+-- The default reading, "drawn", needs queries and keys of one sequence, so cross-attention uses differences.
 function TestDrawnStreams.test_cross_attention_defaults_to_differences()
   for _, preset in ipairs({ "relative", "shaw", "alibi", "t5" }) do
     local facets = ("kind = '%s', cross = { use = '%s' }"):format(preset, preset)
-    local plan = make_plan(make_drawn(facets))
+    local plan = make_plan(format_encoding(facets))
     lu.assertEquals(plan.resolved.encoding.positions.reading, "drawn")
     lu.assertEquals(plan.resolved.encoding.cross.positions.reading, "difference", facets)
     lu.assertEquals({ find_family(plan, "encoder").positions.distance.kind,
@@ -53,9 +53,9 @@ function TestDrawnStreams.test_cross_attention_defaults_to_differences()
 end
 
 -- If cross-attention uses no distances, it has no positions of its own in the resolved spec.
-function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
+function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all_families()
   for _, options in ipairs({ "", ", reading = 'drawn'" }) do
-    lu.assertNil(make_plan(make_drawn("kind = 'rope'", options)).resolved.encoding.cross)
+    lu.assertNil(make_plan(format_encoding("kind = 'rope'", options)).resolved.encoding.cross)
   end
   local cross = make_plan("{ kind = 'alibi', " .. SAMPLED:format(", reading = 'clamped'")
     .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
@@ -76,9 +76,9 @@ end
 -- The resolved spec of a run can be planned again.
 function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   for _, encoding in ipairs({
-    make_drawn("kind = 'alibi', rotation = { kind = 'rope' }"),
-    make_drawn("kind = 'sinusoid'"),
-    make_drawn("kind = 'relative', cross = { use = 'fire' }", ", sorted = false"),
+    format_encoding("kind = 'alibi', rotation = { kind = 'rope' }"),
+    format_encoding("kind = 'sinusoid'"),
+    format_encoding("kind = 'relative', cross = { use = 'fire' }", ", sorted = false"),
   }) do
     local plan = make_plan(encoding)
     local text = assert(spec_writer.write_spec(plan.resolved))
@@ -86,8 +86,8 @@ function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   end
 end
 
--- Returns the stream from which an attention takes the positions of its queries or keys, and the offset of their site.
--- member: the name of these positions in the attention's state in generated code.
+-- Returns { stream, offset of the site as C text } of the positions of an attention's queries or keys. member: the name
+-- of these positions in the attention's state in generated code.
 local function find_site(attention, member)
   local side = lists.find(attention.sides, function(candidate) return candidate.member == member end)
   return { side.stream, side.site }
@@ -96,19 +96,19 @@ end
 -- All families of a stream share a draw per pass. A draw per layer belongs to the block: the queries of cross-attention
 -- use the draw of the decoder's self-attention.
 function TestDrawnStreams.test_sites_are_of_a_stream()
-  local pass = make_plan(make_drawn("kind = 'rope'", ", draw = 'pass'"))
+  local pass = make_plan(format_encoding("kind = 'rope'", ", draw = 'pass'"))
   lu.assertEquals({ pass.streams[1].first_site, pass.streams[2].first_site }, { 0, 3 })
   lu.assertEquals(find_site(find_family(pass, "encoder"), "position"), { 0, "" })
   lu.assertEquals(find_site(find_family(pass, "decoder"), "position"), { 1, " + 3" })
   lu.assertEquals(find_site(find_family(pass, "cross"), "position"), { 1, " + 3" })
   lu.assertEquals(find_site(find_family(pass, "cross"), "key_position"), { 0, "" })
-  local layer = make_plan(make_drawn("kind = 'rope'"))
+  local layer = make_plan(format_encoding("kind = 'rope'"))
   lu.assertEquals(find_site(find_family(layer, "encoder"), "position"), { 0, " + 1" })
   lu.assertEquals(find_site(find_family(layer, "decoder"), "position"), { 1, " + 1 + 3" })
   lu.assertEquals(find_site(find_family(layer, "cross"), "position"), { 1, " + 1 + 3" })
   lu.assertEquals(find_site(find_family(layer, "cross"), "key_position"), { 0, " + 1 + 7" })
   -- without encoder layers only cross-attention uses the source's positions, so their draws follow the target's
-  local bare = make_plan(make_drawn("kind = 'rope'", ", draw = 'pass'"), 0)
+  local bare = make_plan(format_encoding("kind = 'rope'", ", draw = 'pass'"), 0)
   lu.assertEquals({ bare.streams[1].first_site, bare.streams[2].first_site }, { 4, 0 })
   lu.assertEquals(find_site(find_family(bare, "cross"), "key_position"), { 0, " + 4" })
 end
@@ -130,9 +130,9 @@ function TestDrawnStreams.test_the_least_range_of_a_stream_is_its_limit()
   lu.assertStrContains(message, "encoding.cross.positions.max_position = 8")
 end
 
--- Vectors that are added to the embedding use the field `positions` directly in encoding, not that of one attention.
+-- Vectors that are added to the embedding use encoding.positions, not the positions of one attention.
 function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
-  local plan = make_plan(make_drawn("kind = 'sinusoid'", ", sorted = false"))
+  local plan = make_plan(format_encoding("kind = 'sinusoid'", ", sorted = false"))
   lu.assertEquals({ plan.input_draw.kind, plan.input_draw.sorted }, { "randomized", false })
   for _, attention in ipairs(plan.attentions) do
     lu.assertEquals(attention.positions.kind, "index")
@@ -143,7 +143,7 @@ function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
     .. " } }").input_draw)
 end
 
--- The text of each choice by what is chosen.
+-- Returns the texts of a plan's choices, by what is chosen.
 local function index_choices(plan)
   local lines = {}
   for _, choice in ipairs(choices.list(plan)) do
@@ -153,7 +153,7 @@ local function index_choices(plan)
 end
 
 function TestDrawnStreams.test_plan_describes_draws()
-  local lines = index_choices(make_plan(make_drawn("kind = 'relative', additive = { kind = 'sinusoid' },"
+  local lines = index_choices(make_plan(format_encoding("kind = 'relative', additive = { kind = 'sinusoid' },"
     .. " cross = { use = 'relative' }")))
   lu.assertEquals(lines["position draws, input"], "2; one for each stream")
   lu.assertEquals(lines["distance draws, encoder"], "2; one for each layer")
@@ -163,7 +163,7 @@ function TestDrawnStreams.test_plan_describes_draws()
   lu.assertEquals(lines["distances, cross"],
     "differences; queries and keys are of two streams, which sample positions separately")
   lu.assertNil(lines.gpu)
-  lines = index_choices(make_plan(make_drawn("kind = 'label'")))
+  lines = index_choices(make_plan(format_encoding("kind = 'label'")))
   lu.assertEquals(lines["position draws, input"], "as many as sequences; one for each sequence of the batch, of each "
     .. "stream")
 end

@@ -40,8 +40,8 @@ local function expand(options)
   return study, root
 end
 
--- Writes finished runs of a cell. percent: the score of the first run; each next run has one more. facts: further
--- fields of run.json.
+-- Writes finished runs of a cell. percent: the score of the first run; the score of each next run is one
+-- larger. facts: further fields of run.json.
 local function write_runs(cell, percent, facts)
   for i, run in ipairs(cell.runs) do
     reports.write_run("swept/runs", cell.id, run.seed, run.learning_rate, { exit = 0, digest = cell.spec.plan.digest,
@@ -147,13 +147,13 @@ end
 function TestEarlier.test_the_newest_of_several_plans_is_shown()
   local study, root = expand()
   sweep(study, root, 40)
-  local later = expand({ layers = 2 })
-  sweep(later, root, 60, { started = "2026-02-01T00:00:00Z" })
+  local later_study = expand({ layers = 2 })
+  sweep(later_study, root, 60, { started = "2026-02-01T00:00:00Z" })
   lu.assertEquals(list_cells(cells.read_study(expand({ layers = 3 }), root)), {
     "width_16: 70 71; model.layers was 2 and is 3 now", "width_32: 80 81; model.layers was 2 and is 3 now" })
 end
 
-function TestEarlier.test_a_comment_in_a_sampler()
+function TestEarlier.test_a_new_comment_in_a_sampler_is_reported_as_a_change()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
   local own_task = { task = '{ source = "mine.c" }' }
   local study, root = expand(own_task)
@@ -182,7 +182,7 @@ function TestEarlier.test_a_schedule_depends_on_the_last_step()
   lu.assertEquals(list_cells(cells.read_study(expand({ steps = 200 }), root))[1], "width_16: 50 51")
 end
 
--- Without a snapshot, `source` in run.json tells whether a run is of this study, since cells of other studies may have
+-- Without a snapshot, `source` in run.json shows whether a run belongs to this study: cells of other studies may have
 -- the same name.
 function TestEarlier.test_runs_without_a_snapshot()
   local study, root = expand()

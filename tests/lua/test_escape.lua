@@ -1,10 +1,11 @@
--- Escaping for every language, checked by the program that reads it: the C compiler, the shell, make, gnuplot. The
--- checks of pages in hostile.lua must find the mistakes of invalid pages.
+-- Escaping for every language, checked by a program that reads the language: the C compiler, the shell, make, gnuplot.
+-- Also the checks of pages in hostile.lua, which must find the mistakes of invalid pages.
 
 local support = dofile("tests/lua/support.lua")
 
 local hostile = require("hostile")
 local json = require("dkjson")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local escape = require("base.escape")
 
@@ -54,12 +55,11 @@ function TestEscape.test_arguments_of_a_shell_arrive_unchanged()
   end
 end
 
--- make reads accepted names exactly, in a target, a prerequisite and a recipe without quotes.
+-- If escape.make accepts a name, make reads it unchanged in a target, a prerequisite and a recipe without quotes.
 function TestEscape.test_names_in_a_makefile_arrive_unchanged()
   local makefile = support.write("make/Makefile", "$(OUT)/b: $(OUT)/a\n\t@mkdir -p $(@D) && cp $< $@ && echo made $@\n")
   local folder, checked_count = makefile:match("^(.*)/"), 0
-  for _, text in ipairs(table.move({ "plain/x_1", "lr=0.1", "a+b,c@d^e", "\u{e9}" }, 1, 4, #hostile.TEXTS + 1,
-    table.move(hostile.TEXTS, 1, #hostile.TEXTS, 1, {}))) do
+  for _, text in ipairs(lists.join(hostile.TEXTS, { "plain/x_1", "lr=0.1", "a+b,c@d^e", "\u{e9}" })) do
     if escape.make(text) and text ~= "" and #text < 200 and not text:find("..", 1, true) then
       support.write("make/" .. text .. "/a", "x")
       lu.assertEquals(support.shell(("make -s -C %s 'OUT=%s' '%s/b'"):format(folder, text, text)),
@@ -84,7 +84,7 @@ function TestEscape.test_strings_of_gnuplot_print_the_text()
   local path = support.write("gnuplot/texts", table.concat(lines, "\n") .. "\n")
   local folder = path:match("^(.*)/")
   lu.assertEquals(support.shell(("cd %s && LC_ALL=C.UTF-8 gnuplot texts"):format(folder)), table.concat(expected))
-  lu.assertEquals(support.shell("ls " .. folder), "texts\n")
+  lu.assertEquals(support.shell("ls " .. folder), "texts\n") -- no text has written a file
 end
 
 function TestEscape.test_json_is_decoded_to_the_same_text()

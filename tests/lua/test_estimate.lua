@@ -47,11 +47,11 @@ function TestDataShapes.test_lengths_of_a_file()
   lu.assertEquals(shapes.count, 5)
   lu.assertEquals({ shapes.shapes[1].input, shapes.shapes[1].output, shapes.shapes[1].count }, { 1, 1, 3 })
   lu.assertEquals({ shapes.shapes[2].input, shapes.shapes[2].output, shapes.shapes[2].count }, { 2, 2, 2 })
-  local groups = {}
+  local count_by_group = {}
   for _, group in ipairs(shapes.groups) do
-    groups[group.group] = group.count
+    count_by_group[group.group] = group.count
   end
-  lu.assertEquals(groups, { ["1 -"] = 3, ["2 3"] = 1, ["2 2"] = 1 })
+  lu.assertEquals(count_by_group, { ["1 -"] = 3, ["2 3"] = 1, ["2 2"] = 1 })
   lu.assertNil(data_shapes.read("nowhere.jsonl", {}, {}))
 end
 
@@ -91,16 +91,17 @@ function TestEstimate.test_work_of_a_run()
   local short_work, long_work = costs.count_forward(plan, { 2 }), costs.count_forward(plan, { 4 })
   lu.assertAlmostEquals(work.train, 9 * (3003 * short_work + 2002 * long_work), 1)
   lu.assertAlmostEquals(work.eval, 2 * costs.count_forward(plan, { 2 }) + 2 * costs.count_forward(plan, { 4 }), 1)
-  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- less than the work that task.longest would give
+  lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- much less than with sequences of task.longest
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
   lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 1002 * (3 * costs.count_forward(plan, { 2 }) + 2
     * costs.count_forward(plan, { 4 })), 1)
   _, cell = expand("steps = 50", 'examples = 2, during = { every = 10, examples = 1 }')
   lu.assertEquals(estimate.compute_data_work(cell).steps, 50)
+  -- five evaluations of one example of each length, and one of two examples
   lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 7 * (short_work + long_work), 1)
 end
 
--- Calls use() while the trainer's benchmark reports 1 ms for a step and 1 ns for each of its operations.
+-- Calls use() while the trainer's benchmark reports, for a step, 1 ms and 1 ns for each operation of the step.
 local function with_bench(cell, use)
   local function run_bench(_, words)
     lu.assertStrContains(table.concat(words, " "), "--data=")
@@ -166,9 +167,9 @@ function TestEstimate.test_speeds_are_recorded()
   end)
 end
 
--- A trainer is measured at two lengths. The operations of the first are closest to the mean over the steps of training;
--- a curriculum makes most of these steps short. The operations of the second are closest to the mean over the lengths
--- of evaluation. If the number of passes depends on the length, the trainer has memory for the first length only.
+-- A trainer is measured at two lengths, whose operations are closest to a mean: for the first length, the mean over the
+-- steps of training (a curriculum makes most of these steps short); for the second, the mean over the lengths of
+-- evaluation. If the number of passes depends on the length, the trainer has memory for the first length only.
 function TestEstimate.test_trainers_are_measured_at_typical_lengths()
   local function list_lengths(curriculum, loops)
     local file = support.write("estimate/typical.lua", ([[
@@ -176,16 +177,16 @@ return { title = "p", base = { task = { kind = "even_pairs" }, model = { use = "
   train = { steps = 100, lengths = { 1, 40%s } }, eval = { lengths = { 41, 100 } } },
   axes = { { name = "encoding", values = { { name = "none", spec = { encoding = { kind = "none" } } } } } } }]])
       :format(loops or "", curriculum))
-    local study, found = assert(grid.expand(project, file, { out = "none" })), nil
+    local study, measured_lengths = assert(grid.expand(project, file, { out = "none" })), nil
     ledger.survey(study, "none")
     support.replace_fields({ { estimate, "run_bench", function(_, words)
-      found = table.concat(words, " "):match("%-%-lengths (%S+)")
+      measured_lengths = table.concat(words, " "):match("%-%-lengths (%S+)")
       return {}
     end } }, function()
       estimate.format(study, { { cell = study.cells[1], dir = "none", is_fresh = true } }, { threads = 1, replicas = 1,
         device = "cpu" })
     end)
-    return found
+    return measured_lengths
   end
   lu.assertEquals(list_lengths(""), "22,72")
   lu.assertEquals(list_lengths(", curriculum = { { until_step = 90, max = 4 } }"), "5,72")
