@@ -9,10 +9,15 @@
 
 /* ---- worked examples ---- */
 
+/* Options, here and in all tests of arithmetic, are in the order of the task's file:
+ * successor       base, places, numbers, parts
+ * addition        base, places, input (1: aligned), split (1: stratified), numbers, parts
+ * multiplication  base, places, extra places, input (1: aligned), split (1: stratified), numbers, parts
+ * parity          places, target (0: running, 1: last), numbers, parts */
 typedef struct worked_example {
     lh_task_collect *task;
     int options[8];
-    uint16_t first, second;
+    uint16_t first, second; /* operands */
     const char *input, *target;
 } worked_example;
 

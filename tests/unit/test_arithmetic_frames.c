@@ -1,4 +1,5 @@
-/* runtime/data/arithmetic: test examples in frames that are wider or narrower than the frame of training examples. */
+/* runtime/data/arithmetic: test examples in frames that are wider or narrower than the frame of training examples.
+ * test_arithmetic.c lists the options of the tasks. */
 #include <stdlib.h>
 #include <string.h>
 

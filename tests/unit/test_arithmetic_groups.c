@@ -1,4 +1,5 @@
-/* Groups of an evaluation of arithmetic: by digits, chains of carries and frames. */
+/* Groups of an evaluation of arithmetic: by digits, chains of carries and frames. test_arithmetic.c lists the options
+ * of the tasks. */
 #include <math.h>
 
 #include "data/datasets/corpus.h"

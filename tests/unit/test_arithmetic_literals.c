@@ -1,4 +1,5 @@
-/* runtime/data/arithmetic: tokens that a user gives are padded to a frame and solved, or refused. */
+/* runtime/data/arithmetic: tokens that a user gives are padded to a frame and solved, or refused. test_arithmetic.c
+ * lists the options of the tasks. */
 #include <string.h>
 
 #include "data/arithmetic.h"

@@ -94,7 +94,7 @@ INLINE void check_products_with_rows(const int D) {
 }
 
 /* Checks keys and values that are stored in several calls, and their products with a query's heads. The numbers are
- * small integers, so every order of a sum is exact. */
+ * small integers, so every order of a sum is exact. D: width of a head; H: number of heads. */
 INLINE void check_tiles(const int D, const int H) {
     enum { TOKENS = 3 * LANES + 2, WIDTH = 64, STRIDE = 3 * WIDTH };
     static real rows[TOKENS * STRIDE], tiles[2 * WIDTH * 4 * LANES], logits[4 * LANES * LANES];
@@ -152,7 +152,8 @@ static double compute_sinusoid(int C, int position, int c) {
 enum { MAX_KEYS = 2 * ROTATED_KEYS + 3, KEY_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
 /* A distance has a row of sinusoids, which a weight maps to keys. Checks, pair by pair, the products of queries with
- * the rows for the distances key - query, and the gradients of these products. */
+ * the rows for the distances key - query, and the gradients of these products. D: width of a head; C: width of a
+ * row. */
 INLINE void check_rotated(const int D, const int C, int keys) {
     int query_position[LANES], key_position[MAX_KEYS];
     real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);

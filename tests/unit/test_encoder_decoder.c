@@ -24,6 +24,7 @@ static const lh_spec *const SPECS[] = {
 enum { SPEC_COUNT = sizeof SPECS / sizeof *SPECS };
 
 static void test_encoder_decoders_match_reference(void **state) {
+    /* tokens of the source, labels, tokens of the target */
     static const lh_parity_size sizes[] = {{1, 1, 1}, {5, 12, 12}, {19, 2, 3}, {2, 19, 19}, {9, 5, 8}, {16, 16, 16}};
     for (int i = 0; i < SPEC_COUNT; i++) {
         lh_ref_model *model = lh_parity_make_random_model(SPECS[i]);

@@ -131,12 +131,12 @@ static void test_constants_are_set_and_gaps_are_zero(void **state) {
     static float actual[TOY_STORAGE];
     memset(actual, 0xff, sizeof actual);
     lh_initialise(&lh_toy_spec, 1, 4, actual);
-    for (int i = 0; i < 4; i++) assert_true(actual[352 + i] == 1.0f);
-    for (int i = 0; i < 5; i++) assert_true(actual[4112 + i] == 0.0f);
+    for (int i = 0; i < 4; i++) assert_true(actual[lh_toy_spec.tensors[TOY_SCALE].offset + i] == 1.0f);
+    for (int i = 0; i < 5; i++) assert_true(actual[lh_toy_spec.tensors[TOY_BIAS].offset + i] == 0.0f);
     for (int i = 28; i < 32; i++) assert_true(actual[i] == 0.0f);     /* between two tensors */
-    for (int i = 336; i < 352; i++) assert_true(actual[i] == 0.0f);   /* after the fused product */
+    for (int i = 336; i < 352; i++) assert_true(actual[i] == 0.0f);   /* after the rows of query, key and value */
     for (int i = 4085; i < 4088; i++) assert_true(actual[i] == 0.0f); /* between two rows */
-    for (int i = 4117; i < TOY_STORAGE; i++) assert_true(actual[i] == 0.0f);
+    for (int i = 4117; i < TOY_STORAGE; i++) assert_true(actual[i] == 0.0f); /* after the bias */
 }
 
 static void test_float_values_are_rounded_doubles(void **state) {

@@ -71,7 +71,7 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
     uint16_t answers[N] = {0};
-    int last = N, right = 0, counted = 0, results = 0, early = 0, answer_ended = 0, is_over = 0, forced = 0,
+    int last = N, right = 0, counted = 0, results = 0, early = 0, has_end_answer = 0, is_over = 0, forced = 0,
         first_error = N;
     lh_query query = *request;
     while (last > 0 && !mask[last - 1]) last--;
@@ -90,11 +90,11 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
         add_place(total->start, i, mask[i], is_right, is_forced);
         add_place(total->end, last - 1 - i, mask[i], is_right, is_forced);
         if (is_over) continue;
-        answer_ended |= answers[i] == END;
+        has_end_answer |= answers[i] == END;
         early |= answers[i] == END && target[i] != END;
         is_over = answers[i] == END && target[i] != END;
     }
-    int has_end = mask[last - 1] && target[last - 1] == END;
+    int target_has_end = mask[last - 1] && target[last - 1] == END;
     if (first_error < N) total->first[first_error]++;
     total->counted += counted;
     total->right += right;
@@ -102,7 +102,7 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
     total->results += results;
     total->exact += counted > 0 && right == results;
     total->early += early;
-    total->open += has_end && !answer_ended;
+    total->open += target_has_end && !has_end_answer;
     total->sequences += counted > 0;
 }
 

@@ -254,6 +254,7 @@ static void check_training_size(const lh_parity_case *c, const lh_cpu_program *p
 }
 
 static void check_training(const lh_parity_case *c, const lh_cpu_program *program) {
+    /* tokens and labels of a sequence */
     static const int shapes[][2] = {{1, 1}, {2, 1}, {10, 5}, {36, 18}, {MAX_TOKENS, 18}, {17, 17}};
     lh_ref_model *model = lh_parity_open_model(c);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -29,6 +29,7 @@ static void test_network_matches_reference(void **state) {
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_is_supported((*program)->level)) continue;
         print_message("           %s\n", (*program)->level);
+        /* sizes: tokens, labels, and tokens of the target if there are two streams */
         lh_trainer_check_size(&c, *program, model, (lh_parity_size){1, 1, 2});
         lh_trainer_check_size(&c, *program, model, (lh_parity_size){10, 5, 7});
         lh_trainer_check_size(&c, *program, model, (lh_parity_size){18, 1, 3});

@@ -248,6 +248,8 @@ static void test_classes_of_brackets_have_their_shares(void **state) {
 
 /* ---- analytic predictors ---- */
 
+/* Calls of lh_check_score give the step of the lengths, the expected score and its error. */
+
 static void test_constants_score_as_derived(void **state) {
     lh_check_score(&simple, lh_guess_0, 1, 20.0, 0.0);
     lh_check_score(&simple, lh_guess_1, 1, 20.0, 0.0);

@@ -229,6 +229,8 @@ static void test_radicands_are_uniform(void **state) {
 
 /* ---- analytic predictors ---- */
 
+/* Calls of lh_check_score give the step of the lengths, the expected score and its error. */
+
 static void test_constants_score_as_derived(void **state) {
     lh_check_score(&addition, lh_guess_1, 2, 50.0, 0.1);
     lh_check_score(&addition, lh_guess_0, 2, 49.3, 0.1);

@@ -23,6 +23,7 @@ static void test_options_are_parsed(void **state) {
     const char *text = NULL;
     lh_option_lengths lengths;
     const lh_verb verb = {"verb", "", NULL};
+    /* name, kind, destination, range, whether the flag is given, name of the value, help */
     const lh_option options[] = {
         {"--steps", LH_OPTION_INTEGER, &steps, 0, 1e9, &is_given, "N", ""},
         {"--rate", LH_OPTION_NUMBER, &rate, 0, 1, NULL, "X", ""},
