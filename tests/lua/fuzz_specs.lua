@@ -5,9 +5,9 @@
 --     lua5.4 tests/lua/fuzz_specs.lua [--cases N] [--seed S] [--first N] [--case N]
 --
 -- Case N of seed S is the same text on every machine. Valid specs of the repository are changed byte by byte, token by
--- token, value by value, and in their structure; some also have --set overrides. A failure is a Lua error of the
--- generator, a case that takes longer than SECONDS, a refusal without a message, or a plan that does not render.
--- test_fuzz.lua runs ten thousand cases.
+-- token, value by value, and in their structure; some also have --set overrides. Other cases combine presets and valid
+-- values of fields. A failure is a Lua error of the generator, a case that takes longer than SECONDS, a refusal without
+-- a message, or a plan that does not render. test_fuzz.lua runs ten thousand cases.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -31,6 +31,7 @@ local M = {}
 local SECONDS = 2 -- most processor time of one case
 local MAX_INSTRUCTIONS = 100000000 -- instructions of Lua for one case
 local RENDERED = 25 -- every 25th case is also rendered, which takes as long as planning fifty cases
+local COMBINED = 20 -- every 20th case combines presets, and is rendered too
 
 -- These limits are smaller than the real ones: doubling a string up to 128 MB would take seconds on a busy machine.
 sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024
@@ -64,6 +65,7 @@ end
 
 collectgarbage("generational")
 local corpus = read_corpus()
+local facts = tasks.read("runtime/data/tasks", diagnostics.new())
 
 local VALUES = { "0", "-1", "1", "2", "3", "7", "8", "40", "64", "65", "256", "2048", "100000", "2147483647",
   "2147483648", "9223372036854775807", "-9223372036854775808", "1e300", "1e-300", "0.5", "0.1", "1.5", "-0.0", "1/0",
@@ -215,9 +217,46 @@ end
 
 local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutate_structure }
 
+-- Returns the text of a random valid value of a field, or nil if its type has no such values here.
+local function pick_value(rng, field)
+  local choices = field.choices or field.kinds
+  if choices then
+    local choice = rng:pick(choices)
+    return ("%q"):format(type(choice) == "table" and (choice.name or choice[1]) or choice)
+  elseif field.type == "boolean" then
+    return rng:pick({ "true", "false" })
+  elseif field.type == "integer" then
+    return tostring((field.min or 1) + (field.multiple or 1) * (rng:pick_number(8) - 1))
+  elseif field.type == "number" then
+    return tostring((field.min or field.above or 0) + rng:pick({ 0.125, 0.5, 1, 2 }))
+  end
+end
+
+-- Returns the name of a random preset of a section.
+local function pick_preset(rng, section)
+  return (rng:pick(list_specs("spec/" .. load_module.FOLDERS[section])):match("([%w_]+)%.lua$"))
+end
+
+-- Returns a new spec of presets, and up to three settings with valid values.
+local function combine(rng)
+  local sets = {}
+  for _ = 1, rng:pick_number(4) - 1 do
+    local field = rng:pick(schema.fields)
+    local text = pick_value(rng, field)
+    sets[#sets + 1] = text and { path = field.path, text = text }
+  end
+  local family = rng:is_one_in(3) and rng:pick({ "encoder", "decoder", "cross" })
+  local family_part = family and (", %s = { use = %q }"):format(family, pick_preset(rng, "encoding")) or ""
+  return ("return { task = { kind = %q }, model = { use = %q }, encoding = { use = %q%s } }\n"):format(
+    rng:pick(facts.list).kind, pick_preset(rng, "model"), pick_preset(rng, "encoding"), family_part), sets
+end
+
 -- Makes one case: the text of a spec, and its settings or nil.
 function M.make_case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
+  if number % COMBINED == 0 then
+    return combine(rng)
+  end
   local text, sets = rng:pick(corpus), nil
   for _ = 1, rng:pick_number(3) - (rng:is_one_in(4) and 1 or 0) do
     text = rng:pick(MUTATIONS)(rng, text)
@@ -239,8 +278,6 @@ local function read_template(name)
   templates[name] = templates[name] or support.read("templates/" .. name)
   return templates[name]
 end
-
-local facts = tasks.read("runtime/data/tasks", diagnostics.new())
 
 -- Takes a spec through the generator; returns "refused", "planned" or "rendered", and raises errors of the generator.
 local function run_case(path, sets, render)
@@ -275,7 +312,8 @@ local function try(seed, number)
   local text, sets = M.make_case(seed, number)
   local path = support.write("probe.lua", text)
   local began = os.clock()
-  local has_succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, path, sets, number % RENDERED == 0)
+  local has_succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, path, sets,
+    number % RENDERED == 0 or number % COMBINED == 0)
   local seconds = os.clock() - began
   if has_succeeded and seconds > SECONDS then
     has_succeeded, outcome = false, ("took %.1f s"):format(seconds)
