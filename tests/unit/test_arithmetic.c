@@ -234,7 +234,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     free(s.item);
 }
 
-static void test_tested_digits_are_those_of_the_paper(void **state) {
+static void test_tests_have_the_digit_counts_of_the_paper(void **state) {
     const int options[] = {10, 61, 64, 8};
     int counts[8] = {0}, number_counts[100] = {0};
     lh_full_collection s = lh_make_full_collection(options, 3, 6, false); /* seed 3, up to 6 digits */
@@ -298,7 +298,7 @@ int main(void) {
         cmocka_unit_test(test_permutation_is_split_seven_to_one),
         cmocka_unit_test(test_pairs_stay_within_their_part),
         cmocka_unit_test(test_stratified_operands_have_all_counts_of_digits),
-        cmocka_unit_test(test_tested_digits_are_those_of_the_paper),
+        cmocka_unit_test(test_tests_have_the_digit_counts_of_the_paper),
         cmocka_unit_test(test_long_numbers_have_their_digits),
         cmocka_unit_test(test_numbers_fill_the_widest_frame),
     };

@@ -118,7 +118,7 @@ static void test_best_checkpoint_equals_the_checkpoint_of_its_step(void **state)
                         "best/" FAST "/checkpoint-best.safetensors");
 }
 
-static void test_patience_ends_a_run_and_more_steps_go_on(void **state) {
+static void test_patience_ends_a_run_and_more_steps_continue_it(void **state) {
     keep_best();
     toy.train.patience = 3;
     run_toy(state, 0, "train --out whole --steps 400 --learning-rate 0.9");
@@ -147,7 +147,7 @@ int main(void) {
         RUN_TEST(test_best_of_equal_scores_is_the_last_or_the_earliest),
         RUN_TEST(test_best_loss_is_the_lowest),
         RUN_TEST(test_best_checkpoint_equals_the_checkpoint_of_its_step),
-        RUN_TEST(test_patience_ends_a_run_and_more_steps_go_on),
+        RUN_TEST(test_patience_ends_a_run_and_more_steps_continue_it),
     };
     return cmocka_run_group_tests_name("best", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 static lh_sums make_sums(int correct, int counted) { return (lh_sums){.correct = correct, .counted = counted}; }
 
 /* Bounds by the published formula, computed separately to ten digits. */
-static void test_wilson_bounds_equal_computed_ones(void **state) {
+static void test_wilson_bounds_match_the_published_formula(void **state) {
     static const struct {
         double share, count, low, high;
     } cases[] = {
@@ -26,7 +26,7 @@ static void test_wilson_bounds_equal_computed_ones(void **state) {
 
 /* Four sequences, each evaluated in two draws. The third sequence has no counted label. The others have the shares
  * 0.75, 0.25 and 1. */
-static void test_deviation_is_that_of_shares_by_sequence(void **state) {
+static void test_deviation_is_computed_from_the_share_of_each_sequence(void **state) {
     double share[5];
     lh_by_sequence statistics = {share, 0};
     const lh_sums first[] = {make_sums(4, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
@@ -45,8 +45,8 @@ static void test_deviation_is_that_of_shares_by_sequence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wilson_bounds_equal_computed_ones),
-        cmocka_unit_test(test_deviation_is_that_of_shares_by_sequence),
+        cmocka_unit_test(test_wilson_bounds_match_the_published_formula),
+        cmocka_unit_test(test_deviation_is_computed_from_the_share_of_each_sequence),
     };
     return cmocka_run_group_tests_name("by_sequence", tests, NULL, NULL);
 }

@@ -27,8 +27,8 @@ typedef struct batch_data {
     uint16_t token[STREAMS][SEQUENCES * MAX_LENGTH], label[SEQUENCES * MAX_LENGTH];
     int length[STREAMS];
     lh_draw draw;
-    bool from_caller;
-    int32_t positions[STREAMS][MAX_LENGTH], distances[STREAMS][MAX_LENGTH]; /* given by the caller */
+    bool from_caller; /* the caller gives positions and distances */
+    int32_t positions[STREAMS][MAX_LENGTH], distances[STREAMS][MAX_LENGTH]; /* if from_caller */
     int32_t input[STREAMS][MAX_LENGTH]; /* positions of the vectors that are added to the input */
     family_values family_values[FAMILIES];
     lh_ref_family_positions places[FAMILIES];
@@ -253,7 +253,7 @@ static void check_draws_for_a_device(bool from_caller) {
     assert_memory_equal(next, from_caller ? distances[TARGET] : expected, TARGETS * sizeof *expected);
 }
 
-static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
+static void test_device_gets_the_draws_of_the_streams(void **state) {
     check_draws_for_a_device(false); /* sampled positions */
     check_draws_for_a_device(true);  /* positions from the caller */
 }
@@ -273,7 +273,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_draws_of_layers_match_reference),
         cmocka_unit_test(test_draws_of_sequences_match_reference),
-        cmocka_unit_test(test_draws_for_a_device_are_those_of_the_streams),
+        cmocka_unit_test(test_device_gets_the_draws_of_the_streams),
         cmocka_unit_test(test_ranges_are_separate_for_each_stream),
     };
     return cmocka_run_group_tests_name("drawn_streams", tests, NULL, NULL);

@@ -49,34 +49,36 @@ static void check_positions(const lh_full_collection *s, const lh_kept_example *
 /* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has the
  * hint (*first + w) modulo `hints`. *first is the same for the whole example, and -1 until a hint is found. */
 static void remove_hints_and_spaces(char *text, int hints, bool is_reversed, int *first, int *spaces) {
-    int place[MOST_TOKENS], hint[MOST_TOKENS], count = 0, digits = 0, last = -1;
+    int digit_index[MOST_TOKENS]; /* [token] index of the digit in its number; -1: the token is no digit */
+    int hint[MOST_TOKENS];        /* [token] hint before the token; -1: there is none */
+    int count = 0, digits = 0, pending_hint = -1;
     for (int t = 0; text[t] != 0; t++) {
         const int token = read_token(text[t]);
         *spaces += token == SPACE;
         if (token >= FIRST_HINT) {
-            assert_int_equal(last, -1);
-            last = token - FIRST_HINT;
+            assert_int_equal(pending_hint, -1);
+            pending_hint = token - FIRST_HINT;
         }
         if (token >= SPACE) continue;
-        assert_int_equal(last >= 0, token < 10 && hints > 0);
+        assert_int_equal(pending_hint >= 0, token < 10 && hints > 0);
         digits = token < 10 ? digits + 1 : 0;
-        hint[count] = last;
-        last = -1;
-        place[count] = digits - 1;
+        hint[count] = pending_hint;
+        pending_hint = -1;
+        digit_index[count] = digits - 1;
         text[count++] = text[t];
     }
     text[count] = 0;
     for (int t = count - 1, length = 0; hints > 0 && t >= 0; t--) {
-        if (place[t] < 0) continue;
-        if (t + 1 == count || place[t + 1] < 0) length = place[t] + 1;
-        const int weight = is_reversed ? place[t] : length - 1 - place[t], found = (hint[t] + hints - weight) % hints;
-        if (*first < 0) *first = found;
-        assert_int_equal(found, *first);
+        if (digit_index[t] < 0) continue;
+        if (t + 1 == count || digit_index[t + 1] < 0) length = digit_index[t] + 1;
+        const int weight = is_reversed ? digit_index[t] : length - 1 - digit_index[t],
+                  implied_first = (hint[t] + hints - weight) % hints;
+        if (*first < 0) *first = implied_first;
+        assert_int_equal(implied_first, *first);
     }
 }
 
-/* Reads the numbers of an example, checks their sum, and returns the number of spaces. The symbol $ stands for the end.
- */
+/* Reads the numbers of an example, and checks their sum. Returns the number of spaces. The symbol $ marks the end. */
 static int check_example(const lh_full_collection *s, const lh_kept_example *k, uint64_t number[2]) {
     int spaces = 0;
     const bool is_reversed = s->c.options[0] == REVERSED, is_padded = s->c.options[1] == LONGER;
@@ -86,16 +88,17 @@ static int check_example(const lh_full_collection *s, const lh_kept_example *k, 
     int first_hint = -1;
     remove_hints_and_spaces(text.input, s->c.options[HINTS], is_reversed, &first_hint, &spaces);
     remove_hints_and_spaces(text.target, s->c.options[HINTS], has_reversed_sum, &first_hint, &spaces);
-    const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
-    const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
-    number[0] = read_number(text.input, first, is_reversed);
-    number[1] = read_number(text.input + first + 1, second, is_reversed);
+    const int first_length = (int)strcspn(text.input, "+"), second_length = (int)strlen(text.input) - first_length - 1;
+    const int longer = first_length > second_length ? first_length : second_length,
+              digits = (int)strlen(text.target) - 1;
+    number[0] = read_number(text.input, first_length, is_reversed);
+    number[1] = read_number(text.input + first_length + 1, second_length, is_reversed);
     assert_int_equal(text.target[digits], '$');
     assert_int_equal(read_number(text.target, digits, has_reversed_sum), number[0] + number[1]);
     assert_int_equal(digits, is_padded ? longer + 1 : lh_count_digits(10, number[0] + number[1]));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(k->axes[FIRST + i], lh_count_digits(10, number[i]));
-        assert_int_equal(i == 0 ? first : second, is_padded ? longer : k->axes[FIRST + i]);
+        assert_int_equal(i == 0 ? first_length : second_length, is_padded ? longer : k->axes[FIRST + i]);
     }
     assert_int_equal(k->axes[DIGITS], longer);
     return spaces;
@@ -201,7 +204,7 @@ static bool groups_by_numbers(const lh_collection *c, int axis) { return axis ==
 
 static bool requests_first_and_last(const lh_collection *c, int axis, int value) { return value == 1 || value == 4096; }
 
-static void test_first_and_last_values_are_a_choice(void **state) {
+static void test_only_requested_digit_counts_are_tested(void **state) {
     const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 2, 1};
     lh_full_collection s = lh_make_full_collection(options, 7, MAX_TESTED, false);
     int tests = 0;
@@ -296,7 +299,7 @@ int main(void) {
         cmocka_unit_test(test_hints_and_spaces_do_not_change_the_sums),
         cmocka_unit_test(test_numbers_longer_than_the_hints_are_refused),
         cmocka_unit_test(test_pairs_of_digit_counts_are_equally_likely),
-        cmocka_unit_test(test_first_and_last_values_are_a_choice),
+        cmocka_unit_test(test_only_requested_digit_counts_are_tested),
         cmocka_unit_test(test_more_parts_than_pairs_leave_one_for_validation),
         cmocka_unit_test(test_literals_are_solved),
         cmocka_unit_test(test_other_literals_are_refused),

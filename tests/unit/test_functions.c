@@ -191,7 +191,7 @@ static void test_erf_is_within_few_ulp_in_its_whole_range(void **state) {
 }
 
 /* The argument's square is rounded by half an ulp, the exponential by 1.5; the error grows with the square. */
-static void test_erf_comes_with_its_weight(void **state) {
+static void test_erf_and_weight_gives_erf_and_the_exponential(void **state) {
     const double max_x = REAL_BYTES == 8 ? 26 : 9;
     for (int i = -300; i <= 300; i++) {
         vector x = broadcast((real)(max_x * i / 300)), weight, y = erf_and_weight(x, &weight);
@@ -367,7 +367,7 @@ static void test_masks_choose_lanes(void **state) {
     }
 }
 
-static void test_tables_read_and_add_in_lane_order(void **state) {
+static void test_gather_and_scatter_add_run_in_lane_order(void **state) {
     enum { ROWS = 7 };
     real table[ROWS], sums[ROWS] = {0}, expected[ROWS] = {0};
     vector index, x = counting((real)1e4, (real)0.37);
@@ -431,7 +431,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_tanh_is_within_few_ulp_in_its_whole_range),
     cmocka_unit_test(test_tanh_is_odd_and_saturates),
     cmocka_unit_test(test_erf_is_within_few_ulp_in_its_whole_range),
-    cmocka_unit_test(test_erf_comes_with_its_weight),
+    cmocka_unit_test(test_erf_and_weight_gives_erf_and_the_exponential),
     cmocka_unit_test(test_erf_is_odd_and_saturates),
     cmocka_unit_test(test_sqrt_is_correctly_rounded),
     cmocka_unit_test(test_sin_cos_of_positions_have_small_absolute_errors),
@@ -448,7 +448,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_bucket_is_the_number_of_edges_up_to_the_value),
 #else
     cmocka_unit_test(test_masks_choose_lanes),
-    cmocka_unit_test(test_tables_read_and_add_in_lane_order),
+    cmocka_unit_test(test_gather_and_scatter_add_run_in_lane_order),
     cmocka_unit_test(test_counting_starts_and_steps),
     cmocka_unit_test(test_scalars_have_the_bits_of_lanes),
 #endif

@@ -88,7 +88,7 @@ static void check_distances(const lh_corpus *c) {
         }
 }
 
-static void test_task_splits_by_vectors_and_keeps_the_distance(void **state) {
+static void test_sets_are_balanced_and_not_similar_to_validation(void **state) {
     for (int is_strict = 0; is_strict < 2; is_strict++) {
         fixture f;
         lh_corpus c;
@@ -362,7 +362,7 @@ static void test_published_file_matches_its_paper(void **state) {
 int main(void) {
     latin_list_squares(squares);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_task_splits_by_vectors_and_keeps_the_distance),
+        cmocka_unit_test(test_sets_are_balanced_and_not_similar_to_validation),
         cmocka_unit_test(test_task_has_a_validation_set_of_its_own),
         cmocka_unit_test(test_task_has_the_same_examples_for_the_same_seed),
         cmocka_unit_test(test_task_reports_progress),

@@ -32,8 +32,10 @@ static bool has_symbol(const char *grid, bool is_row, int line, char symbol) {
 
 static int count_givens(const char *grid, bool is_row, int line) {
     int count = 0;
-    for (int i = 0; i < 4; i++) count += grid[get_cell(is_row, line, i)] >= '1';
-    for (int i = 0; i < 4; i++) count -= grid[get_cell(is_row, line, i)] == '?';
+    for (int i = 0; i < 4; i++) {
+        char content = grid[get_cell(is_row, line, i)];
+        count += content >= '1' && content <= '4';
+    }
     return count;
 }
 
@@ -56,13 +58,15 @@ static int find_missing(const char *grid, int row, int column) {
     return count == 1 ? symbol : 0;
 }
 
+/* The answer by three vectors: a symbol that the line of the probe lacks, and that all other blanks of this line cannot
+ * have. */
 static latin_answer find_crossing_answer(const char *grid, bool is_row, int line) {
     int givens = count_givens(grid, is_row, line);
+    latin_strategy row_strategy = givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS,
+                   column_strategy = givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS;
     for (char s = '1'; givens < 2 && s <= '4'; s++)
         if (!has_symbol(grid, is_row, line, s) && has_crossing_everywhere(grid, is_row, line, s))
-            return (latin_answer){is_row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
-                                         : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
-                                  3, s - '0'};
+            return (latin_answer){.strategy = is_row ? row_strategy : column_strategy, .vectors = 3, .symbol = s - '0'};
     return (latin_answer){LATIN_NONE, 0, 0};
 }
 

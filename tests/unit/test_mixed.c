@@ -99,11 +99,11 @@ static void check_gradient(const lh_spec *from, bool weighs_equally) {
     free(expected);
 }
 
-static void test_gradient_is_that_of_single_lengths_weighted_by_labels(void **state) {
+static void test_gradient_is_the_sum_over_single_lengths_weighted_by_labels(void **state) {
     check_gradient(&longhand_spec_parity_mixed, false); /* sequences weigh by their labels */
 }
 
-static void test_shorter_sequences_read_parts_of_the_longest_ones_tables(void **state) {
+static void test_shorter_sequences_read_parts_of_the_tables_of_the_longest(void **state) {
     check_gradient(&longhand_spec_parity_mixed_sliced, false);
 }
 
@@ -148,8 +148,8 @@ static void test_step_has_equal_bits_for_any_number_of_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradient_is_that_of_single_lengths_weighted_by_labels),
-        cmocka_unit_test(test_shorter_sequences_read_parts_of_the_longest_ones_tables),
+        cmocka_unit_test(test_gradient_is_the_sum_over_single_lengths_weighted_by_labels),
+        cmocka_unit_test(test_shorter_sequences_read_parts_of_the_tables_of_the_longest),
         cmocka_unit_test(test_gradient_of_the_mean_over_sequences_weighs_them_equally),
         cmocka_unit_test(test_gradcheck_of_the_mean_over_sequences_passes),
         cmocka_unit_test(test_step_has_equal_bits_for_any_number_of_threads),

@@ -79,6 +79,7 @@ typedef struct row {
     double logit[MAX_TOKENS], weight[MAX_TOKENS], dweight[MAX_TOKENS], dlogit[MAX_TOKENS], size[MAX_TOKENS];
 } row;
 
+/* Computes the row of query i. The gradient of key m has a term for m and one for each key considered after m. */
 static void fill_row(row *r, int T, int i, const real *logits, const real *dweights) {
     for (int j = 0; j < T; j++) {
         r->logit[j] = logits[j * LANES];
@@ -90,8 +91,8 @@ static void fill_row(row *r, int T, int i, const real *logits, const real *dweig
         r->size[m] = fabs(r->dweight[m]) * r->weight[m] * compute_sigmoid(-r->logit[m]);
         for (int j = 0; j < T; j++) {
             int distance = abs(i - j), distance_of_m = abs(i - m);
-            bool is_behind = distance > distance_of_m || (distance == distance_of_m && j < m);
-            if (m != i && is_behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * compute_sigmoid(r->logit[m]);
+            bool is_after_m = distance > distance_of_m || (distance == distance_of_m && j < m);
+            if (m != i && is_after_m) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * compute_sigmoid(r->logit[m]);
         }
     }
 }
@@ -117,19 +118,20 @@ static void check_group(int T, int first, double spread) {
     for (int a = 0; a < LANES && first + a < T; a++) {
         const int i = first + a;
         row r;
-        double sum = 0, side[2] = {0} /* sums of dlogit to the right and left */, size = 0;
+        double sum = 0, size = 0;
+        double side_sums[2] = {0}; /* sums of dlogit to the right and to the left */
         fill_row(&r, T, i, logits + a, dweights + a);
         for (int j = 0; j < T; j++) {
             check_element(weights[j * LANES + a], r.weight[j], rounding * r.weight[j] + negligible);
             check_element(dlogits[j * LANES + a], r.dlogit[j], rounding * r.size[j] + negligible);
             sum += weights[j * LANES + a];
-            side[j < i] += r.dlogit[j];
+            side_sums[j < i] += r.dlogit[j];
             size += r.size[j];
         }
         assert_true(weights[i * LANES + a] == 0 && dlogits[i * LANES + a] == 0);
         check_element(total[a], sum, rounding * sum);
-        check_element(right_sum[a], side[0], rounding * size + T * negligible);
-        check_element(left_sum[a], side[1], rounding * size + T * negligible);
+        check_element(right_sum[a], side_sums[0], rounding * size + T * negligible);
+        check_element(left_sum[a], side_sums[1], rounding * size + T * negligible);
     }
     free_all(logits, dweights, weights, grad_factor, dlogits, sums_along, sums_across);
 }

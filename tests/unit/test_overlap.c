@@ -88,7 +88,7 @@ static void assert_count(const lh_overlap_count *actual, const lh_overlap_count 
         assert_int_equal(actual->line[i], expected->line[i]);
 }
 
-static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
+static void test_overlap_counts_equal_counts_over_all_pairs(void **state) {
     int64_t sums[3] = {0, 0, 0};
     for (uint64_t seed = 0; seed < 20; seed++) {
         fixture f;
@@ -139,7 +139,7 @@ static void test_trained_is_an_axis_of_dataset_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        lh_test_in_directory(test_overlap_counts_equal_those_of_all_pairs),
+        lh_test_in_directory(test_overlap_counts_equal_counts_over_all_pairs),
         lh_test_in_directory(test_trained_is_an_axis_of_dataset_files),
     };
     return cmocka_run_group_tests_name("overlap", tests, NULL, NULL);

@@ -60,10 +60,10 @@ static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     return (uint16_t)lh_find_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
-static void add_place(int counts[3][N], int place, bool is_counted, bool is_right, bool is_forced) {
+static void add_place(int counts[3][N], int place, bool is_counted, bool is_right, bool is_right_forced) {
     counts[0][place] += is_counted;
     counts[1][place] += is_right;
-    counts[2][place] += is_forced;
+    counts[2][place] += is_right_forced;
 }
 
 /* Answers one example, with one pass of the model for each label, and adds the counts to *total. */
@@ -71,30 +71,30 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
     uint16_t answers[N] = {0};
-    int last = N, right = 0, counted = 0, results = 0, early = 0, has_end_answer = 0, is_over = 0, forced = 0,
+    int label_count = N, right = 0, counted = 0, results = 0, early = 0, has_end_answer = 0, is_over = 0, forced = 0,
         first_error = N;
     lh_query query = *request;
-    while (last > 0 && !mask[last - 1]) last--;
-    const int first = engine->spec->task->find_result != NULL && last > THIRD ? THIRD : 0;
-    for (int i = 0; i < last; i++) {
+    while (label_count > 0 && !mask[label_count - 1]) label_count--; /* up to the last counted label */
+    const int first_result = engine->spec->task->find_result != NULL && label_count > THIRD ? THIRD : 0;
+    for (int i = 0; i < label_count; i++) {
         query.target = target;
-        bool is_forced = mask[i] && find_best(engine, &query, i) == target[i], is_right = false;
-        forced += is_forced;
+        bool is_right_forced = mask[i] && find_best(engine, &query, i) == target[i], is_right = false;
+        forced += is_right_forced;
         counted += mask[i];
         query.target = answers;
         if (!is_over) answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
         is_right = !is_over && mask[i] && answers[i] == target[i];
-        results += mask[i] && i >= first;
-        right += is_right && i >= first;
+        results += mask[i] && i >= first_result;
+        right += is_right && i >= first_result;
         if (mask[i] && !is_right && first_error == N) first_error = i;
-        add_place(total->start, i, mask[i], is_right, is_forced);
-        add_place(total->end, last - 1 - i, mask[i], is_right, is_forced);
+        add_place(total->start, i, mask[i], is_right, is_right_forced);
+        add_place(total->end, label_count - 1 - i, mask[i], is_right, is_right_forced);
         if (is_over) continue;
         has_end_answer |= answers[i] == END;
         early |= answers[i] == END && target[i] != END;
         is_over = answers[i] == END && target[i] != END;
     }
-    int target_has_end = mask[last - 1] && target[last - 1] == END;
+    int target_has_end = mask[label_count - 1] && target[label_count - 1] == END;
     if (first_error < N) total->first[first_error]++;
     total->counted += counted;
     total->right += right;

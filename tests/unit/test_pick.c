@@ -109,7 +109,7 @@ static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
     lh_corpus_close(&f.files.corpus);
 }
 
-static void test_order_file_chooses_first_lines(void **state) {
+static void test_choice_in_order_of_the_file_has_the_first_lines(void **state) {
     fixture f;
     bool is_picked[SUMS + 1];
     open_sums(&f, *state);
@@ -200,7 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_limit_chooses_examples_of_all_kinds),
         lh_test_in_directory(test_choices_are_nested_and_depend_on_the_seed),
-        lh_test_in_directory(test_order_file_chooses_first_lines),
+        lh_test_in_directory(test_choice_in_order_of_the_file_has_the_first_lines),
         lh_test_in_directory(test_preferred_examples_are_of_all_kinds),
         lh_test_in_directory(test_lines_record_number_of_available_examples),
     };

@@ -106,7 +106,7 @@ static void test_stack_step_adds_biases_of_value_and_actions(void **state) {
 
 /* The gradient of the sum of all numbers of the new stack. A cell has 8 equal numbers. The new stack is a mixture of
  * three stacks: after a push their sum is 8 (9 + 1 + 2), after a pop 8 (2 + 3), and without a change 8 (1 + 2 + 3). */
-static void test_stack_step_grad_is_that_computed_by_hand(void **state) {
+static void test_stack_step_grad_has_values_computed_by_hand(void **state) {
     real stack[5 * CELL_WIDTH], heads[HEADS], dstack[5 * CELL_WIDTH] = {0};
     fill_cells(5, STACK, stack);
     fill(CELL_WIDTH, 9, heads);
@@ -169,7 +169,7 @@ static void test_tape_step_replaces_first_cell_and_moves(void **state) {
 
 /* The gradient of the sum of the new first cell's numbers. The five actions take this cell from the old cells 0, 1, 3,
  * 2 and 2. */
-static void test_tape_step_grad_is_that_computed_by_hand(void **state) {
+static void test_tape_step_grad_has_values_computed_by_hand(void **state) {
     static const double cells[] = {9, 2, 3, 4};
     real old_cells[4 * CELL_WIDTH], dnew_cells[4 * CELL_WIDTH] = {0}, dold_cells[4 * CELL_WIDTH], dwritten[CELL_WIDTH];
     real actions[TAPE_ACTIONS];
@@ -186,7 +186,7 @@ static void test_tape_step_grad_is_that_computed_by_hand(void **state) {
 
 /* The numbers of cells at six steps. At step t, earlier steps have filled at most t cells. Later steps can read at most
  * 6 - t of them. */
-static void test_count_stack_cells_grow_to_the_middle(void **state) {
+static void test_stack_cells_grow_until_the_middle_step(void **state) {
     static const int unlimited[] = {0, 1, 2, 3, 2, 1}, limited[] = {0, 1, 2, 2, 2, 1};
     for (int t = 0; t < 6; t++) {
         assert_int_equal(count_stack_cells(t, 6, 6), unlimited[t]);
@@ -259,12 +259,12 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_token_sums_read_and_collect_rows),
     cmocka_unit_test(test_stack_step_of_the_printed_case_gives_the_printed_stack),
     cmocka_unit_test(test_stack_step_adds_biases_of_value_and_actions),
-    cmocka_unit_test(test_stack_step_grad_is_that_computed_by_hand),
-    cmocka_unit_test(test_count_stack_cells_grow_to_the_middle),
+    cmocka_unit_test(test_stack_step_grad_has_values_computed_by_hand),
+    cmocka_unit_test(test_stack_cells_grow_until_the_middle_step),
     cmocka_unit_test(test_printed_moves_give_printed_tapes),
     cmocka_unit_test(test_move_tape_jumps_in_both_directions),
     cmocka_unit_test(test_tape_step_replaces_first_cell_and_moves),
-    cmocka_unit_test(test_tape_step_grad_is_that_computed_by_hand),
+    cmocka_unit_test(test_tape_step_grad_has_values_computed_by_hand),
     cmocka_unit_test(test_add_read_adds_product_and_cells_times_weight),
     cmocka_unit_test(test_add_read_grad_copies_sums_and_adds_to_cells),
     cmocka_unit_test(test_read_weight_grad_sums_outer_products),

@@ -116,7 +116,7 @@ static void test_normal_numbers_have_the_moments_of_a_normal(void **state) {
 }
 
 /* Predictions show the noise that the reference adds at the start of an evaluation. */
-static void test_start_noise_is_that_of_the_reference(void **state) {
+static void test_start_noise_equals_the_reference(void **state) {
     enum { WIDTH = 8, TOKEN = 3, EXAMPLE = 5 };
     const lh_spec spec = {.draws_start = true, .start_width = WIDTH};
     const lh_draw draw = {.key = lh_key_of_seed(7), .step = 40, .example = 2};
@@ -137,7 +137,7 @@ int main(void) {
         cmocka_unit_test(test_dropout_of_weights_is_independent_over_heads_queries_and_keys),
         cmocka_unit_test(test_kept_values_are_scaled),
         cmocka_unit_test(test_dropout_at_rate_zero_keeps_all),
-        cmocka_unit_test(test_start_noise_is_that_of_the_reference),
+        cmocka_unit_test(test_start_noise_equals_the_reference),
     };
     return cmocka_run_group_tests_name("ref_draws", tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void test_row_has_known_weights(void **state) {
 }
 
 /* Without its own key the first query has no key, and the whole stick remains. */
-static void test_row_of_the_first_query_leaves_the_stick(void **state) {
+static void test_row_of_the_first_query_leaves_the_whole_stick(void **state) {
     static const double logit[] = {0};
     lh_ref_stick shape = {.tokens = 1};
     double weight;
@@ -142,7 +142,7 @@ static void test_attend_grad_matches_differences(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_row_has_known_weights),
-        cmocka_unit_test(test_row_of_the_first_query_leaves_the_stick),
+        cmocka_unit_test(test_row_of_the_first_query_leaves_the_whole_stick),
         cmocka_unit_test(test_row_of_extreme_logits_keeps_small_weights),
         cmocka_unit_test(test_attend_matches_stored_values),
         cmocka_unit_test(test_attend_grad_matches_differences),

@@ -16,7 +16,7 @@ static const lh_ref_adam ADAM = {.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0
 
 /* Two updates by hand. The gradients are 0.3, then -0.1. So the first moments are 0.03, then 0.017, and the second
  * moments are 9e-5, then 9.991e-5. */
-static void test_two_steps_of_adam_are_known(void **state) {
+static void test_two_steps_of_adam_match_values_by_hand(void **state) {
     double p = 2, first = 0, second = 0, g = 0.3, expected = 2 - 1e-3 * 0.3 / (0.3 + 1e-8);
     lh_ref_adam_update(&ADAM, 1, 0.3, 1, &g, &p, &first, &second);
     lh_assert_close(&p, &expected, 1, EXACT, 0);
@@ -26,14 +26,14 @@ static void test_two_steps_of_adam_are_known(void **state) {
     lh_assert_close(&p, &expected, 1, EXACT, 0);
 }
 
-static void test_adam_long_gradient_is_clipped_to_norm(void **state) {
+static void test_adam_clips_a_long_gradient(void **state) {
     double g[] = {3, 4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
     const double moment[] = {0.1 * 0.6, 0.1 * 0.8};
     lh_ref_adam_update(&ADAM, 1, 5, 2, g, p, first, second);
     lh_assert_close(first, moment, 2, EXACT, 0);
 }
 
-static void test_adam_short_gradient_or_no_limit_is_not_clipped(void **state) {
+static void test_adam_clips_no_short_gradient_and_nothing_without_a_limit(void **state) {
     lh_ref_adam unlimited = ADAM;
     unlimited.clip_norm = 0;
     double g[] = {0.3, 0.4}, p[2] = {0}, first[2] = {0}, second[2] = {0};
@@ -117,7 +117,7 @@ static void test_updates_are_those_of_pytorch(void **state) {
     check_updates("momentum", "rate.cosine", "momentum_cosine");
 }
 
-static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
+static void test_sgd_clips_a_long_gradient(void **state) {
     const lh_ref_sgd sgd = {.learning_rate = 0.5, .clip_norm = 1};
     double g[] = {3, 4}, p[2] = {0}, q[2] = {0}, state_of_q[2] = {0};
     const double expected[] = {-0.3, -0.4}, expected_state[] = {0.6, 0.8};
@@ -130,11 +130,11 @@ static void test_sgd_long_gradient_is_clipped_to_norm(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_steps_of_adam_are_known),
-        cmocka_unit_test(test_adam_long_gradient_is_clipped_to_norm),
-        cmocka_unit_test(test_adam_short_gradient_or_no_limit_is_not_clipped),
+        cmocka_unit_test(test_two_steps_of_adam_match_values_by_hand),
+        cmocka_unit_test(test_adam_clips_a_long_gradient),
+        cmocka_unit_test(test_adam_clips_no_short_gradient_and_nothing_without_a_limit),
         cmocka_unit_test(test_updates_are_those_of_pytorch),
-        cmocka_unit_test(test_sgd_long_gradient_is_clipped_to_norm),
+        cmocka_unit_test(test_sgd_clips_a_long_gradient),
     };
     return cmocka_run_group_tests_name("ref_updates", tests, NULL, NULL);
 }

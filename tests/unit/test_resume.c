@@ -86,7 +86,7 @@ static void test_empty_directory_has_no_run(void **state) {
     free(v);
 }
 
-static void test_resumed_state_has_the_bits_of_the_written(void **state) {
+static void test_resumed_state_has_the_bits_of_the_written_state(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
     int found;
@@ -299,7 +299,7 @@ static void test_old_checkpoints_stay_on_a_full_disk(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_empty_directory_has_no_run),
-        lh_test_in_directory(test_resumed_state_has_the_bits_of_the_written),
+        lh_test_in_directory(test_resumed_state_has_the_bits_of_the_written_state),
         lh_test_in_directory(test_checkpoint_of_another_origin_is_refused_with_both_named),
         lh_test_in_directory(test_damaged_current_falls_back),
         lh_test_in_directory(test_two_damaged_checkpoints_are_refused_with_both_named),

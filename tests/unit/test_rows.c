@@ -124,10 +124,13 @@ static expected *compute_expected(const variant *v, const arrays *a) {
     expected *e = malloc(sizeof *e);
     assert_non_null(e);
     double scale[C], offset[C], dy[COUNT], stream[COUNT];
-    copy_to_double(a->scale, C, scale), copy_to_double(a->offset, C, offset), copy_to_double(a->dy, COUNT, dy),
-        copy_to_double(a->dz, COUNT, stream);
-    copy_to_double(a->residual, COUNT, e->z), copy_to_double(a->dscale, C, e->dscale),
-        copy_to_double(a->doffset, C, e->doffset);
+    copy_to_double(a->scale, C, scale);
+    copy_to_double(a->offset, C, offset);
+    copy_to_double(a->dy, COUNT, dy);
+    copy_to_double(a->dz, COUNT, stream);
+    copy_to_double(a->residual, COUNT, e->z);
+    copy_to_double(a->dscale, C, e->dscale);
+    copy_to_double(a->doffset, C, e->doffset);
     for (int i = 0; v->form != RESIDUAL && i < COUNT; i++)
         e->z[i] += !v->has_dropout ? a->branch[i] : a->keep[i] ? KEEP_SCALE * a->branch[i] : 0;
     if (v->is_rms) {

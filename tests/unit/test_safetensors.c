@@ -52,7 +52,7 @@ static void write_sample(const char *path) {
     lh_assert_ok(lh_st_write(path, tensors, 5, meta, 2, &error), &error);
 }
 
-static void test_written_file_is_read_as_it_was(void **state) {
+static void test_written_file_is_read_back(void **state) {
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(*state, "good.safetensors");
@@ -266,7 +266,7 @@ static void test_file_truncated_anywhere_is_refused(void **state) {
 }
 
 /* Any byte of length or header is changed, in several ways: the file is refused, or its tensors lie inside it. */
-static void test_change_of_any_header_byte_is_survived(void **state) {
+static void test_change_of_any_header_byte_does_no_harm(void **state) {
     static const unsigned char changes[] = {0x01, 0x10, 0x80, 0xff};
     lh_st_file *file;
     size_t bytes, sum = 0;
@@ -294,7 +294,7 @@ static void test_change_of_any_header_byte_is_survived(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        lh_test_in_directory(test_written_file_is_read_as_it_was),
+        lh_test_in_directory(test_written_file_is_read_back),
         lh_test_in_directory(test_written_tensors_are_aligned_and_sorted),
         lh_test_in_directory(test_rows_with_gaps_are_written_as_dense_rows),
         lh_test_in_directory(test_file_without_tensors_is_read_as_empty),
@@ -307,7 +307,7 @@ int main(void) {
         lh_test_in_directory(test_bad_header_length_is_refused),
         lh_test_in_directory(test_missing_file_is_refused),
         lh_test_in_directory(test_file_truncated_anywhere_is_refused),
-        lh_test_in_directory(test_change_of_any_header_byte_is_survived),
+        lh_test_in_directory(test_change_of_any_header_byte_does_no_harm),
     };
     return cmocka_run_group_tests_name("safetensors", tests, NULL, NULL);
 }

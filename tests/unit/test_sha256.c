@@ -13,7 +13,7 @@ static void check_digest(const void *data, size_t bytes, const char *expected) {
 }
 
 /* FIPS 180-4's example messages (NIST, "Examples with Intermediate Values"). */
-static void test_sha256_of_standard_messages_is_that_of_the_standard(void **state) {
+static void test_sha256_of_standard_messages_matches_the_standard(void **state) {
     check_digest("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     check_digest("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     check_digest("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56,
@@ -38,7 +38,7 @@ static void test_sha256_at_edges_of_a_block_is_right(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sha256_of_standard_messages_is_that_of_the_standard),
+        cmocka_unit_test(test_sha256_of_standard_messages_matches_the_standard),
         cmocka_unit_test(test_sha256_at_edges_of_a_block_is_right),
     };
     return cmocka_run_group_tests_name("sha256", tests, NULL, NULL);
