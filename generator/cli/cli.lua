@@ -36,8 +36,8 @@ First commands:
    ./longhand plan bucket_sort_sinusoid           all numbers that follow from a spec
    ./longhand train bucket_sort_sinusoid -- --steps 1000
 
-Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ is not up to date, 4 a missing tool,
-GPU or disk space, 75 stopped by a signal (the same command continues).]]
+Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ or a trainer's defaults belong to
+another build, 4 a missing tool, GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
 -- Converts a list of a trainer's halves, in any order, to "cpu" or "cpu,cuda"; every trainer has the CPU half.
 local function read_target(text)

@@ -128,8 +128,9 @@ static bool is_machine_code(const lh_nvrtc_job *job) { return strncmp(job->targe
 static lh_status copy_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, lh_nvrtc_job *job, lh_error *error) {
     bool is_cubin = is_machine_code(job);
     int result = (is_cubin ? nvrtc->nvrtcGetCUBINSize : nvrtc->nvrtcGetPTXSize)(program, &job->bytes);
-    if (result != 0 || job->bytes == 0)
-        return fail_call(nvrtc, is_cubin ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
+    if (result != 0) return fail_call(nvrtc, is_cubin ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
+    if (job->bytes == 0)
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s has compiled no code for %s", nvrtc->name, job->target);
     job->code = malloc(job->bytes);
     if (!job->code)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", job->bytes);

@@ -81,7 +81,7 @@ start_and_halt() {
 stops_at_a_signal() {
     start_and_halt && kill -TERM $! && until_true trainers_got_signal && kill -CONT $(find_bundle_trainers) && wait $!
     [ $? -eq 75 ] && no_trainer_is_left && grep -q 'exit":75}' "$there"/runs/own/*/*seed1*/run.json || return
-    grep -q '^cells: 2, at a time: 2, threads of each: 2$' "$work/output" && grep -q '^stopped; ' "$work/output" &&
+    grep -q '^processes: 2, at a time: 2, threads of each: 2$' "$work/output" && grep -q '^stopped; ' "$work/output" &&
         grep -q '^\[2/2\] [a-z]*: 0 of 2 runs done, stopped$' "$work/output"
 }
 

@@ -94,7 +94,7 @@ while [ $line -lt $count ]; do
     mkdir -p "$folder" || exit 4
     echo "trainers/$cell train --missing --out runs --threads $threads $flags >>$folder/log.txt 2>&1"
 done >"$temporary/lines" || exit 4
-say "cells: $count, at a time: $at_once, threads of each: $threads"
+say "processes: $count, at a time: $at_once, threads of each: $threads"
 
 # Sets done_runs to the number of runs that are done.
 count_done() { # FOLDER NAME,NAME
@@ -176,6 +176,6 @@ done
 [ -z "$broken" ] || fail 4 "this machine lacks something, as reported above; after a repair, the same command continues"
 [ $ended -eq $count ] || stopped=yes
 [ -z "$stopped" ] || fail 75 "stopped; running trainings have written checkpoints; the same command continues the runs"
-[ $failed -eq 0 ] || fail 1 "$failed of $count cells failed, as reported above; the same command tries them again"
+[ $failed -eq 0 ] || fail 1 "$failed of $count processes failed, as reported above; the same command tries them again"
 [ $all_done -eq $all ] || fail 75 "$all_done of $all runs done; another process trains the other runs"
 echo "$all_done of $all runs done"
