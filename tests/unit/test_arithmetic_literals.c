@@ -9,6 +9,8 @@
 enum { TASK_FRAME = LH_NO_VALUE }; /* a value of lh_literal.frame: the task's own frame */
 lh_task_solve lh_solve_successor, lh_solve_addition, lh_solve_multiplication, lh_solve_parity;
 
+/* Solves the literal `text` in a frame, and writes input and target as text. frame: a number of places; 0: the fewest
+ * that fit; TASK_FRAME: the places of the task. */
 static lh_status solve(lh_task_solve *task, const int *options, const char *text, int frame, lh_text *out,
                        lh_error *error) {
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "*",

@@ -212,6 +212,7 @@ static void test_rotated_queries_have_products_of_differences(void **state) {
 
 /* ---- dropout.h ---- */
 
+/* Compares a mask of `count` elements with the reference. */
 static void check_dropout_keep(uint64_t seed, uint32_t step, uint32_t example, uint32_t site, int count, double rate) {
     const lh_ref_dropout reference = {.key = lh_key_of_seed(seed), .step = step, .site = site, .rate = rate};
     int8_t *keep = malloc((size_t)count + KEEP_PAD);

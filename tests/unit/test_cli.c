@@ -21,6 +21,7 @@ static lh_run_result run_with(void **state, int code, const char *command, const
     return lh_run_expect(&toy, *state, code, command, input);
 }
 
+/* Runs a command. Its output, or its error message if the exit code is not 0, must contain expected_text. */
 static void assert_text(void **state, int code, const char *command, const char *expected_text) {
     lh_run_result result = run_toy(state, code, command);
     const char *text = code == 0 ? result.out : result.err;
@@ -209,6 +210,7 @@ static void test_verbs_run_a_model_of_two_streams(void **state) {
     assert_text(state, 0, "bench --json --seconds 0.02 --lengths 4 --threads 1", "\"tokens\":11,");
 }
 
+/* Checks predict with wrong lines of input. cases: [count] the input, and a part of the expected message. */
 static void check_wrong_lines(void **state, const char *checkpoint, const char *const cases[][2], size_t count) {
     char command[256];
     snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);

@@ -44,6 +44,7 @@ static void free_checkpoints(checkpoints *p) {
     free((char *)p->previous);
 }
 
+/* Resumes the run. A checkpoint that is found must be the previous one, of step 10. */
 static lh_status resume(const checkpoints *p, toy_state *actual, int *found, lh_error *note, lh_error *error) {
     lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
     lh_status status =

@@ -134,6 +134,7 @@ static void draw_positions(lh_rng *rng, batch_data *data) {
     }
 }
 
+/* Makes a batch whose sources and targets have these lengths. */
 static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int source, int target) {
     enum { TOKENS = 11 };
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * MAX_LENGTH + target), 0, 0);
@@ -186,6 +187,7 @@ static double run_reference(lh_ref_model *model, batch_data *data, void (*place)
     return loss;
 }
 
+/* Compares a pass with the reference. place: fills the positions, distances and scores of a sequence. */
 static void check_against_reference(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode,
                                     bool from_caller, int source, int target) {
     static batch_data data;

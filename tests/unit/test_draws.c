@@ -47,6 +47,8 @@ static void find_rows(lh_mode mode, int tokens, int32_t rows[SEQUENCES][LH_PARIT
     }
 }
 
+/* Compares a pass with the reference. has_positions: the caller gives all sequences the same positions; otherwise each
+ * sequence samples its own. */
 static void check_labels(int tokens, int labels, lh_mode mode, bool has_positions) {
     const lh_spec *spec = LABELS.spec;
     lh_ref_model *model = lh_parity_open_model(&LABELS);

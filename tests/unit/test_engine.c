@@ -30,6 +30,8 @@ static void assert_same_state(lh_engine *a, lh_engine *b) {
 
 enum { STEPS = 30 };
 
+/* Checks that steps on several threads have the bits of steps on one thread, for any division of the steps into
+ * calls. */
 static void check_threads(const lh_spec *spec, const lh_cpu_program *program, int threads) {
     static lh_step_metrics one_thread[STEPS], many_threads[STEPS];
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
@@ -89,6 +91,7 @@ static void train_in_order(const lh_cpu_step *step, const lh_cpu_block *block, v
     sums->positions += 1;
 }
 
+/* Stores the gradient in place of the parameters. */
 static void copy_gradient(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
     float *parameters = update->parameters, *gradient = update->gradient;
     memcpy(parameters + first, gradient + first, count * sizeof(float));
@@ -136,6 +139,7 @@ static void test_nan_stops_a_step_before_its_update(void **state) {
     engine->ops->close(engine);
 }
 
+/* Makes a parameter infinite in step 4. */
 static void overflow_update(const lh_update *update, size_t first, size_t count, lh_update_sums *sums) {
     toy_float.update(update, first, count, sums);
     if (update->step == 4 && first == 0) ((float *)update->parameters)[0] = INFINITY, sums->parameters = INFINITY;
@@ -175,6 +179,7 @@ static void test_written_state_resumes_with_the_same_bits(void **state) {
     second_half->ops->close(second_half);
 }
 
+/* Checks that an evaluation on several threads has the sums of one thread, and the sums over its sequences. */
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, int n, int threads) {
     lh_error error;
     enum { EXAMPLES = 11 };

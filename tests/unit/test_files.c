@@ -368,6 +368,8 @@ static void test_line_on_a_full_disk_is_undone(void **state) {
     check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
 }
 
+/* Removes lines after step 20 from a file. new_text: the expected content; expected_torn: the expected number of torn
+ * lines. */
 static void check_truncation(const char *directory, const char *old_text, const char *new_text, int expected_torn) {
     lh_error error;
     lh_truncation cut;

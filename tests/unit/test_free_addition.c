@@ -232,6 +232,7 @@ static void test_more_parts_than_pairs_leave_one_for_validation(void **state) {
     free(s.item);
 }
 
+/* Solves the literal `text`, and writes input and target as text. */
 static lh_status solve(const int *options, const char *text, lh_text *out, lh_error *error) {
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "=", "&"};
     static const char symbols[] = "0123456789+=&";

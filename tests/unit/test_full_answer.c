@@ -16,6 +16,7 @@ typedef struct drawn_example {
     uint8_t mask[TOKENS + 1];
 } drawn_example;
 
+/* Samples the example of this index, and checks that the sampler writes nothing after its end. */
 static void draw_example(int operation, int n, uint32_t index, drawn_example *d) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), index, 0, 0);
     memset(d, 0xff, sizeof *d);

@@ -27,6 +27,7 @@ typedef struct target {
     uint8_t *(*make_seed)(int index, size_t *bytes); /* valid input number `index`, which cases mutate */
 } target;
 
+/* Reads all cases. *progress: the index of the current case. */
 static void run_cases(const target *t, uint64_t seed, uint32_t cases, volatile uint32_t *progress) {
     for (*progress = 0; *progress < cases; ++*progress) {
         size_t bytes;

@@ -81,6 +81,7 @@ static double compute_objective(void *context) {
     return lh_test_compute_weighted_sum(c->shape.tokens * C, c->dout, c->out);
 }
 
+/* Checks the gradients of attention by central differences. offset: the number that is added to all logits. */
 static void check_gradients(int T, bool is_normalised, bool is_directional, double offset) {
     attention_case *c = calloc(1, sizeof *c);
     assert_non_null(c);

@@ -165,6 +165,7 @@ static void test_invalid_axes_are_refused(void **state) {
 
 enum { MAX_GROUPS = 8 };
 
+/* Evaluates groups. Returns the number of conditions. */
 static int evaluate(const toy_files *f, const lh_groups *groups, const char *path, lh_eval_result results[MAX_GROUPS]) {
     lh_error error;
     lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &f->spec, .seed = 7, .threads = 2}, &toy_float);

@@ -68,6 +68,7 @@ typedef struct masking_engine {
     lh_engine *engine;
 } masking_engine;
 
+/* Opens an engine. masks_label: the value of `masks`. */
 static void open_masking(masking_engine *m, bool (*masks_label)(uint32_t, uint32_t, int)) {
     const lh_spec *spec = &longhand_spec_parity_float64_decoder_alibi;
     lh_error error = {""};

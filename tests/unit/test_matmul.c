@@ -77,6 +77,8 @@ static real *pack_panels(int K, int N, const real *w) {
     return panels;
 }
 
+/* Checks a product of matrices with one way of finishing it. is_fixed: uses the function with constant sizes, which
+ * adds a bias and applies ReLU. */
 static void check_matmul(int rows, int K, int N, enum finish finish, int is_fixed) {
     int padded_rows = round_up(rows, TILE_ROWS);
     real *a = make_random_reals(1, rows * K, padded_rows * K), *w = make_random_reals(2, K * N, K * N),

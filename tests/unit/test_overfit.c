@@ -40,6 +40,8 @@ static const lh_overfit_facts plain = {
 
 static const lh_overfit_run plain_run = {.examples = 4, .length = 10, .learning_rate = 1e-3};
 
+/* Checks the cause that lh_overfit_find_cause finds for these facts, and that its message has the words and the
+ * hint. */
 static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const char *words, const char *hint) {
     lh_error error;
     assert_int_equal(lh_overfit_find_cause(&facts), cause);

@@ -70,6 +70,7 @@ static bool are_same(const example *a, const example *b) {
            memcmp(a->token, b->token, (size_t)(a->inputs + a->outputs) * sizeof *a->token) == 0;
 }
 
+/* Whether a list has an example with the same input and, if with_target, with the same target. */
 static bool is_among(const example *sought, const example *list, int count, bool with_target) {
     for (int i = 0; i < count; i++)
         if (with_target ? are_same(sought, &list[i]) : have_same_input(sought, &list[i])) return true;

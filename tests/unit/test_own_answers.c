@@ -60,6 +60,7 @@ static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     return (uint16_t)lh_find_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
+/* Adds a label to the counts of its place. */
 static void add_place(int counts[3][N], int place, bool is_counted, bool is_right, bool is_right_forced) {
     counts[0][place] += is_counted;
     counts[1][place] += is_right;

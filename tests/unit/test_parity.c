@@ -238,6 +238,7 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
 
 enum { SEQUENCES = LH_PARITY_SEQUENCES, MAX_TOKENS = LH_PARITY_LONGEST, FIRST_EXAMPLE = 1000 };
 
+/* Compares a training step with the reference, with blocks of every size up to SEQUENCES. */
 static void check_training_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model, int tokens,
                                 int labels) {
     lh_parity_batch data;

@@ -20,6 +20,7 @@ static void draw(uint32_t step, uint32_t layer, int first, int range, int count,
     assert_int_equal(scratch[range], (int32_t)0xeeeeeeee);
 }
 
+/* Checks that sampled positions are distinct, in range, and ascending if they are sorted. */
 static void check_draw(int first, int range, int count, bool is_sorted) {
     int32_t out[MAX_RANGE + 1];
     uint8_t is_used[MAX_RANGE] = {0};

@@ -52,6 +52,7 @@ static double compute_objective(lh_ref_model *model, const lh_ref_batch *batch) 
     return forward.loss_scale * lh_ref_run(model, &forward, NULL);
 }
 
+/* The slope of the objective along a direction, by a central difference with this step. */
 static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
     move_along(d, step);
     double upper = compute_objective(model, batch);
@@ -121,6 +122,7 @@ static int count_accepted_tokens(const lh_ref_network *network) {
     return min_accepted;
 }
 
+/* Copies tokens modulo `accepted`, the number of different tokens that a network accepts. */
 static void copy_accepted_tokens(int count, int accepted, const uint16_t *from, uint16_t *to) {
     for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % accepted);
 }

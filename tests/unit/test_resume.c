@@ -48,6 +48,7 @@ static void check_resumes(const char *directory, const toy_state *expected, int6
     free(actual);
 }
 
+/* Checks that a resume fails with a message that contains `message`, and changes no value. */
 static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts current_facts,
                                  const char *message) {
     lh_error error, note;

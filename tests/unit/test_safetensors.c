@@ -22,6 +22,7 @@ static void write_file(const char *path, long long length, const char *header, c
     free(text);
 }
 
+/* Checks that a file with this header and `bytes` zeros as data is refused with `message`. */
 static void check_refused(const char *directory, const char *header, size_t bytes, const char *message) {
     static const char zeros[64];
     lh_error error;

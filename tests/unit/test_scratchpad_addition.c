@@ -32,6 +32,7 @@ typedef struct solved {
     int result; /* index of the final result */
 } solved;
 
+/* Solves the literal `text`, and writes input and target as text. */
 static lh_status solve(const int *options, const char *text, solved *out, lh_error *error) {
     uint16_t token[64], input[MOST_TOKENS], target[MOST_TOKENS];
     uint8_t mask[MOST_TOKENS];

@@ -304,6 +304,7 @@ static void close_bare_program(bare_program *b) {
     free(b->step.shared);
 }
 
+/* Traces one block of sequences with one label each. */
 static void trace_tokens(bare_program *b, const uint16_t *tokens, int sequences, const lh_trace *to) {
     static const uint16_t labels[2] = {0, 0};
     static const uint8_t mask[2] = {1, 1};

@@ -118,6 +118,7 @@ static void make_own_spec(own_task *o, lh_task_sample *sample) {
     o->spec.task = &o->task;
 }
 
+/* Fills a batch of 8 examples of step 12, or of an evaluation. domain: LH_DOMAIN_DATA or LH_DOMAIN_EVAL. */
 static lh_status fill(const own_task *o, uint32_t domain, lh_batch *batch, lh_error *error) {
     lh_source source = {.key = lh_key_of_seed(4), .step = 11, .domain = domain};
     lh_assert_ok(lh_batch_open(batch, &o->spec, N, 8, error), error);
