@@ -12,8 +12,8 @@ TestDecoding = {}
 local GREEDY = "eval = { decoding = 'greedy' }"
 local FORCED = "eval = { decoding = 'teacher_forced' }"
 
--- A user's task whose targets end with a symbol.
-local ENDS = [[
+-- A sampler of a user's task. Its targets end with a symbol.
+local SAMPLER = [[
 /* Copies, and a full stop.
  *
  * input symbols:  a b
@@ -32,9 +32,10 @@ void lh_task_ends(lh_rng *rng, int n, lh_example *example) {
     example->target[n] = 2;
 }
 ]]
-support.write("ends.c", ENDS)
-local ENDING, OPEN = 'source = "ends.c"', 'kind = "reverse_string"' -- tasks with and without an end symbol
+support.write("ends.c", SAMPLER)
+local WITH_END, WITHOUT_END = 'source = "ends.c"', 'kind = "reverse_string"'
 
+-- kind: kind of the model; task, more_fields: texts of fields.
 local function check_spec(kind, task, more_fields)
   local layers = kind == "encoder_decoder" and "" or "layers = 2, "
   return support.check_text(("return { task = { %s }, model = { kind = %q, %swidth = 16, heads = 2 }, %s }"):format(
@@ -48,15 +49,15 @@ local function accept(...)
 end
 
 function TestDecoding.test_greedy_decoding_is_the_default_and_is_left_out()
-  local greedy = accept("decoder", OPEN, "")
+  local greedy = accept("decoder", WITHOUT_END, "")
   lu.assertNil(greedy.eval.decoding)
-  lu.assertEquals(accept("decoder", OPEN, GREEDY), greedy)
-  lu.assertEquals(accept("encoder_decoder", OPEN, FORCED).eval.decoding, "teacher_forced")
+  lu.assertEquals(accept("decoder", WITHOUT_END, GREEDY), greedy)
+  lu.assertEquals(accept("encoder_decoder", WITHOUT_END, FORCED).eval.decoding, "teacher_forced")
 end
 
 function TestDecoding.test_an_encoder_has_no_decoding()
   for _, more_fields in ipairs({ GREEDY, FORCED }) do
-    local resolved, _, d = check_spec("encoder", OPEN, more_fields)
+    local resolved, _, d = check_spec("encoder", WITHOUT_END, more_fields)
     lu.assertNil(resolved)
     lu.assertStrContains(d:text(), "eval.decoding: an encoder answers everything at once")
     lu.assertStrContains(d:text(), 'model.kind = "decoder" or "encoder_decoder"')
@@ -65,7 +66,7 @@ end
 
 function TestDecoding.test_decoding_is_a_default_of_the_trainer()
   local function make_plan(more_fields)
-    local resolved, info = accept("decoder", OPEN, more_fields)
+    local resolved, info = accept("decoder", WITHOUT_END, more_fields)
     return plan_module.build(resolved, { task = info.task })
   end
   local greedy, forced = make_plan(""), make_plan(FORCED)
@@ -79,20 +80,20 @@ function TestDecoding.test_the_plan_states_the_cost_of_answers()
     local resolved, info = accept(kind, task, more_fields)
     return plan_page.format_page(plan_module.build(resolved, { task = info.task }))
   end
-  lu.assertStrContains(render_page("decoder", OPEN, ""),
+  lu.assertStrContains(render_page("decoder", WITHOUT_END, ""),
     "answers     the model's own (greedy), answer length given; first a pass")
-  lu.assertStrContains(render_page("encoder_decoder", ENDING, ""), "(greedy), ended by the model; first a pass")
-  lu.assertStrContains(render_page("decoder", OPEN, ""), "with cached keys and values")
-  lu.assertStrContains(render_page("decoder", OPEN, "eval = { dropout = true }"), "a pass for each answer")
-  lu.assertNotStrContains(render_page("decoder", OPEN, "eval = { dropout = true }"), "cached")
-  lu.assertStrContains(render_page("decoder", OPEN, FORCED),
+  lu.assertStrContains(render_page("encoder_decoder", WITH_END, ""), "(greedy), ended by the model; first a pass")
+  lu.assertStrContains(render_page("decoder", WITHOUT_END, ""), "with cached keys and values")
+  lu.assertStrContains(render_page("decoder", WITHOUT_END, "eval = { dropout = true }"), "a pass for each answer")
+  lu.assertNotStrContains(render_page("decoder", WITHOUT_END, "eval = { dropout = true }"), "cached")
+  lu.assertStrContains(render_page("decoder", WITHOUT_END, FORCED),
     "answers     teacher-forced (eval.decoding): one pass over the target's tokens")
-  lu.assertNotStrContains(render_page("encoder", OPEN, ""), "answers  ")
+  lu.assertNotStrContains(render_page("encoder", WITHOUT_END, ""), "answers  ")
 end
 
--- Returns the text of all warnings. task: by default ENDING.
+-- Returns the text of all warnings. task: by default WITH_END.
 local function list_warnings(kind, encoding, task)
-  local _, info = accept(kind, task or ENDING, "encoding = " .. encoding)
+  local _, info = accept(kind, task or WITH_END, "encoding = " .. encoding)
   return table.concat(info.warnings, "\n")
 end
 
@@ -101,7 +102,7 @@ local SAMPLED = 'positions = { kind = "randomized", max_position = 2048, reading
 function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
   local log_length = '{ use = "log_length" }'
   lu.assertStrContains(list_warnings("decoder", log_length), "encoding.score: reads how many tokens a sequence has")
-  lu.assertEquals(list_warnings("decoder", log_length, OPEN), "") -- the task has no end symbol
+  lu.assertEquals(list_warnings("decoder", log_length, WITHOUT_END), "") -- the task has no end symbol
   lu.assertEquals(list_warnings("encoder", log_length), "")
   lu.assertEquals(list_warnings("decoder", '{ use = "alibi" }'), "")
   lu.assertStrContains(list_warnings("decoder", '{ use = "rope", ' .. SAMPLED .. " }"),

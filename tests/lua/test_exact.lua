@@ -10,7 +10,7 @@ local lu = require("luaunit")
 
 local stored = json.decode(support.read("tests/reference/inference.json"))
 
-local CLOSE = 1e-8 -- relative; for thousands of seeds sums of logarithms have a third of this error
+local CLOSE = 1e-8 -- relative; sums of logarithms for thousands of seeds have a third of this error
 
 local function assert_close(actual, expected, label)
   lu.assertTrue(math.abs(actual - expected) <= CLOSE * math.abs(expected),
@@ -60,6 +60,7 @@ end
 
 TestPermutation = {}
 
+-- Returns p, the number of compared splits, and the least possible p.
 local function test_permutation(a, b, samples, seed)
   return exact.test_permutation(a, b, samples or 100, inference.make_random(seed or 1))
 end
@@ -73,9 +74,9 @@ function TestPermutation.test_all_splits()
   end
 end
 
--- The expected values are counted by hand. There are 20 ways to split six distinct scores into halves; the observed way
--- and its mirror image differ by as much as the observed one. There are 10 ways to split two scores from three; the
--- observed way, and 40, 50 against 10, 20, 30, differ by as much.
+-- The expected values are counted by hand. There are 20 ways to split six scores into halves. Only two of them, the
+-- observed way and its mirror image, have the largest difference. There are 10 ways to split two scores from three.
+-- Only two of them have the largest difference: the observed way, and 40, 50 against 10, 20, 30.
 function TestPermutation.test_known_values()
   assert_close(test_permutation({ 50, 50, 50 }, { 97, 97, 97 }), 0.1, "3 against 3")
   assert_close(test_permutation({ 10, 20 }, { 30, 40, 50 }), 2 / 10, "2 against 3")
@@ -92,8 +93,8 @@ function TestPermutation.test_the_least_p_for_a_number_of_seeds()
   end
 end
 
--- 15 against 15 scores have 155,117,520 splits. The test takes a random sample of them, which equal seeds repeat and
--- which includes the observed split.
+-- 15 against 15 scores have 155,117,520 splits. The test takes a random sample of the splits, together with the
+-- observed split. Equal seeds give equal samples.
 function TestPermutation.test_samples_of_many_splits()
   local a, b = {}, {}
   for i = 1, 15 do

@@ -13,7 +13,7 @@ local torch = require("expression.torch")
 local assert_has, assert_lacks, render_spec = exports.assert_has, exports.assert_lacks, exports.render_spec
 local RANDOM = exports.RANDOM
 
--- The Python code of an encoding's score: { lines, uses = the names that the lines need }.
+-- Returns the Python code of an encoding's score: { lines, uses = the set of names that the lines need }.
 local function render_body(encoding)
   local _, info = support.accept(('return { task = { kind = "even_pairs" }, encoding = %s }'):format(encoding))
   return torch.format(info.score.root)
@@ -66,7 +66,8 @@ function TestTorch.test_values_used_twice_are_named_and_long_lines_are_split()
   end
 end
 
--- The terms of a sum are a dimension of a tensor; a sum that is independent of the outer sum lacks its dimension.
+-- The terms of a sum are a dimension of a tensor. If an inner sum does not depend on the outer sum, it lacks the outer
+-- sum's dimension.
 function TestTorch.test_nested_sums_drop_unused_dimensions()
   local term, inner = "term = torch.arange(3.0).to(score)[:, None, None, None, None, None]", "sin(m * x.key)"
   local sums = "x.score + sum(8, function(n) return %s * sum(3, function(m) return %s end) end)"
@@ -78,7 +79,8 @@ end
 
 TestPytorch = { tearDown = support.clean }
 
--- The problem of exporting a plain encoder that change(resolved spec, plan) has changed, or nil.
+-- Returns the problem that prevents the export of an encoder, or nil. change(resolved spec, plan) changes a plain
+-- encoder first.
 local function find_problem(change)
   local spec = { plan = { eval_dropout = false, attentions = { { name = "self" } } }, resolved = {
     encoding = { rotation = { kind = "none" }, relative = { kind = "none" }, positions = { kind = "index" },
@@ -159,8 +161,8 @@ function TestPytorch.test_positions_from_one()
   assert_has(render_model(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
     "ascending samples\n    from 1 to MAX_POSITION",
     "drawn = 1 + torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1] - 1]")
-  local zero = render_model(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
-  assert_has(zero, 'self.embed["position"](place)', "distinct samples below MAX_POSITION.",
+  local zero_based = render_model(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
+  assert_has(zero_based, 'self.embed["position"](place)', "distinct samples below MAX_POSITION.",
     "return torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1]]\n")
 end
 
@@ -184,7 +186,8 @@ function TestPytorch.test_tokens_of_the_model_itself()
     "(batch, count), COMPUTATION", "a computation token for each")
 end
 
--- The parts of a plan that a request needs. ranges: ranges of the random positions and distances of its stream.
+-- Returns the parts of a plan that a request needs. fields: parts without their defaults; ranges: the fields of the
+-- stream that differ from the defaults, or nil.
 local function make_plan(fields, ranges)
   local stream = setmetatable(ranges or {},
     { __index = { position_range = 0, distance_range = 0, first_position = 0 } })
@@ -268,8 +271,8 @@ function TestTorch.test_a_pass_of_several_layers_is_one_loop()
 ]])
 end
 
--- Noise is sampled in every call, or given.
-function TestTorch.test_passes_from_noise_take_or_sample_it()
+-- The noise from which passes start is sampled in every call, or it is an argument of the call.
+function TestTorch.test_noise_is_sampled_or_an_argument()
   local text = exports.render_spec('{ task = { kind = "reverse_string" }, encoding = {}, model = { kind = "decoder", '
     .. 'loops = { times = 3, inject = true, start = "noise" } } }')
   exports.assert_has(text, "def draw_noise(like, given):", "    def forward(self, tokens, noise=None):\n",

@@ -81,9 +81,9 @@ function TestNetworks.test_networks_are_the_golden_ones()
   end
 end
 
--- Returns the facts of model.py for a network, or nil and the problem. describe: describes the network; encoding: text
--- of fields of the encoding; families(self): attention families in addition to "self", by name; more_fields: text of
--- further fields of the spec; change(result): changes the planned spec first.
+-- Returns the facts of model.py for a network, or nil and the problem. describe: describes the network; encoding,
+-- more_fields: texts of fields of the encoding and of the spec; families(self): returns the families in addition to
+-- "self", by name; change(result): changes the planned spec first.
 local function derive_facts(describe, encoding, families, more_fields, change)
   local result = plan_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
     more_fields or ""))
@@ -99,7 +99,7 @@ local function derive_facts(describe, encoding, families, more_fields, change)
   return pytorch.derive_facts(result, RUN, net)
 end
 
--- Returns a description with one block, which f(block, its input, the network, its embedding) describes.
+-- Returns a description with one block. f(block, input of the block, network, embedding) describes the block.
 local function describe_block(f, options)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2 })
@@ -109,7 +109,7 @@ local function describe_block(f, options)
   end
 end
 
--- The lines of the block's forward pass.
+-- Returns the lines of the block's forward pass. f: see describe_block.
 local function list_forward_lines(f)
   local facts = assert(derive_facts(describe_block(f)))
   return facts.list[#facts.list].lines
@@ -442,7 +442,7 @@ end
 
 local RANDOM_NETWORKS = 30
 
--- Every random network gives a file with lines of at most 120 columns that uses every module that it makes.
+-- Every random network gives a file with lines of at most 120 columns. The file uses every module that it makes.
 function TestNetworks.test_random_networks()
   for number = 1, RANDOM_NETWORKS do
     local text, description = random_specs.make_text("random_" .. number)

@@ -1,4 +1,5 @@
--- A facet is a module: a facet outside of the generator is read, checked, planned, described and distinguished.
+-- Facets as modules: a facet from outside of the generator is read, checked, planned, described and exported, and
+-- digests contain it.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -6,7 +7,7 @@ local lu = require("luaunit")
 
 require("tests.facets.enter")
 
-local spacing_facet = require("tests.facets.spacing")
+local spacing_facet = require("tests.facets.spacing") -- the first `heads` heads see only keys at even offsets
 
 function spacing_facet.warn(spec, say)
   local spacing = spec.resolved.encoding.spacing
@@ -48,7 +49,7 @@ function TestFacetModules.test_fields_are_documented_and_checked()
   lu.assertStrContains(d:text(), "encoding.spacing.heads: 9 heads\n")
 end
 
-function TestFacetModules.test_it_is_planned_described_and_distinguished()
+function TestFacetModules.test_a_facet_is_planned_described_and_in_digests()
   local without_facet, with_facet_off = make_plan(""), make_plan("spacing = { kind = 'all' }")
   lu.assertEquals(with_facet_off.digest, without_facet.digest)
   local plan, info = make_plan("spacing = { kind = 'even', heads = 8 }")
@@ -73,7 +74,7 @@ function TestFacetModules.test_pictures_show_visible_keys()
 end
 
 -- A spec gives the facet for all attentions, and with another value for cross-attention.
-function TestFacetModules.test_families_inherit_it_as_declared()
+function TestFacetModules.test_families_inherit_a_facet_as_declared()
   local plan = make_plan("spacing = { kind = 'even', heads = 2 }, cross = { spacing = { kind = 'even', heads = 1 } }",
     "encoder_decoder")
   local heads = {}
@@ -111,7 +112,7 @@ function TestFacetModules.test_a_network_makes_values_that_a_facet_requests()
   lu.assertEquals(plan.parameters, make_plan("").parameters + 5 * 64 * 8)
 end
 
-function TestFacetModules.test_it_is_exported_once_for_equal_attentions()
+function TestFacetModules.test_a_facet_is_exported_once_for_equal_attentions()
   local text = exports.render_spec(SPEC:format("decoder", "spacing = { kind = 'even', heads = 2 }"):gsub("^return ",
     ""))
   lu.assertStrContains(text, "def odd(score):\n")

@@ -36,7 +36,7 @@ local function make_plan(facets, kind, more_fields)
   return project:plan(support.write("sticks.lua", SPEC:format(facets, kind or "decoder", more_fields or "")))
 end
 
-function TestNormaliser.test_sticks_are_of_the_decoder_alone()
+function TestNormaliser.test_stick_breaking_is_for_the_decoder_alone()
   local spec = assert(make_plan("use = 'stick_breaking', normaliser = { rest = 'own_value' }", "encoder_decoder"))
   lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.normaliser.kind end),
     { "softmax", "stick_breaking", "softmax" })
@@ -45,7 +45,7 @@ function TestNormaliser.test_sticks_are_of_the_decoder_alone()
   lu.assertFalse(spec.plan.no_device_code)
 end
 
-function TestNormaliser.test_sticks_refuse_what_changes_or_hides_scores()
+function TestNormaliser.test_stick_breaking_refuses_what_changes_or_hides_scores()
   local function assert_refused(words, facets, kind, more_fields)
     local spec, message = make_plan(facets, kind, more_fields)
     lu.assertNil(spec, facets)

@@ -44,29 +44,30 @@ function TestPositions.test_number_and_index_of_draws()
   end
 end
 
-local function compute(expression, l)
+-- Returns the value of a C expression of l, the index of a block.
+local function evaluate(expression, l)
   return load("local l = ... return " .. expression, "=index", "t", {})(l)
 end
 
--- Site 0 is the draw that the pass shares, site l + 1 the draw of block l; every draw is used, and its index is in the
--- table.
+-- The draw that the pass shares has site 0, and the draw of block l has site l + 1. Every index is the index of a draw,
+-- and every draw is used.
 function TestPositions.test_every_draw_is_used_at_a_site()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)
     local plan = positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {})
-    local per_layer, read = case[2] == "rope" and case[3] == "layer", {}
+    local per_layer, is_used = case[2] == "rope" and case[3] == "layer", {}
     for l = 0, LAYERS - 1 do
-      local index = compute(plan.layer_index, l)
-      lu.assertEquals(compute(index .. plan.site_offset), per_layer and l + 1 or 0, name)
+      local index = evaluate(plan.layer_index, l)
+      lu.assertEquals(evaluate(index .. plan.site_offset), per_layer and l + 1 or 0, name)
       lu.assertTrue(index >= 0 and index < plan.draws, name)
-      read[index] = true
+      is_used[index] = true
     end
     if case[1] ~= "none" then
-      lu.assertEquals(compute("0" .. plan.site_offset), 0, name .. ": the input's draw")
-      read[0] = true
+      lu.assertEquals(evaluate("0" .. plan.site_offset), 0, name .. ": the input's draw")
+      is_used[0] = true
     end
     for d = 0, plan.draws - 1 do
-      lu.assertTrue(read[d], ("%s: nothing reads draw %d"):format(name, d))
+      lu.assertTrue(is_used[d], ("%s: nothing reads draw %d"):format(name, d))
     end
   end
 end
@@ -165,14 +166,14 @@ function TestDistances.test_sides_and_range_of_distances_are_those_of_the_spec()
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
 end
 
--- Site 0 is the draw that the pass shares, site l + 1 the draw of block l.
+-- The draw that the pass shares has site 0, and the draw of block l has site l + 1.
 function TestDistances.test_every_draw_is_used_at_a_site()
   for _, draw in ipairs({ "pass", "layer" }) do
     local distance = positions.plan(make_relative_encoding("none", "none", draw, "drawn"), encodings.BARE, {}).distance
     for l = 0, LAYERS - 1 do
-      local index = compute(distance.layer_index, l)
+      local index = evaluate(distance.layer_index, l)
       lu.assertTrue(index >= 0 and index < distance.draws)
-      lu.assertEquals(compute(index .. distance.site_offset), draw == "layer" and l + 1 or 0)
+      lu.assertEquals(evaluate(index .. distance.site_offset), draw == "layer" and l + 1 or 0)
     end
   end
 end

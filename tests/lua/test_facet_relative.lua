@@ -1,4 +1,4 @@
--- The facet of vectors of distances: the plan data of all kinds, and the rules of counts.
+-- The facet of vectors of distances: the plan data of all kinds, and the rules of cope, which counts keys.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -43,16 +43,16 @@ function TestRelative.test_a_table_of_keys_before_the_query_has_rows_of_one_side
   lu.assertEquals({ plan.rows, plan.rows_text, plan.farthest, plan.init_sigma }, { 5, "CLIP + 1", "0", 1.0 })
 end
 
-function TestRelative.test_counts_have_a_table_for_all_heads()
-  local function plan_counts(divided)
+function TestRelative.test_cope_has_a_table_for_all_heads()
+  local function plan_cope(divided)
     local spec = { relative = { kind = "cope", rows = 5, divided = divided } }
     return relative.plan(spec, encodings.make_family(positions.plan(make_encoding("none", "none", "index"),
       encodings.BARE, {})), { width = 16 })
   end
-  local plan = plan_counts(true)
+  local plan = plan_cope(true)
   lu.assertEquals({ plan.rows, plan.width, plan.padded_elements, plan.factor, plan.has_step_tables },
     { 5, 8, 48, false, false })
-  lu.assertEquals(plan_counts(false).factor, math.sqrt(8))
+  lu.assertEquals(plan_cope(false).factor, math.sqrt(8))
 end
 
 local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
@@ -62,7 +62,7 @@ local function make_plan(facets, kind)
   return project:plan(support.write("counts.lua", SPEC:format(facets, kind or "decoder")))
 end
 
-function TestRelative.test_counts_are_of_the_decoder_alone()
+function TestRelative.test_cope_is_for_the_decoder_alone()
   local spec = assert(make_plan("use = 'cope'", "encoder_decoder"))
   lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.relative.kind end),
     { "none", "cope", "none" })
@@ -71,13 +71,13 @@ function TestRelative.test_counts_are_of_the_decoder_alone()
   lu.assertFalse(spec.plan.no_device_code)
 end
 
-function TestRelative.test_vectors_of_digits_do_not_exclude_counts()
+function TestRelative.test_vectors_of_digits_do_not_exclude_cope()
   local facets = "use = 'abacus', relative = { kind = '%s' }"
   lu.assertNotNil(make_plan(facets:format("cope")))
   lu.assertStrContains(select(2, make_plan(facets:format("shaw"))), "a vector belongs to a distance")
 end
 
-function TestRelative.test_counts_refuse_what_changes_or_hides_logits()
+function TestRelative.test_cope_refuses_what_changes_or_hides_logits()
   local function assert_refused(words, facets, kind)
     local spec, message = make_plan(facets, kind)
     lu.assertNil(spec, facets)

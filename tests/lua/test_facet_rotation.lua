@@ -16,8 +16,8 @@ local function plan_rope(head_width, draw)
   return rotation.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {}), head_width), {})
 end
 
--- The period is the shortest number of channels that is whole heads, and whole vectors at every instruction-set level;
--- it divides every width that heads of this size can fill.
+-- The period is the least number of channels that fills whole heads, and whole vectors at every instruction-set level.
+-- It divides every width that heads of this size can fill.
 function TestRotation.test_angles_repeat_in_whole_heads_and_vectors()
   for head_width = 4, 64, 4 do
     local period = plan_rope(head_width).period
@@ -57,7 +57,7 @@ function TestRotation.test_the_default_base_is_10000()
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end
 
--- The plan of a scaling; the longest sequence of training has 36 tokens. kind: the kind of positions.
+-- Returns the plan of a scaling. The longest sequence of training has 36 tokens. kind: the kind of positions.
 local function plan_scaling(scaling, kind)
   local spec = make_encoding("none", "rope", kind or "index", "pass")
   spec.rotation.scaling = scaling

@@ -24,7 +24,8 @@ local SOURCE, TARGET = { stream = 0, stream_prefix = "source." }, { stream = 1, 
 
 local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false, spacing = false }
 
--- A plan with self-attention and an attention from a source to a target; cross: the facets of the second attention.
+-- Returns a plan with self-attention, and with cross-attention from the target to the source, and the plan's score.
+-- cross: the facets of cross-attention.
 local function derive_two(self_facets, cross)
   local plan, score = plans.plan_encoding(self_facets, nil, "float64")
   plan.resolved.encoding.cross = cross
@@ -115,7 +116,7 @@ local function write_rendered(name, path, plan, family, known_signatures)
   return support.write("families/" .. path, text)
 end
 
--- Random distances of a family have its name wherever its score reads them.
+-- In generated code, random distances have the name of their family wherever the family's score reads them.
 function TestFamilies.test_one_family_may_draw_distances()
   local sampled_positions = "{ use = 'alibi', positions = { kind = 'randomized', max_position = 1000 } }"
   local plan = derive(derive_two(sampled_positions, { score = false }))
@@ -137,8 +138,8 @@ function TestFamilies.test_tables_of_positions_are_those_of_all_families()
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
--- Compiles and runs families.c. more_fields: text of further facets of the first family; even_heads: its number of
--- heads that see only even offsets.
+-- Compiles and runs families.c. more_fields: text of further facets of the first family; even_heads: how many heads of
+-- this family see only even offsets.
 local function compare_with_plain_loops(more_fields, even_heads)
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' }, %s }"
   local plan = derive(derive_two(self_facets:format(more_fields), CROSS))

@@ -58,7 +58,7 @@ function TestSymbols.test_problems_name_the_line()
   lu.assertEquals(select(2, file_symbols.read("/nowhere")).found, "no such file")
 end
 
--- The lines of a file; nil and the problem if it is damaged.
+-- Returns the lines of a file; nil and the problem if the file is damaged.
 local function list_lines(path, max_bytes)
   local file, lines = assert(input.open_lines(path, max_bytes)), {}
   for line in file:lines() do

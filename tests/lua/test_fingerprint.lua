@@ -22,23 +22,23 @@ function TestFingerprint.test_similar_texts_have_different_digests()
   for i = 1, 40 do
     lines[i] = ("int x%d = %d;"):format(i, i)
   end
-  local function add(text)
+  local function add_text(text)
     local digest = fingerprint.digest(text)
     lu.assertNil(digests[digest], text)
     digests[digest] = true
   end
   local text = table.concat(lines, "\n")
-  add(text)
+  add_text(text)
   for i = 1, #text do
-    add(text:sub(1, i - 1) .. "~" .. text:sub(i + 1))
+    add_text(text:sub(1, i - 1) .. "~" .. text:sub(i + 1))
   end
   for i = 2, #lines do
     lines[i - 1], lines[i] = lines[i], lines[i - 1]
-    add(table.concat(lines, "\n"))
+    add_text(table.concat(lines, "\n"))
     lines[i - 1], lines[i] = lines[i], lines[i - 1]
   end
   for zeros = 1, 17 do
-    add(text .. ("\0"):rep(zeros))
+    add_text(text .. ("\0"):rep(zeros))
   end
 end
 

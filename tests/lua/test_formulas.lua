@@ -65,8 +65,8 @@ function pick_number(depth)
   return pick(FORMS)(pick_number(depth - 1), pick_number(sample_below(depth)))
 end
 
--- For each of three pairs of tokens, the values of x.<name> and of the names that formulas have in an ir; p is a
--- parameter with one number, and t is a table whose first number is for index `first`.
+-- For each of three pairs of tokens: the values of x.<name>, and of the symbols of traced formulas, which have other
+-- names. p is a parameter with one number, and t is a table whose first number belongs to the index `first`.
 local PAIRS = {}
 for i, indices in ipairs({ { 0, 0 }, { 4, 1 }, { 2, 6 } }) do
   local query, key = indices[1], indices[2]
@@ -81,7 +81,7 @@ end
 
 local evaluate
 
--- Operations that are not functions of the values of their operands alone: (node, pair, indices of sums) -> value.
+-- Operations whose values do not depend on the operands' values alone: (node, pair, indices of sums) -> value.
 local SPECIAL = {
   number = function(node) return node.value end,
   truth = function(node) return node.value end,
@@ -113,7 +113,7 @@ function evaluate(node, pair, indices)
   return plain_functions[node.op](evaluate(node[1], pair, indices), node[2] and evaluate(node[2], pair, indices))
 end
 
--- The value of a function's text in plain Lua; nil if a part of it is not a finite number.
+-- Returns the value of a function's text in plain Lua; nil if it fails, or if the value is not a number or too large.
 local function compute_directly(text, pair)
   local environment = setmetatable({ lookup = read_table }, { __index = traced.functions })
   local is_ok, value = pcall(load("local x = ... return " .. text, "=direct", "t", environment), pair)
