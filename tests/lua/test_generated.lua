@@ -94,6 +94,7 @@ function TestForm.test_the_defaults_are_quoted_whole()
   end
 end
 
+-- A fingerprint is a text in generated code that only files with a certain feature contain.
 TestAbsent = {}
 
 function TestAbsent.test_features_that_are_off_leave_no_fingerprint()
@@ -148,7 +149,7 @@ function TestAbsent.test_identifiers_occur_exactly_if_used()
       parts[i] = cases.remove_spec(PATHS[i], case.text[PATHS[i]])
     end
     local text = table.concat(parts)
-    for _, entry in ipairs(IDENTIFIERS) do
+    for _, entry in ipairs(IDENTIFIERS) do -- { identifier, function that returns whether a case uses it }
       local is_expected = entry[2](case)
       lu.assertEquals(text:find(entry[1], 1, true) ~= nil, is_expected, ("%s in %s"):format(entry[1], case.name))
       present[entry[1]], absent[entry[1]] = present[entry[1]] or is_expected, absent[entry[1]] or not is_expected

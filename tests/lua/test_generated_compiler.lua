@@ -51,7 +51,7 @@ end
 -- Compiler flags: a complete compilation also finds unused static functions and tables, and takes twice as long.
 local COMPILE = { complete = "-S -O0 -o /dev/null", checked = "-fsyntax-only" }
 
--- Names of cases to compile, and how; cases.rows has the same field.
+-- Names of cases to compile, and how. Rows of cases.rows also have the field `compile`.
 local COMBINATIONS = {
   { "none none index 0 float32", compile = "complete" }, { "none rope index 0.1 float64", compile = "checked" },
   { "sinusoid none index 0.1 float32", compile = "checked" },
@@ -59,6 +59,7 @@ local COMBINATIONS = {
   { "learned rope layer 0.1 float32", compile = "complete" }, { "none none layer 0.1 float32", compile = "checked" },
 }
 
+-- { member of the struct of a layer's parameters, name of its tensor within the layer }
 local MEMBERS = {
   { "query_key_value", "attention.query.weight" }, { "attention_output", "attention.output.weight" },
   { "norm1_scale", "norm1.scale" }, { "norm1_offset", "norm1.offset" }, { "up", "feedforward.up.weight" },
@@ -66,7 +67,7 @@ local MEMBERS = {
   { "down_bias", "feedforward.down.bias" }, { "norm2_scale", "norm2.scale" }, { "norm2_offset", "norm2.offset" },
 }
 
--- Static assertions that the members of `parameters` have the offsets of the plan's tensors.
+-- Returns static assertions that the members of `parameters` have the offsets of the plan's tensors.
 local function write_offset_checks(plan)
   local tensors, text = lists.index_by(plan.tensors, function(tensor) return tensor.name end), { "#include <stddef.h>" }
   local function check(member, name)

@@ -21,7 +21,7 @@ local function read_folder(folder)
   return parts
 end
 
--- Runs `gen` as a process: from a directory, with these variables.
+-- Runs `gen` as a process in the directory `from`, with these environment variables. main: the path of main.lua.
 local function generate(from, variables, main, spec, out)
   local lua = arg[-1] or "lua5.4"
   local text, is_ok = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,

@@ -11,7 +11,7 @@ local GOLDEN, SECTIONS = "tests/golden/sections", cases.sections
 
 TestSections = {}
 
--- A function or a struct, with the comment above it; nil if the file lacks the name.
+-- Returns the text of a function or a struct, with the comment above it; nil if the file has no such name.
 local function cut_section(text, name)
   local all_lines, out = {}, {}
   cases.each_line(text, function(line)
@@ -32,6 +32,7 @@ local function cut_section(text, name)
   end
 end
 
+-- entry: { name of the section, name of the case, path of the generated file, names of functions and structs }.
 local function render_section(entry)
   local case, parts = cases.get_case(entry[2]), {}
   for i, name in ipairs(entry[4]) do

@@ -48,8 +48,8 @@ TestTasks = {}
 local OWN_TASK = "task.source=../tasks/own/first_repeat.c"
 local DATA = { "task.data=x.jsonl", "task.input_symbols=300", "task.output_symbols=2", "train.epochs=3" }
 
--- Renders a spec, by default plain.lua; returns the files' texts by name, the source digest and the plan. The spec of
--- dataset files is bare.lua, without lengths.
+-- Renders a spec, by default plain.lua; returns the files' texts by name, the source digest and the plan. Tests of
+-- dataset files give bare.lua, which has no lengths.
 local function render_task(sets, spec)
   local resolved, info, d = support.check(spec or SPEC, support.sets(sets))
   assert(resolved, d:text())

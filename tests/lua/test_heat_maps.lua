@@ -14,7 +14,7 @@ local reports = require("reports")
 
 TestHeatMaps = {}
 
--- The lines of a CSV file without its head.
+-- Returns the lines of the figure's CSV file, without the head of the file.
 local function list_lines(figure)
   return lists.find_all(figure.file.text:gsub("^[^\n]*\n", ""), "([^\n]+)\n")
 end
@@ -49,7 +49,8 @@ function TestHeatMaps.test_over_lengths()
   lu.assertStrContains(figure.script, "with vectors nohead lw 2 lc rgb 'black'")
 end
 
--- Conditions by two operands' lengths; those beyond training are not framed, and one is missing.
+-- A condition has the lengths of two operands. Conditions beyond training are not framed, and the condition (2, 1) is
+-- missing.
 function TestHeatMaps.test_over_two_axes_of_evaluations()
   local lines, dir = {}, nil
   for _, by in ipairs({ { 1, 1 }, { 1, 2 }, { 2, 2 } }) do

@@ -41,7 +41,7 @@ local function make_facts(id)
     parameters = 5, flags = { "--seed", "1" }, data = { train = "a.jsonl", train_sha256 = "aa", train_examples = 3 } }
 end
 
--- Paths of the leaves of a table, as lists of keys.
+-- Appends the paths of the leaves of a table, as lists of keys, to `list`; returns `list`. path: the path of the table.
 local function list_leaves(value, path, list)
   for key, inner in pairs(value) do
     local path_here = lists.join(path, { key })
@@ -86,13 +86,13 @@ end
 function TestHostile.test_every_field_of_run_json()
   local leaves = list_leaves(make_facts("aa"), {}, {})
   lu.assertTrue(#leaves > 40)
-  for number, path in ipairs(leaves) do
+  for index, path in ipairs(leaves) do
     local label, root = table.concat(path, "."), nil
-    for i = 1 + number % 8, #hostile.TEXTS, 8 do
+    for i = 1 + index % 8, #hostile.TEXTS, 8 do
       local id, text = ("run_%d"):format(i), hostile.TEXTS[i]
       local facts = make_facts(id)
       set_leaf(facts, path, text)
-      root = reports.get_root(reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0,
+      root = reports.get_root(reports.write_run(("f%d"):format(index), id, 1, 0.1, { exit = 0,
         eval = reports.make_scored_lines(50), metrics = '{"step":10,"seconds":1}\n', facts = facts }))
     end
     local code, message, output = print_report(root, root .. "/out")

@@ -15,8 +15,8 @@ local stop = require("lab.stop")
 local PUZZLES = { count = 6, vectors = { 1, 1, 1, 3, 3, 3 }, run = "RUN" }
 local HUMAN = { 1.0, 0.9, 0.95, 0.5, 0.7, 0.6 }
 
--- Writes a table of people's accuracies with ids from `first` on, and `line` in place of the row with the index `row`
--- (nil: no row). Returns the path.
+-- Writes a table of people's accuracies; returns its path. The first id is `first`. If `row` is given, the text `line`
+-- takes the place of the row with this index.
 local function write_table(first, row, line)
   local lines = { "id,vectors,share" }
   for i, share in ipairs(HUMAN) do
@@ -27,7 +27,7 @@ end
 
 TestPeople = { tearDown = support.clean }
 
--- The message with which a reader refuses a file.
+-- Returns the message with which a reader refuses a file.
 local function read_refusal(read, ...)
   return select(2, stop.catch(read, ...))
 end
@@ -63,7 +63,8 @@ function TestPeople.test_tables_that_do_not_match()
     "tests: found a directory; expected a file")
 end
 
--- Trials of two participants: a lacks puzzle 6 and saw puzzle 4 twice. Item 7 is not one of the puzzles.
+-- Trials of two participants, a and b. Participant a did not see puzzle 6, and saw puzzle 4 twice. Item 7 is not one of
+-- the puzzles.
 local TRIALS = "subject,LST_id,accuracy\na,1,1\na,2,1\na,3,0\na,4,0\na,4,1\na,5,1\na,7,999\nb,1,1\nb,2,0\nb,3,1\n"
   .. "b,4,0\nb,5,0\nb,6,1\n"
 
@@ -90,13 +91,13 @@ function TestPeople.test_published_items()
     return lu.skip("no file")
   end
   local share = assert(human_data.read_accuracy(path, nil, { count = 108, vectors = {}, run = "" }))
-  local indicator, sums = {}, { 0, 0, 0 }
+  local always_right, sums = {}, { 0, 0, 0 }
   for puzzle, value in ipairs(share) do
-    indicator[puzzle] = 1
+    always_right[puzzle] = 1
     local vectors = (puzzle - 1) // 36 + 1
     sums[vectors] = sums[vectors] + value / 36
   end
-  lu.assertAlmostEquals(correlation.cosine(share, indicator), 0.9847, 5e-5)
+  lu.assertAlmostEquals(correlation.cosine(share, always_right), 0.9847, 5e-5)
   for vectors, mean in ipairs({ 0.967, 0.870, 0.663 }) do
     lu.assertAlmostEquals(sums[vectors], mean, 5e-4)
   end

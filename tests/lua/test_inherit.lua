@@ -25,7 +25,7 @@ local function make_plan(encoding, encoder_layers)
   return spec.plan
 end
 
--- Name of a family -> its kinds of mask, relative vectors, rotation and score, as one text.
+-- Returns a table: by name of a family, its kinds of mask, relative vectors, rotation and score as one text.
 local function list_facets(plan)
   local list = {}
   for _, family in ipairs(plan.attentions) do
@@ -67,7 +67,7 @@ function TestInherit.test_cross_attention_does_not_inherit_scores_by_distance()
   lu.assertEquals({ lines.attentions[1].mask.kind, lines.attentions[3].mask.kind }, { "lines", "none" })
 end
 
--- An error of a score that occurs only in cross-attention is reported only if encoding.cross has the score.
+-- A score that is an error only in cross-attention is refused only if encoding.cross has this score.
 function TestInherit.test_a_score_that_cross_attention_does_not_inherit_is_not_checked_there()
   local score = "score = function(x) return x.score + x.distance / (x.key_length - x.query_length + 1) end"
   check_kinds(("{ %s }"):format(score), "none none none score", "causal none none score", "none none none none")
