@@ -17,7 +17,7 @@ code.ENCODINGS = { "none", "sinusoid", "learned", "rope", "relative", "shaw", "a
 local facts = tasks.read(support.tasks_folder, require("base.diagnostics").new())
 code.project = project
 
--- The text of a file in templates or in another folder, as gen.render_files asks for it.
+-- Returns the text of a file in templates or in another folder; an argument of gen.render_files.
 function code.read_template(name, folder)
   return support.read((folder or "templates") .. "/" .. name)
 end
@@ -40,7 +40,7 @@ function code.render_device(encoding, width, precision, heads)
   return plan, text["device.cu"], text["cuda.c"], text["spec.c"]
 end
 
--- The choice { what, value, why } with this label on the page of a plan, or nil.
+-- Returns the choice { what, value, why } with this label on the page of a plan, or nil.
 function code.find_choice(plan, label)
   return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == label end)
 end

@@ -10,13 +10,13 @@ M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 -- The planned positions of facets/positions.lua if they are indices and no facet uses distances.
 M.INDICES = { kind = "index", distance = { kind = "none" } }
 
--- A family of two heads with planned positions, as the other facets receive it.
+-- Returns a family of two heads with planned positions, as the other facets receive it.
 function M.make_family(positions, head_width)
   return { layers = M.LAYERS, heads = 2, head_width = head_width or 8, positions = positions, PREFIX = "" }
 end
 
--- An encoding with these kinds of additive, rotation and positions. draw: how often random positions are drawn, "pass"
--- or "layer".
+-- Returns an encoding with these kinds of additive, rotation and positions. draw: how often random positions are drawn,
+-- "pass", "layer" or "sequence".
 function M.make_encoding(additive, rotation, kind, draw)
   local result = { additive = { kind = additive }, rotation = { kind = rotation }, relative = { kind = "none" },
     positions = { kind = kind, reading = kind == "randomized" and "drawn" or nil } }
@@ -35,8 +35,8 @@ function M.make_encoding(additive, rotation, kind, draw)
   return result
 end
 
--- An encoding with vectors of distances (relative). reading: "index" for positions that are indices, or how distances
--- follow from random positions; kind: of relative, by default "transformer_xl".
+-- Returns an encoding with vectors of distances (relative). reading: "index" for positions that are indices, or how
+-- distances follow from random positions; kind: the kind of relative, by default "transformer_xl".
 function M.make_relative_encoding(additive, rotation, draw, reading, kind)
   local spec = M.make_encoding(additive, rotation, reading == "index" and "index" or "randomized", draw)
   spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }

@@ -22,12 +22,12 @@ function M.render(facts, problem)
   return text or error(project:format_template_error(err))
 end
 
--- Plans the text of a spec, which is a table constructor.
+-- Plans a spec. spec: the text of a table constructor.
 function M.plan_text(spec)
   return assert(project:plan(support.write("model.lua", "return " .. spec)))
 end
 
--- The text of model.py of a spec, which is a table constructor.
+-- Returns the text of model.py for a spec. spec: the text of a table constructor.
 function M.render_spec(spec)
   local result = M.plan_text(spec)
   return M.render(pytorch.derive_facts(result, M.RUN, project:build_network(result)))

@@ -78,7 +78,7 @@ local function mutate_value(rng, text)
   return fuzzing.splice(text, first, last, pick_value(rng))
 end
 
--- Replaces a name of NAMES, or adds one with a value at the beginning of a random object.
+-- Replaces a name of the text by another of NAMES, or adds a name with a value at the beginning of a random object.
 local function mutate_name(rng, text)
   local places = lists.find_all(text, "(){")
   if #places == 0 then
@@ -125,7 +125,7 @@ local EVAL, METRICS = make_run_lines()
 
 local RECORD = '{"study":"s","path":"no/such.lua","scale":null,"set":["train.steps=10"],"started":"x"}\n'
 
--- The snapshot in .studies/ of a study with these runs and two axes.
+-- Returns the text of a snapshot in .studies/, of a study with these runs and two axes.
 local function make_snapshot_text()
   local entries = {}
   for i, id in ipairs({ "first_run", "second_run" }) do
@@ -139,32 +139,32 @@ end
 
 local SNAPSHOT = make_snapshot_text()
 
--- Renames one of the three folders of a run's path.
-local function mutate_path(rng, place)
+-- Renames one of the three folders of a run's path. folders: the names of these folders.
+local function mutate_path(rng, folders)
   local name = rng:pick(hostile.TEXTS):gsub("[%z/]", "_"):sub(1, 200)
   if rng:is_one_in(4) then
     name = rng:pick({ "lr0.1-seed1-overfit5", "lrx-seed1", "lr0.2-seed1", "a", "0123456789ABCDEF" })
   end
   if name ~= "" and name ~= "." and name ~= ".." then
-    place[rng:pick_number(3)] = name
+    folders[rng:pick_number(3)] = name
   end
 end
 
--- A run with `changes` random changes: { folder, files }; files: by name, a text or a word of KINDS.
+-- Returns a run with `changes` random changes: { folder, files = { by name, a text or a word of KINDS } }.
 local function make_run(rng, id, changes)
   local files = { ["run.json"] = write_facts(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
-  local place = { id, reports.DIGEST, "lr0.1-seed1" }
+  local folders = { id, reports.DIGEST, "lr0.1-seed1" }
   for _ = 1, changes do
     local name = rng:pick({ "run.json", "run.json", "run.json", "eval.jsonl", "metrics.jsonl" })
     if rng:is_one_in(12) then
-      mutate_path(rng, place)
+      mutate_path(rng, folders)
     elseif rng:is_one_in(20) then
       files[name] = rng:pick({ "fifo", "folder", "link", "absent" })
     else
       files[name] = rng:pick(MUTATIONS)(rng, files[name])
     end
   end
-  return { folder = table.concat(place, "/"), files = files }
+  return { folder = table.concat(folders, "/"), files = files }
 end
 
 -- Makes one case: the two runs, the text of a sweep's record or nil, and the text of a study's snapshot or nil.
@@ -198,7 +198,7 @@ local function make_file(path, content)
   end
 end
 
--- The paths and kinds of everything below a folder, as one text.
+-- Returns the paths and kinds of everything below a folder, as one text.
 local function list_tree(folder)
   return table.concat(lists.map(write.list_names(folder), function(name)
     local path = folder .. "/" .. name
@@ -211,7 +211,7 @@ function draw.run() -- in place of gnuplot
   return nil, "no pictures"
 end
 
--- Runs a verb, which writes to the folder options.out if it writes; checks its exit code, its texts and its files.
+-- Runs a verb; checks its exit code, its texts, and the files that it has written to the folder options.out.
 local function check_verb(run, options)
   local code, message, output = reports.run_verb(run, options)
   assert(code == 0 or code == 1 or code == 4, "exit code " .. tostring(code))
@@ -226,7 +226,8 @@ local function check_verb(run, options)
   end
 end
 
--- Checks that a spec made of run.json has only sections, which name no file, if it can be run.
+-- Checks the text of a spec made of run.json, or nil. If the text can be run, the spec has only sections, and names no
+-- file of a task.
 local function check_spec(text)
   local spec = text and sandbox.run(text)
   for name in next, type(spec) == "table" and spec or {} do

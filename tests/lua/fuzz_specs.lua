@@ -30,22 +30,22 @@ local M = {}
 
 local SECONDS = 2 -- most processor time of one case
 local MAX_INSTRUCTIONS = 100000000 -- instructions of Lua for one case
-local RENDERED = 25 -- every 25th case is also rendered, which takes as long as planning fifty cases
-local COMBINED = 20 -- every 20th case combines presets, and is rendered too
+local RENDER_EVERY = 25 -- every 25th case is also rendered, which takes as long as planning fifty cases
+local COMBINE_EVERY = 20 -- every 20th case combines presets, and is rendered too
 
 -- These limits are smaller than the real ones: doubling a string up to 128 MB would take seconds on a busy machine.
 sandbox.INSTRUCTIONS, sandbox.MEMORY = 20000, 16 * 1024
 
 -- ---- material of mutations ----
 
--- The paths of the specs in a folder.
+-- Returns the paths of the specs in a folder.
 local function list_specs(folder)
   return lists.map(write.list_names(folder), function(name)
     return name:find("%.lua$") and folder .. "/" .. name or nil
   end)
 end
 
--- Texts of valid specs, and of specs with each preset.
+-- Returns the texts of valid specs, and of one spec for each preset.
 local function read_corpus()
   local texts = {}
   for _, folder in ipairs({ "spec/runs", "tests/specs", "tests/golden/specs" }) do
@@ -161,7 +161,7 @@ local function mutate_token(rng, text)
   return table.concat(pieces)
 end
 
--- Replaces a number or a string: a number by a neighbour, or either by any value.
+-- Replaces a random number by a close number, or a random number or string by any of VALUES.
 local function mutate_value(rng, text)
   local pieces = split(text)
   local index = pick_piece(rng, pieces, rng:is_one_in(3) and "^[\"']" or "^%.?%d")
@@ -254,7 +254,7 @@ end
 -- Makes one case: the text of a spec, and its settings or nil.
 function M.make_case(seed, number)
   local rng = random(seed * 0x632be59bd9b4e019 + number)
-  if number % COMBINED == 0 then
+  if number % COMBINE_EVERY == 0 then
     return combine(rng)
   end
   local text, sets = rng:pick(corpus), nil
@@ -313,7 +313,7 @@ local function try(seed, number)
   local path = support.write("probe.lua", text)
   local began = os.clock()
   local has_succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, path, sets,
-    number % RENDERED == 0 or number % COMBINED == 0)
+    number % RENDER_EVERY == 0 or number % COMBINE_EVERY == 0)
   local seconds = os.clock() - began
   if has_succeeded and seconds > SECONDS then
     has_succeeded, outcome = false, ("took %.1f s"):format(seconds)

@@ -10,7 +10,7 @@ function M.splice(text, first, last, new)
 end
 
 -- Changes, inserts, deletes or copies bytes at a random place, or cuts the text there. max_bytes: the largest number of
--- copied bytes; rng: of random.lua.
+-- copied bytes; rng: a generator of random.lua.
 function M.mutate_byte(rng, text, max_bytes)
   local position = rng:pick_number(#text + 1)
   local kind = rng:pick_number(5)

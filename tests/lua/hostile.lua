@@ -156,7 +156,7 @@ function M.find_latex_problem(text)
     or M.find_text_problem(text)
 end
 
--- The check for a file, by its name; in CSV only ends of lines and quotes are special.
+-- Checks of files, by the ending of their names. In CSV only ends of lines and quotes are special.
 local CHECKS = { gnuplot = M.find_gnuplot_problem, html = M.find_xml_problem, tex = M.find_latex_problem,
   txt = M.find_text_problem, csv = M.find_text_problem }
 

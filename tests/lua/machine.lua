@@ -64,7 +64,7 @@ function Machine:is_read_backward(scope, value)
   return self.places.scopes[scope].read_backward[value] or false
 end
 
--- The buffer of a block's input in a repetition; after the last repetition, the buffer of the block's result.
+-- Returns the buffer of a block's input in a repetition; after the last repetition, the buffer of the block's result.
 function Machine:get_input_buffer(block, repetition)
   local is_stored = self.is_training and self:is_read_backward(block, block.input_value)
   if repetition == block.count * block.loops then
@@ -78,7 +78,7 @@ function Machine:get_input_buffer(block, repetition)
     block.input_value.stream)
 end
 
--- The buffer of a value; repetition: the repetition of the value's block.
+-- Returns the buffer of a value. repetition: the repetition of the value's block.
 function Machine:get_value_buffer(scope, value, repetition)
   if value.external then
     return self:get_value_buffer(self.net, value.external)
@@ -100,7 +100,7 @@ function Machine:get_value_buffer(scope, value, repetition)
   return self:get_buffer(set, value.name, value.width, value.stream)
 end
 
--- The buffer of the values that a norm saves, or of a mask.
+-- Returns the buffer of the values that a norm saves, or of a mask.
 function Machine:get_saved_buffer(scope, repetition, name, width, stream)
   local set = scope == self.net and self.workspace or self.stored[scope][self.is_training and repetition or 0]
   return self:get_buffer(set, name, width, stream)
@@ -112,7 +112,8 @@ end
 
 local MATRICES = { weight = true, table = true, linear = true, output = true } -- kinds of parameters
 
--- The numbers of a scope's parameters, by parameter and member; make(count, mean) makes a list, mean nil for 0.
+-- Returns the numbers of a scope's parameters, by parameter and member. make(count, mean) returns a list of `count`
+-- numbers; mean is nil for 0.
 local function make_numbers(scope, make)
   local set = {}
   for _, p in ipairs(scope.parameters) do
@@ -126,7 +127,7 @@ local function make_numbers(scope, make)
   return set
 end
 
--- The numbers of all parameters, by scope and layer; all loops share one set.
+-- Returns the numbers of all parameters, by scope and layer. The loops of a block share the parameters.
 function Machine:make_parameters(make)
   local numbers_by_block = { [self.net] = { [0] = make_numbers(self.net, make) } }
   for _, block in ipairs(self.net.scopes) do
@@ -142,12 +143,12 @@ local function get_numbers_of(numbers_by_block, scope, repetition)
   return numbers_by_block[scope][scope.count and repetition % scope.count or 0]
 end
 
--- The values of an operation's parameter.
+-- Returns the values of an operation's parameter.
 function Machine:get_parameter(op, repetition)
   return get_numbers_of(self.values, op.scope, repetition)[op.p]
 end
 
--- The gradients of an operation's parameter.
+-- Returns the gradients of an operation's parameter.
 function Machine:get_gradient(op, repetition)
   return get_numbers_of(self.gradients, op.scope, repetition)[op.p]
 end
@@ -156,8 +157,8 @@ function Machine:find_output_parameter()
   return lists.find(self.net.parameters, function(p) return p.kind == "output" end)
 end
 
--- Writes the first `count` elements of an operation's mask in a repetition to a list and returns it: 1 / (1 - rate) or
--- 0; all ones without dropout.
+-- Writes the first `count` elements of an operation's mask in a repetition to `list`; returns `list`. An element is
+-- 1 / (1 - rate) or 0; without dropout all elements are 1.
 function Machine:fill_mask(op, repetition, count, list)
   local rate = self.has_dropout and op.dropout and op.dropout.rate or 0
   local key = ("%s %s %d"):format(op.scope.name, op.dropout_number, repetition)
@@ -175,7 +176,7 @@ function Machine:make_mask(op, repetition, width, stream)
   return self:fill_mask(op, repetition, #to, to)
 end
 
--- Makes the mask of this number of attention weights.
+-- Returns the mask of `count` attention weights.
 function Machine:make_weights_mask(op, repetition, count)
   return self:fill_mask(op, repetition, count, {})
 end
@@ -223,7 +224,7 @@ function Machine:compute_loss()
   return sum
 end
 
--- The index of the row of x from which label l is predicted.
+-- Returns the index of the row of x from which label l is predicted.
 function Machine:find_labelled_row(op, x, l)
   return op.readout == "probe" and (2 * l + 1) % x.rows or x.rows - self.labels + l
 end

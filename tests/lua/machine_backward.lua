@@ -7,9 +7,9 @@ local numbers = require("machine_numbers")
 
 local ACTIVATIONS, check_distinct, visit_pairs = numbers.ACTIVATIONS, numbers.check_distinct, numbers.visit_pairs
 
--- Stores a value in an element of a buffer, or adds it.
-local function write_value(to, i, value, adds)
-  to.data[i] = adds and to.data[i] + value or value
+-- Stores a value in an element of a buffer, or adds the value to the element.
+local function write_value(to, i, value, is_added)
+  to.data[i] = is_added and to.data[i] + value or value
 end
 
 local operations = {}

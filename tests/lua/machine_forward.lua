@@ -85,6 +85,7 @@ function forward.add(m, op, repetition, get_buffer)
   end
 end
 
+-- Returns the mean of `width` numbers of a list; `first` is the index before the first number.
 local function compute_mean(data, first, width)
   local sum = 0
   for c = first + 1, first + width do
@@ -93,17 +94,17 @@ local function compute_mean(data, first, width)
   return sum / width
 end
 
--- Normalises the rows of x one after the other, so that out may be x.
+-- Normalises the rows of x one after the other, so that x may be the data of out. x: a list of numbers; out: a buffer.
 local function normalise(m, op, repetition, x, out)
   local p, C = m:get_parameter(op, repetition), out.width
   local xhat = m:get_saved_buffer(op.scope, repetition, op.name .. "_xhat", op.out.width, op.out.stream)
   local rstd = m:get_saved_buffer(op.scope, repetition, op.name .. "_rstd", { count = 1 }, op.out.stream)
   for t = 0, out.rows - 1 do
-    local mean, square = op.norm == "layer" and compute_mean(x, t * C, C) or 0, 0
+    local mean, mean_square = op.norm == "layer" and compute_mean(x, t * C, C) or 0, 0
     for c = t * C + 1, t * C + C do
-      square = square + (x[c] - mean) ^ 2 / C
+      mean_square = mean_square + (x[c] - mean) ^ 2 / C
     end
-    rstd.data[t + 1] = 1 / math.sqrt(square + EPSILON)
+    rstd.data[t + 1] = 1 / math.sqrt(mean_square + EPSILON)
     for c = 1, C do
       xhat.data[t * C + c] = (x[t * C + c] - mean) * rstd.data[t + 1]
       out.data[t * C + c] = xhat.data[t * C + c] * p.scale[c] + (p.offset and p.offset[c] or 0)
@@ -125,7 +126,7 @@ function forward.add_norm(m, op, repetition, get_buffer)
   normalise(m, op, repetition, sum, out)
 end
 
--- The attention weights of all pairs, [heads][queries][keys] as a list.
+-- Returns the attention weights of all pairs, [heads][queries][keys] as a list.
 local function compute_weights(op, q, kv, direction)
   local family, D, logits, max_logits, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
   visit_pairs(op, q, kv, function(h, i, j, query, key, _, direction_index)

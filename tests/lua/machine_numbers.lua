@@ -21,11 +21,11 @@ end
 
 local ROOT = math.sqrt(2 / math.pi)
 
-local function tanh_argument(x)
+local function compute_tanh_argument(x)
   return ROOT * (x + 0.044715 * x ^ 3)
 end
 
--- Activations by name: the value and the slope.
+-- Activations by name: functions of x that return the value and the slope.
 M.ACTIVATIONS = {
   relu = function(x)
     return x > 0 and x or 0, x > 0 and 1 or 0
@@ -34,7 +34,7 @@ M.ACTIVATIONS = {
     return x * compute_normal(x), compute_normal(x) + x * math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
   end,
   gelu_tanh = function(x)
-    local t = 2 * sigmoid(2 * tanh_argument(x)) - 1
+    local t = 2 * sigmoid(2 * compute_tanh_argument(x)) - 1
     return x * (1 + t) / 2, (1 + t) / 2 + x * (1 - t * t) * ROOT * (1 + 3 * 0.044715 * x * x) / 2
   end,
   silu = function(x)
@@ -50,7 +50,7 @@ function M.check_distinct(op, a, b)
   end
 end
 
--- The first columns of queries, keys and values in their rows.
+-- Returns the first columns of keys and values in the rows of their buffer; queries begin at column 0.
 local function find_columns(op)
   local C = op.out.width.count
   return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }

@@ -8,7 +8,7 @@ local project = require("project").new(".")
 local M = {}
 
 -- Plans a spec with a user's network of this text, in the file net.lua. sets: texts "field=value" of --set; spec: the
--- text of another spec. Returns the result of project:plan, or nil and a message.
+-- text of the spec, or nil for a small model. Returns the result of project:plan, or nil and a message.
 function M.plan_network(text, sets, spec)
   support.write("net.lua", text)
   local path = support.write("mine.lua", spec or [[return { task = { kind = "bucket_sort" },
@@ -23,7 +23,7 @@ function M.accept_network(text, sets, spec)
   return result.plan
 end
 
--- The text of a description with these lines in its block; the first of them is line 5 of the text.
+-- Returns the text of a description with these lines in its block. The first of these lines is line 5 of the text.
 function M.make_description(lines)
   return ([[
 return function(net, model)
@@ -38,7 +38,7 @@ end
 
 M.PLAIN = support.read("tests/golden/networks/plain.lua")
 
--- The lines of a block with a feedforward layer.
+-- A line of a block with a feedforward layer.
 M.FULL = [[b:output(b:add(h, b:feedforward(h, { hidden = 32, activation = "relu" })))]]
 
 return M

@@ -94,7 +94,7 @@ function TestForm.test_the_defaults_are_quoted_whole()
   end
 end
 
--- A fingerprint is a text in generated code that only files with a certain feature contain.
+-- A fingerprint is an identifier in generated code that occurs only if a certain feature is on.
 TestAbsent = {}
 
 function TestAbsent.test_features_that_are_off_leave_no_fingerprint()

@@ -1,4 +1,5 @@
--- Encodings by layer (encoding.layers): their tables in resolved specs, their layers, tensors and generated code.
+-- Encodings by layer (encoding.layers): their tables in resolved specs, their layers, tensors and generated code. A
+-- turn is one run through the list encoding.layers.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -27,7 +28,8 @@ local function list_names(spec, ending)
   return lists.map(spec.plan.tensors, function(tensor) return tensor.name:match("^(.*)%" .. ending .. "$") end)
 end
 
--- Layers are numbered in the order in which they run; tensors lie entry by entry.
+-- Layers are numbered in the order in which they run. The plan lists the tensors of all layers of the first entry, then
+-- the tensors of the second entry.
 function TestLayers.test_entries_have_the_layers_of_their_turns()
   local spec = assert(make_spec('layers = { { use = "shaw", times = 2 }, "none" }', "layers = 6"))
   lu.assertEquals(list_names(spec, ".attention.relative.table"), { "layers.0", "layers.1", "layers.3", "layers.4" })
@@ -40,8 +42,8 @@ function TestLayers.test_entries_have_the_layers_of_their_turns()
       "layers.5.output" })
 end
 
--- In a model with loops, the layers of each pass have numbers of their own, also if the last turn of a pass ends before
--- the end of the list.
+-- In a model with loops, each pass has its own numbers of layers, even if the last turn of a pass ends before the end
+-- of the list.
 function TestLayers.test_layers_of_all_passes_have_different_numbers()
   local spec = assert(make_spec('layers = { "rope", "none" }', "layers = 3, loops = { times = 2 }"))
   lu.assertEquals(list_names(spec, ".norm1.scale"), { "layers.0", "layers.1", "layers.2" })
@@ -53,7 +55,7 @@ function TestLayers.test_layers_of_all_passes_have_different_numbers()
   lu.assertEquals(spec.plan.pass_sites, 6)
 end
 
--- The comment of a pass names the publication of its start.
+-- The comment of a pass names the publication that describes how the first pass starts.
 function TestLayers.test_the_comment_of_a_pass()
   local loops = "layers = 1, loops = { times = 2, inject = true%s }"
   for start, source in pairs({ [""] = "Fan et al. 2024", [', start = "noise"'] = "McLeish et al. 2024" }) do
@@ -174,7 +176,7 @@ function TestLayers.test_scores_that_a_part_of_a_turn_cannot_have_are_refused()
   lu.assertEquals(find_problem('{ use = "alibi" }', "layers = 3"), "")
 end
 
--- A list replaces the list of a preset; facets of an entry, and --set of its number, replace single fields.
+-- A list replaces the list of a preset. --set with the name of an entry (layer1) replaces a single field of the entry.
 function TestLayers.test_entries_are_encodings()
   local function get(encoding, sets)
     return assert(make_spec(encoding, "layers = 4", sets)).resolved.encoding

@@ -33,7 +33,7 @@ local function check_initial(plan, expected_values)
   end
 end
 
--- Ruoss et al. 2023: { number of parameters, of input symbols, of output symbols, tasks with these numbers }.
+-- Ruoss et al. 2023: { parameters, input symbols, output symbols (three counts), tasks with these counts }.
 local COUNTS = {
   { 249026, 2, 2, "even_pairs, parity_check, reverse_string, duplicate_string, odds_first, compute_sqrt" },
   { 249154, 4, 2, "missing_duplicate_string" },

@@ -67,7 +67,7 @@ function TestSandbox:test_memory_is_bounded()
   refuse("local t = {}\nfor i = 1, 1e9 do t[i] = { { i }, { i } } end", "probe.lua:2:1: error:")
 end
 
--- Building a long string counts as many instructions.
+-- An operation that makes a long string costs many instructions of the limit.
 function TestSandbox:test_long_strings_count_as_work()
   sandbox.INSTRUCTIONS = self.instructions
   refuse("local s = 'x'\nfor i = 1, 23 do s = s .. s end\nwhile true do local t = s .. 'y' end",
@@ -253,7 +253,7 @@ end
 -- If --set changes the task, fields that fit are kept and dropped fields are reported.
 function TestLoad.test_a_task_from_the_command_line_keeps_fitting_fields()
   support.tasks_folder = "runtime/data/tasks"
-  local set = "--set task.kind=parity_check drops task."
+  local warning_start = "--set task.kind=parity_check drops task."
   local base = [[return { task = { kind = "odds_first", options = { order = "odd" }, computation = 2 },
     model = { use = "small_encoder" } }]]
   support.write("base.lua", base)
@@ -261,13 +261,13 @@ function TestLoad.test_a_task_from_the_command_line_keeps_fitting_fields()
     local resolved, info, d = support.check_text(text, support.sets({ "task.kind=parity_check" }))
     lu.assertTrue(resolved ~= nil, d:text())
     lu.assertEquals(resolved.task, { kind = "parity_check", computation = 2 })
-    lu.assertEquals(info.warnings, { set .. "options.order, which is not for this choice" })
+    lu.assertEquals(info.warnings, { warning_start .. "options.order, which is not for this choice" })
   end
   local resolved, info, d = support.check_text([[return { task = { kind = "latin_square", seed = 3 },
     model = { use = "small_encoder" } }]], support.sets({ "task.kind=parity_check" }))
   lu.assertTrue(resolved ~= nil, d:text())
   lu.assertEquals({ resolved.task, info.warnings }, { { kind = "parity_check" },
-    { set .. "seed, which is not for this choice" } })
+    { warning_start .. "seed, which is not for this choice" } })
   local data = [[return { task = { data = "none.jsonl", name = "mine", input_symbols = "01", output_symbols = "01" },
     model = { use = "small_encoder" } }]]
   resolved, info, d = support.check_text(data, support.sets({ "task.kind=parity_check" }))

@@ -6,6 +6,7 @@ local lu = require("luaunit")
 
 TestLocate = {}
 
+-- Returns the position of a field in the text of a spec, as "line:column".
 local function read_origin(text, path)
   local place = locate.find_position(locate.find_fields(text), path)
   return place.line .. ":" .. place.col
@@ -22,11 +23,11 @@ end
 function TestLocate.test_fields_after_strings_and_comments_are_located()
   local text = [==[
 return { -- } a comment, with { and "
-  s = "a } \" -- no", t = 'it''s', --[[ long } ]] u = 1,
+  s = "a } \" -- no", t = 'its', --[[ long } ]] u = 1,
   long = [[ } , x = 3
 ]], ["quoted"] = 5; [2] = 7,
 }]==]
-  text = text:gsub("''", "")
+
   lu.assertEquals(read_origin(text, "t"), "2:23")
   lu.assertEquals(read_origin(text, "u"), "2:49")
   lu.assertEquals(read_origin(text, "quoted"), "4:5")
@@ -51,7 +52,7 @@ function TestLocate.test_position_falls_back_to_the_surrounding_table()
   lu.assertEquals(read_origin("", "a"), "1:1")
 end
 
-function TestLocate.test_fields_never_fail()
+function TestLocate.test_invalid_texts_raise_no_error()
   for _, text in ipairs({ "return {", "return { a = ", "return { 'x", "return { [[x", "}{", "return { a = { b = 1 ",
     "\\",
     "return { [", "return { [1", "--[[", "return { f = function(", "0x", "return {a=1e" }) do
@@ -60,7 +61,7 @@ function TestLocate.test_fields_never_fail()
   end
 end
 
-function TestLocate.test_forbidden_only_inside_functions()
+function TestLocate.test_operators_are_forbidden_only_inside_functions()
   local text = [[
 local wide = 3 > 2 and 4 or 5
 return {
@@ -76,7 +77,7 @@ return {
   lu.assertEquals({ found[1].text, found[1].line, found[1].col }, { "<=", 6, 16 })
 end
 
-function TestLocate.test_forbidden_knows_each_operator()
+function TestLocate.test_each_operator_and_branch_is_forbidden_inside_functions()
   for _, code in ipairs({ "a < b", "a > b", "a <= b", "a >= b", "a == b", "a ~= b", "a and b", "a or b", "not a" }) do
     lu.assertEquals(#locate.find_forbidden("return function(a, b) return " .. code .. " end"), 1, code)
   end
@@ -85,7 +86,7 @@ function TestLocate.test_forbidden_knows_each_operator()
   lu.assertEquals(#locate.find_forbidden("return function(a) return (a << 2) ~ 3 // 4 .. a end"), 0)
 end
 
-function TestLocate.test_forbidden_sees_the_end_of_functions()
+function TestLocate.test_operators_after_the_end_of_a_function_are_allowed()
   local text = "local f = function(a) do local g = function() end end return a end local x = 1 < 2"
   lu.assertEquals(locate.find_forbidden(text), {})
 end

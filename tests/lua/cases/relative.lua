@@ -4,7 +4,7 @@ local function is_relative(case)
   return case.family.relative.kind ~= "none"
 end
 
-local function counts_keys(case)
+local function uses_cope(case)
   return case.family.relative.kind == "cope"
 end
 
@@ -50,9 +50,9 @@ M.identifiers = {
   end },
   { "add_self_rotated_gradients", function(case) return case.family.relative.rotated end },
   { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
-  { "count_self_keys", counts_keys },
-  { "kernels/cpu/counts.h", counts_keys },
-  { "COUNT_FACTOR", function(case) return counts_keys(case) and case.family.relative.factor ~= false end },
+  { "count_self_keys", uses_cope },
+  { "kernels/cpu/counts.h", uses_cope },
+  { "COUNT_FACTOR", function(case) return uses_cope(case) and case.family.relative.factor ~= false end },
   { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }
 

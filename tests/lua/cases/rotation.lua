@@ -1,6 +1,6 @@
 -- Generated files: rotations of queries and keys. cases.lua describes the entries.
 
--- Makes a function of a case: whether rotations have this kind of scaling.
+-- Returns a function (case) that returns whether the case's rotations have this kind of scaling.
 local function make_scaling_test(kind)
   return function(case)
     return case.family.rotation.kind == "rope" and case.family.rotation.scaling.kind == kind
