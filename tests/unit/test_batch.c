@@ -44,8 +44,8 @@ static void test_train_length_has_the_documented_counter(void **state) {
     assert_int_equal(lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(8), 5, LH_SHARED), expected);
 }
 
-/* Mixed lengths of 100,000 sequences: each is uniform, and independent of the previous sequence of its batch and of the
- * same sequence of the previous step. */
+/* Mixed lengths of 100,000 sequences. Each length is uniform. It is independent of the previous sequence in the
+ * batch, and of the same sequence in the previous step. */
 static void test_mixed_lengths_are_uniform_and_independent(void **state) {
     enum { BATCH = 50, STEPS = 2000, LENGTHS = 6 };
     static int length[STEPS][BATCH];

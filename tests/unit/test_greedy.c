@@ -1,7 +1,7 @@
-/* The exact match of a teacher-forced pass equals the exact match of greedy decoding: a sequence is decoded to its
- * target if and only if every answer is right when the target's own tokens are given. Checked on generated decoders and
- * encoder-decoders (tests/specs/parity_*.lua), also with sampled positions of both streams, before and after some
- * training. */
+/* A sequence is decoded to its target if and only if every answer is right when the target's own tokens are given.
+ * So the exact match of a teacher-forced pass equals the exact match of greedy decoding. The test checks this on
+ * generated decoders and encoder-decoders (tests/specs/parity_*.lua), also with sampled positions of both streams,
+ * before and after some training. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>

@@ -75,7 +75,7 @@ typedef struct pair_case {
     const entry_case *w;
     int layer, distance; /* distance: key - query, or the random distance */
     lh_ref_pair indices;
-    lh_ref_pair pair; /* indices at that distance, one of which is 0 */
+    lh_ref_pair pair; /* indices at this distance; the smaller one is 0 */
 } pair_case;
 
 static double get_head_value(const pair_case *c, const char *name) {

@@ -183,8 +183,8 @@ static void test_unsorted_positions_are_uniform_over_orders(void **state) {
     assert_true(lh_test_compute_chi_square(orders, 60) < 98.32);
 }
 
-/* The setting of Ruoss et al. 2023, 40 of 2048: every sixteenth of the range is equally frequent, and the mean of the
- * k-th smallest of 40, from k = 0, is (k + 1) 2049 / 41 - 1. */
+/* The setting of Ruoss et al. 2023: 40 positions of 2048. Each sixteenth of the range is equally frequent. The k-th
+ * smallest position, from k = 0, has the mean (k + 1) 2049 / 41 - 1. */
 static void test_positions_of_a_large_range_have_their_order_statistics(void **state) {
     enum { DRAWS = 4000 };
     long count[16] = {0};

@@ -82,8 +82,8 @@ static uint64_t read_reversed(const char **text) {
     return number;
 }
 
-/* Checks the sum of a collected example, and its axes, which are three digit counts: of the longest number, of the
- * first and of the second. */
+/* Checks the sum of a collected example, and its axes: the digit counts of the longest, the first and the second
+ * number. */
 static void check_example(const lh_full_collection *s, const lh_kept_example *k) {
     uint16_t input[MOST_TOKENS], target[MOST_TOKENS];
     uint8_t mask[MOST_TOKENS];
