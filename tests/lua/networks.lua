@@ -1,6 +1,6 @@
 -- Random descriptions of networks, for tests of all that is derived from a description.
 --
--- Input: a number, with which M.make_random makes the same network on every machine, and options:
+-- Input: a seed (an integer), and options. M.make_random makes the same network of a seed on every machine. Options:
 --   streams           { the output's stream, the other stream }, such as { "target", "source" }; nil: one stream
 --   families          names of available attentions; "cross" is used if there are two streams
 --   memory_families   families of the other stream's own blocks; nil: the other stream is only embedded
@@ -53,7 +53,7 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
 --   memory, outside  in a block, variables of values from outside of the block
 --   lacks_norm       whether no norm limits the values of the next branch
 --   attends          whether the scope has an attention
---   used             families whose names an attention has
+--   used             families whose own names an attention has already
 --   names            the number of uses of each name in the scope
 --   counts           the number of uses of each name in the whole description
 --   words            the sampled replacements of the words of this file; taken_words: their set
@@ -114,7 +114,7 @@ function Writer:pick_rate()
   return self.random:pick(self.has_dropout and RATES or { 0 })
 end
 
--- The text of a random option of dropout, or "".
+-- Returns the text of an option of dropout with a random rate; "" for the rate 0.
 function Writer:write_dropout_option(name)
   local rate = self:pick_rate()
   return rate > 0 and (", %s = %g"):format(name, rate) or ""

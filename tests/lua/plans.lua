@@ -13,15 +13,15 @@ local ENCODER = "return { task = { kind = 'bucket_sort' }, model = { use = 'ruos
 -- Returns the facts of an invented task with these numbers of input and output symbols. output_length: a formula in n,
 -- the length of the input; by default "1".
 function M.make_task(inputs, outputs, output_length)
-  local function symbols(count)
+  local function make_symbols(count)
     local list = {}
     for i = 1, count do
       list[i] = "s" .. i
     end
     return list
   end
-  return { kind = "fake", input_symbols = symbols(inputs), output_symbols = symbols(outputs), input_length = "n",
-    output_length = output_length or "1", chance = 0.5 }
+  return { kind = "fake", input_symbols = make_symbols(inputs), output_symbols = make_symbols(outputs),
+    input_length = "n", output_length = output_length or "1", chance = 0.5 }
 end
 
 -- Resolves the spec ENCODER with other fields: sets = { ["train.batch"] = "5", ... }.
@@ -36,7 +36,7 @@ function M.resolve(sets)
 end
 
 -- Returns the plan of a resolved spec.
---   facts   of the task; by default of one with 5 symbols whose output is as long as its input
+--   facts   facts of the task; by default, of a task with 5 symbols whose output is as long as its input
 --   init    facts of a checkpoint with initial values, or nil
 --   score   the formula of the score, or nil
 function M.build(resolved, facts, init, score)
@@ -67,7 +67,7 @@ end
 
 local SMALL = { ["model.layers"] = "2", ["model.heads"] = "2", ["model.width"] = "16", ["model.feedforward"] = "32" }
 
--- The settings of a small model, and further settings.
+-- Returns the settings of a small model together with further settings.
 function M.make_small_sets(extra)
   return lists.merge(SMALL, extra or {})
 end

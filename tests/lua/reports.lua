@@ -13,8 +13,8 @@ local M = {}
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
 
--- A line of eval.jsonl. axis_values: a length, or text such as '"vectors":1'; more_keys: text of further fields, which
--- begins with a comma.
+-- Returns a line of eval.jsonl. axis_values: a length, or text such as '"vectors":1'; more_keys: text of further
+-- fields, which begins with a comma.
 function M.make_eval_line(step, split, axis_values, accuracy, more_keys)
   return ('{"step":%d,"split":"%s","by":{%s},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
     .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split,
@@ -22,7 +22,7 @@ function M.make_eval_line(step, split, axis_values, accuracy, more_keys)
     accuracy, more_keys or "")
 end
 
--- The resolved spec that run.json contains.
+-- Returns the resolved spec that run.json contains.
 function M.make_spec(task)
   return { task = { kind = task }, encoding = { positions = { kind = "index" } }, precision = "float32",
     model = { layers = 2, heads = 2, width = 16, feedforward = 32 },
@@ -51,14 +51,14 @@ function M.write_run(root, id, seed, rate, options)
   return path:match("^(.*)/run%.json$")
 end
 
--- The lines of eval.jsonl of a run whose score, the mean of two lengths, is `percent`.
+-- Returns the lines of eval.jsonl of a run. The run's score, the mean over two lengths, is `percent`.
 function M.make_scored_lines(percent)
   return M.make_eval_line(100, "in_distribution", 5, 0.99)
     .. M.make_eval_line(100, "beyond", 20, percent / 100 + 0.01) .. M.make_eval_line(100, "beyond", 30,
       percent / 100 - 0.01)
 end
 
--- The folder of all runs that contains a run's folder.
+-- Returns the folder of all runs that contains the folder `dir` of a run.
 function M.get_root(dir)
   return dir:match("^(.*)/[^/]+/[^/]+/[^/]+$")
 end
@@ -107,7 +107,7 @@ end
 
 local SCORED = { split = "test", select = "test", metric = "accuracy" }
 
--- A study along these axes, with a cell for each combination of values; scores[i]: the greatest score of cell i.
+-- Returns a study along these axes, with a cell for each combination of values. scores[i]: the best score of cell i.
 function M.make_axes_study(axes, scores)
   local study = { path = "s.lua", name = "s", axes = axes, cells = {}, scored = SCORED }
   local keys = { {} }
@@ -127,7 +127,7 @@ end
 M.RANDOMIZED = { "rand-sincos", "rand-relative", "rand-alibi", "rand-rope", "rand-learned" }
 M.PLAIN = { "none", "sincos", "relative", "alibi", "rope", "learned" }
 
--- A study of the tasks and encodings of a paper, without runs: its tables show only the paper's values.
+-- Returns a study of the tasks and encodings of a paper. It has no runs, so its tables show only the paper's values.
 function M.make_empty_study()
   local rows = assert(published.read(M.project, "ruoss_2023/table1")).rows
   local tasks = lists.drop_repeats(lists.map(rows, function(row) return row.task end))

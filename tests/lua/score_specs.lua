@@ -20,32 +20,35 @@ function M.refuse(encoding, message, sets, head)
   return support.refuse((head or "") .. M.HEAD .. encoding .. " } }", message, sets)
 end
 
--- The settings of one --set, as load.lua takes them.
+-- Returns the settings of one --set, as load.lua takes them.
 function M.make_sets(path, text)
   return { { path = path, text = text } }
 end
 
--- The resolved score of the function with this body; fields: more fields of the encoding.
+-- Returns the resolved score of the function with this body. fields: text of more fields of the encoding; head: see
+-- M.accept.
 function M.trace_formula(body, fields, head)
   local text = ("score = function(x) %s end%s"):format(body, fields and ", " .. fields or "")
   return M.accept(text, nil, head).encoding.score
 end
 
--- Plans a small model, by default a decoder, with the fields of an encoding: the loaded spec; or nil and a message.
+-- Plans a small model, by default a decoder, with the fields of an encoding. Returns the loaded spec, or nil and a
+-- message.
 function M.plan(encoding, kind, width)
   return project:plan(support.write("scored.lua", ([[return { task = { kind = "duplicate_string" }, encoding = { %s },
     model = { kind = "%s", heads = 2, width = %d, feedforward = 32 }, train = { use = "quick" } }]]):format(encoding,
     kind or "decoder", width or 16)))
 end
 
--- The plan of such a model, which must have no error; and the loaded spec.
+-- Plans such a model, which must have no error. Returns the plan and the loaded spec.
 function M.make_plan(encoding, kind)
   local spec, message = M.plan(encoding, kind)
   lu.assertTrue(spec ~= nil, message)
   return spec.plan, spec
 end
 
--- The fields of an encoding with this formula as its score; parameters: the fields of its parameters.
+-- Returns the text of the fields of an encoding with this formula as its score. parameters: text of the fields of the
+-- score's parameters.
 function M.make_score(formula, parameters)
   return ("score = function(x) return %s end, parameters = { %s }"):format(formula, parameters or "")
 end

@@ -8,7 +8,8 @@ end
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;" .. package.path
 
--- A test is short and its garbage small: with fewer collections test_models takes a sixth less time, test_load a tenth.
+-- A test is short, and its garbage is small. With fewer collections test_models takes a sixth less time, test_load a
+-- tenth less.
 collectgarbage("incremental", 1000)
 
 local support = {}
@@ -104,7 +105,7 @@ function support.refuse(text, message, sets)
   return d:text()
 end
 
--- The texts of files { path, text } by path.
+-- Returns the texts of files { path, text }, by path.
 function support.index_texts(files)
   local texts = {}
   for _, file in ipairs(files) do

@@ -13,7 +13,7 @@ TestMasks = {}
 
 local HIDDEN = "." -- a key that a query does not see
 
--- The plan of an encoder-decoder. facets: text of the fields of the section `encoding`.
+-- Returns the plan of an encoder-decoder. facets: text of the fields of the section `encoding`.
 local function make_plan(facets, heads)
   local resolved, info, d = support.check_text(("return { task = { kind = 'bucket_sort' }, encoding = { %s }, model = "
     .. "{ kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 1, heads = %d, width = 32 }, "
@@ -26,12 +26,13 @@ local function find_family(plan, name)
   return lists.find(plan.attentions, function(family) return family.name == name end)
 end
 
--- Formats a row of cells: the values added to scores, `hidden_text` for hidden keys.
+-- Formats a row of cells: for a visible key the value that is added to the score, for a hidden key `hidden_text`.
 local function format_row(row, hidden_text)
   return table.concat(lists.map(row, function(value) return value and ("%g"):format(value) or hidden_text end), " ")
 end
 
--- The rows of the first head of a family with T queries and S keys, with 1 for a visible key, as one text.
+-- Returns the rows of the first head of a family with T queries and S keys as one text: 1 for a visible key, 0 for a
+-- hidden key.
 local function format_visible(facets, name, T, S)
   local rows = masks.list_cells(find_family(make_plan(facets), name), T, S)[1]
   return table.concat(lists.map(rows, function(row)
@@ -39,8 +40,8 @@ local function format_visible(facets, name, T, S)
   end), " ")
 end
 
--- The rows of the first head of a family as a list of texts.
-local function format_gains(facets, name, T, S)
+-- Returns the rows of the first head of a family as a list of texts, in the form of format_row.
+local function format_rows(facets, name, T, S)
   local rows = masks.list_cells(find_family(make_plan(facets), name), T, S)[1]
   return lists.map(rows, function(row) return format_row(row, HIDDEN) end)
 end
@@ -78,9 +79,9 @@ function TestMasks.test_presets_have_the_masks_of_table_3()
   lu.assertEquals(make_plan("kind = 'abc_d'").additive.kind, "none")
 end
 
--- The text of a line in a spec.
-local function make_line(direction, number, value, head)
-  return ("{ head = %d, direction = %d, line = %d, value = %g }"):format(head or 0, direction, number, value)
+-- Returns the text of a line in a spec. index: the index of the line in its direction.
+local function make_line(direction, index, value, head)
+  return ("{ head = %d, direction = %d, line = %d, value = %g }"):format(head or 0, direction, index, value)
 end
 
 local function make_cross_lines(...)
@@ -89,24 +90,24 @@ end
 
 -- The worked example of a square matrix, with the lines that are selected by sums and by means.
 function TestMasks.test_lines_of_the_square_example_extend_to_its_matrix()
-  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(format_rows(make_cross_lines(make_line(-1, 0, 0)), "cross", 5, 5),
     { ". . . . 0", ". . . 0 .", ". . 0 . .", ". 0 . . .", "0 . . . ." })
-  lu.assertEquals(format_gains(make_cross_lines(make_line(1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(format_rows(make_cross_lines(make_line(1, 0, 0)), "cross", 5, 5),
     { "0 . . . .", ". 0 . . .", ". . 0 . .", ". . . 0 .", ". . . . 0" })
-  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 0, 0), make_line(1, 0, 0)), "cross", 5, 5),
+  lu.assertEquals(format_rows(make_cross_lines(make_line(-1, 0, 0), make_line(1, 0, 0)), "cross", 5, 5),
     { "0 . . . 0", ". 0 . 0 .", ". . 0 . .", ". 0 . 0 .", "0 . . . 0" })
-  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 0, 0), make_line(1, 2, 0), make_line(1, -2, -0.1)),
+  lu.assertEquals(format_rows(make_cross_lines(make_line(-1, 0, 0), make_line(1, 2, 0), make_line(1, -2, -0.1)),
     "cross", 5, 5),
     { ". . 0 . 0", ". . . 0 .", "-0.1 . 0 . 0", ". 0 . . .", "0 . -0.1 . ." })
 end
 
 -- The worked example of a matrix of 2 rows and 5 columns, extended to 4 rows and 8 columns from its right edge.
 function TestMasks.test_lines_of_the_rectangular_example_extend_to_its_matrix()
-  lu.assertEquals(format_gains(make_cross_lines(make_line(-1, 1, 0)), "cross", 4, 8),
+  lu.assertEquals(format_rows(make_cross_lines(make_line(-1, 1, 0)), "cross", 4, 8),
     { ". . . . . . 0 .", ". . . . . 0 . .", ". . . . 0 . . .", ". . . 0 . . . ." })
   local column = ". . . . . . 0 ."
-  lu.assertEquals(format_gains(make_cross_lines(make_line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
-  lu.assertEquals(format_gains(make_cross_lines(make_line(1, 3, 0)), "cross", 4, 8),
+  lu.assertEquals(format_rows(make_cross_lines(make_line(0, 1, 0)), "cross", 4, 8), { column, column, column, column })
+  lu.assertEquals(format_rows(make_cross_lines(make_line(1, 3, 0)), "cross", 4, 8),
     { ". . . 0 . . . .", ". . . . 0 . . .", ". . . . . 0 . .", ". . . . . . 0 ." })
 end
 
@@ -114,7 +115,7 @@ end
 -- authors' code.
 function TestMasks.test_a_corner_needs_no_line()
   local cross_lines = "cross = { lines = { list = {}, zero_corner = '%s' } }"
-  lu.assertEquals(format_gains(cross_lines:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
+  lu.assertEquals(format_rows(cross_lines:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
   for _, corner in ipairs({ "lines", "none" }) do
     lu.assertEquals(find_family(make_plan(cross_lines:format(corner)), "cross").mask.kind, "none")
   end
@@ -123,15 +124,15 @@ end
 
 -- Lines of direction 1 are a table by distance; keys at other distances are hidden.
 function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
-  local value, list = {}, {}
+  local value_by_distance, list = {}, {}
   for distance = -2, 3 do
-    value[distance] = distance * 0.5 - 0.25
-    list[#list + 1] = make_line(1, distance, value[distance])
+    value_by_distance[distance] = distance * 0.5 - 0.25
+    list[#list + 1] = make_line(1, distance, value_by_distance[distance])
   end
   local rows = masks.list_cells(find_family(make_plan(make_cross_lines(table.unpack(list))), "cross"), 6, 7)[1]
   for i = 0, 5 do
     for j = 0, 6 do
-      lu.assertEquals(rows[i + 1][j + 1], value[j - i] or false, ("%d %d"):format(i, j))
+      lu.assertEquals(rows[i + 1][j + 1], value_by_distance[j - i] or false, ("%d %d"):format(i, j))
     end
   end
 end
@@ -154,9 +155,9 @@ function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
     { "2.5 . . . 2.5 .", ". . 1 . . 1", "0 0 0 0 0 0", "0 0 0 0 0 0" })
 end
 
--- A line's value is refused if it is too large after division by the temperature: it overflows, or device code would
--- count it as masked.
-function TestMasks.test_gains_that_are_too_large_are_refused()
+-- A line's value is refused if it is too large after division by the temperature: the quotient overflows, or device
+-- code would take the key for a hidden one.
+function TestMasks.test_values_that_are_too_large_are_refused()
   local facets = "cross = { normaliser = { temperature = %s }, lines = { " .. make_line(1, 0, "-1e20") .. " } }"
   lu.assertEquals(find_family(make_plan(facets:format("1")), "cross").mask.flat[1].value, -1e20)
   local plan, problem = make_plan(facets:format("1e-4"))
@@ -168,7 +169,7 @@ end
 -- A query of a decoder that sees no key on a line sees all keys up to itself; columns are counted from the left.
 function TestMasks.test_a_decoder_never_sees_later_keys()
   local facets = "decoder = { lines = { " .. make_line(-1, 0, 2) .. ", " .. make_line(0, 3, 1) .. " } }"
-  lu.assertEquals(format_gains(facets, "decoder", 5, 5),
+  lu.assertEquals(format_rows(facets, "decoder", 5, 5),
     { "0 . . . .", "0 0 . . .", ". . 2 . .", ". 2 . 1 .", "2 . . 1 ." })
 end
 
@@ -194,7 +195,8 @@ local SOURCES = { { "masks.c", (os.getenv("CC") or "gcc") .. " -std=gnu11 -march
 -- Numbers of queries and keys.
 local SHAPES = { { 1, 1 }, { 4, 6 }, { 6, 4 }, { 5, 30 }, { 40, 19 }, { 33, 33 }, { 62, 125 } }
 
--- The output that programs should have for all shapes, and their arguments; is_self: keys are the queries' tokens.
+-- Returns the expected output of the programs for all shapes, and their arguments. is_self: the keys are the queries'
+-- tokens.
 local function compute_expected(family, is_self)
   local rows_text, words = {}, {}
   for _, shape in ipairs(SHAPES) do
@@ -229,7 +231,7 @@ local FAMILIES = {
     make_line(0, 2, -1, 1), make_line(1, 5, 1, 2) }, ", ") .. " } }", "decoder", 4 },
 }
 
--- The first lines of two texts that differ, short enough for luaunit to print; nil: the texts are equal.
+-- Returns the first lines in which two texts differ, or nil twice. They are short enough for luaunit to print.
 local function find_difference(a, b)
   local next_of = b:gmatch("[^\n]*\n")
   for first in a:gmatch("[^\n]*\n") do

@@ -11,7 +11,7 @@ local runs = require("lab.study.read.runs")
 
 TestMetrics = { tearDown = support.clean }
 
--- A study of one cell with a model of this kind, and its report.
+-- Returns a study of one cell with a model of this kind. report: the items of the study's report.
 local function make_study(kind, report)
   return { report = report, cells = { { runs = {}, spec = { resolved = { model = { kind = kind } } } } } }
 end
@@ -50,11 +50,11 @@ function TestMetrics.test_runs_without_a_study()
 end
 
 function TestMetrics.test_chance_belongs_to_token_accuracies()
-  local guessed = {}
+  local names_with_chance = {}
   for _, name in ipairs(metrics.NAMES) do
-    guessed[#guessed + 1] = metrics.by_name[name].has_chance and name or nil
+    names_with_chance[#names_with_chance + 1] = metrics.by_name[name].has_chance and name or nil
   end
-  lu.assertEquals(guessed, { "accuracy", "accuracy_teacher_forced" })
+  lu.assertEquals(names_with_chance, { "accuracy", "accuracy_teacher_forced" })
 end
 
 -- Shares are in percent, a loss is in nats; a line without the metric gives no score.
@@ -69,8 +69,8 @@ end
 -- The best learning rate, and the best run, is the one with the least loss.
 function TestMetrics.test_the_least_loss_is_the_best()
   local study = reports.make_study("loss", reports.SCORES, { split = "test", metric = "loss" })
-  local s = study.cells[1].summary
-  lu.assertEquals({ s.best_score, s.best_rate.mean, entries.name_metric(study) }, { 0.5, 0.5, "loss" })
+  local summary = study.cells[1].summary
+  lu.assertEquals({ summary.best_score, summary.best_rate.mean, entries.name_metric(study) }, { 0.5, 0.5, "loss" })
   lu.assertEquals({ metrics.is_better("loss", 0.4, 0.5), metrics.is_better("loss", 0.5, 0.4),
     metrics.is_better("accuracy", 0.5, 0.4), metrics.is_better("accuracy", 0.4, nil) }, { true, false, true, true })
 end

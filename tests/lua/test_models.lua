@@ -16,7 +16,7 @@ local project = project_module.new(".")
 
 TestFields = {}
 
--- The shapes of a small model's tensors by name.
+-- Returns the shapes of a small model's tensors, by name.
 local function list_shapes(sets)
   local shapes = {}
   for _, tensor in ipairs(plans.make_plan(plans.make_small_sets(sets)).tensors) do
@@ -100,7 +100,7 @@ function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
   end
 end
 
--- All parameters and initial values of the model of Ito et al. 2024.
+-- Checks the shapes and initial values of all tensors of the model of Ito et al. 2024.
 function TestFields.test_the_latin_square_encoder()
   local plan = assert(project:plan("lst_nope")).plan
   lu.assertEquals(plan.parameters, 1238724) -- embedding 960, four blocks of 309,280, head 644
@@ -206,8 +206,8 @@ function TestFields.test_files_for_classification_have_no_empty_tokens()
   lu.assertStrContains(text, "static int count_outputs(int input) { return 1; }")
 end
 
--- Plans every task with a kind of model; calls try(spec, number of tokens of a model with a decoder, facts of the
--- task).
+-- Plans every task with a kind of model that has a decoder; calls try(spec, expected count of tokens, facts of the
+-- task) for each.
 local function try_every_task(kind, try)
   for _, facts in ipairs(assert(project:read_tasks()).list) do
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
@@ -227,8 +227,8 @@ function TestFields.test_a_decoder_learns_every_task()
   end)
 end
 
--- The tasks that mask labels have a loss over all labels with an encoder, as published, and over the counted labels
--- with other models. The table has the plan digests { of an encoder, of a decoder } with a loss over all labels; these
+-- If a task masks labels, the loss of an encoder is over all labels, as published; the loss of other models is over the
+-- counted labels. The table has the plan digests { of an encoder, of a decoder } with a loss over all labels; these
 -- digests must not change.
 function TestFields.test_masked_labels_are_only_in_the_loss_of_encoders()
   for kind, digests in pairs({ stack_manipulation = { "7476004b4767c365", "9716c8736cd76207" },
@@ -347,9 +347,9 @@ function TestFields.test_decoders_have_code_for_decoding()
   lu.assertNil(render_decoding("tests/specs/emulated_encoder_decoder.lua"))
   lu.assertNotStrContains(render_decoding("tests/specs/parity_decoder_rope.lua"), "decode_begin")
   local file = render_decoding("tests/specs/parity_float64_encoder_decoder.lua")
-  local ahead = file:match("decoder_layer_prepare%b()%s*(%b{})")
-  lu.assertStrContains(ahead, "w->source.rows")
-  lu.assertNotStrContains(ahead, "w->target")
+  local prepare_body = file:match("decoder_layer_prepare%b()%s*(%b{})")
+  lu.assertStrContains(prepare_body, "w->source.rows")
+  lu.assertNotStrContains(prepare_body, "w->target")
   lu.assertNotStrContains(file:match("decoder_layer_decode%b()%s*(%b{})"), "w->source")
   lu.assertNotStrContains(file, "draw_masks")
 end
@@ -370,8 +370,8 @@ function TestFields.test_an_encoder_decoder_has_tensors_for_every_family()
   end
 end
 
--- The formula of a family has the family's number of layers. The resolved spec lacks a family's facets that equal the
--- facets of `encoding`.
+-- In the formula of a family, x.layers is the family's number of layers. A facet of a family is not in the resolved
+-- spec if it equals the facet of `encoding`.
 function TestFields.test_facets_of_a_family_differ_if_the_spec_sets_them()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local function make_plan(encoding)
@@ -427,16 +427,16 @@ function TestDerived.test_every_model_has_both_passes()
 end
 
 function TestDerived.test_kinds_of_arguments_are_documented()
-  local found_words = {}
+  local used_kinds = {}
   for _, name in ipairs(canonical.sort_keys(handles.METHODS)) do
     for _, argument in ipairs(handles.METHODS[name]) do
-      found_words[argument[2]] = true
+      used_kinds[argument[2]] = true
     end
     for _, kind in pairs(handles.METHODS[name].options or {}) do
-      found_words[kind] = true
+      used_kinds[kind] = true
     end
   end
-  for kind in pairs(found_words) do
+  for kind in pairs(used_kinds) do
     lu.assertNotNil(handles.KINDS[kind], kind)
   end
   lu.assertStrContains(table.concat(own_network.NAMES, " "), "assert")

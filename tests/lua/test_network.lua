@@ -16,7 +16,7 @@ local build, make_families, describe_block = built_networks.build, built_network
 local describe_embedded = built_networks.describe_embedded
 local NETWORKS = tonumber(os.getenv("LH_NETWORKS")) or 100
 local STEP, TOLERANCE = 1e-6, 1e-6
-local TRIES = 8 -- a numeric derivative is wrong if a ReLU changes its side; this hardly ever happens in every try
+local TRIES = 8 -- a numeric derivative is wrong if the input of a ReLU changes its sign; this hardly happens 8 times
 
 local IN_BLOCKS = { kind = "learned", in_blocks = true, rows = 4, dropout_rate = 0.2,
   first = { kind = "normal", value = 1 } }
@@ -26,7 +26,7 @@ local function make_machine(describe, number, section)
   return machine.new(net, new_random(number), net.streams[2] and { 3, 4 } or { 3 })
 end
 
--- A list of { name, values, gradients } of every tensor of parameters, sorted by name.
+-- Returns a list with { name, values, gradients } for every tensor of parameters, sorted by name.
 local function list_tensors(m, gradients)
   local list = {}
   for scope, repetitions in pairs(m.values) do
@@ -70,7 +70,7 @@ local function is_close(m, tensors, random)
   return math.abs(numeric - expected_derivative) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(upper_loss))
 end
 
--- The names of the tensors whose gradients are wrong in all tries, or nil.
+-- Returns the names of the tensors whose gradients are wrong in all tries, as one text, or nil.
 local function find_wrong_gradients(m, number)
   local suspects
   for try = 1, TRIES do
@@ -123,11 +123,11 @@ local CASES = {
   ["a sum of a value and its product"] = describe_block(2, function(b, h)
     return b:add(h, b:product("map", h, networks.WIDTH))
   end),
-  ["a sum that is dropped out of another one"] = describe_block(1, function(b, h)
+  ["a sum to which another sum applies dropout"] = describe_block(1, function(b, h)
     local s = b:add(h, b:norm("norm1", h))
     return b:add(h, s, 0.3)
   end),
-  ["a value that two sums drop out"] = describe_block(1, function(b, h)
+  ["a value to which two sums apply dropout"] = describe_block(1, function(b, h)
     local f = b:product("map", h, networks.WIDTH)
     return b:add(b:add(h, f, 0.3), f, 0.3)
   end),
@@ -212,8 +212,8 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
   end
 end
 
--- Whether the comparison finds an error that plant(passes) makes in the passes of a block, which has dropout, a sum
--- that is read twice, and a rectified product.
+-- Whether the comparison finds an error that plant(passes) makes in the passes of a block. The block has dropout, a sum
+-- with two readers, and a rectified product.
 local function finds_planted_error(plant)
   local m = make_machine(describe_block(2, function(b, h)
     local a = b:norm("norm1", b:add(h, b:attention("self", h, h), 0.3))
@@ -265,7 +265,8 @@ end
 
 TestMistakes = {}
 
--- The text of a description with two streams and these lines in its block; the first of them is line 6 of the text.
+-- Returns the text of a description with two streams and these lines in its block. The first of these lines is line 6
+-- of the text.
 local function describe_two_streams(lines)
   return ([[
 return function(net)

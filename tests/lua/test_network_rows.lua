@@ -17,8 +17,8 @@ local build, describe_embedded, describe_block = built_networks.build, built_net
 
 TestLabelledRows = {}
 
--- A scope's two lists as one text: + before operations on labelled rows alone, ~ before a buffer that is expanded to
--- all rows.
+-- Returns the two lists of a scope as one text, with "+" before operations on labelled rows alone, and "~" before a
+-- buffer that is expanded to all rows.
 local function mark_partial(partial, lists_by_scope, scope)
   local words = {}
   for _, op in ipairs(lists_by_scope[scope].forward) do
@@ -61,7 +61,7 @@ local LABELLED = {
     return b:add(h, b:attention("self", y, y))
   end), ALL_ROWS, "norm1 query_key_value +attended +branch +output | +weight_grad +input_grad ~dattended attention_grad"
     .. " weight_grad input_grad ~gradient norm_grad" },
-  ["a gradient of labelled rows behind one of all, of the same value"] = { describe_block(1, function(b, h)
+  ["a gradient of labelled rows that is added to a gradient of all rows"] = { describe_block(1, function(b, h)
     local s = b:product("map", h, networks.WIDTH)
     return b:add(s, b:attention("self", h, h))
   end) },
@@ -94,8 +94,8 @@ end
 
 TestVocabularyRows = {}
 
--- The block's two lists as one text: * before operations on the vocabulary's rows, = before a value whose rows are
--- copied to all tokens, ^ before a buffer of gradients that are summed by symbol.
+-- Returns the two lists of a block as one text, with "*" before operations on the vocabulary's rows, "=" before a value
+-- whose rows are copied to all tokens, and "^" before a buffer of gradients that are summed by symbol.
 local function mark_computed_once(symbol_rows, lists_by_scope)
   local words, list = {}, lists_by_scope[symbol_rows.block]
   for _, op in ipairs(list.forward) do
@@ -160,7 +160,7 @@ local EQUAL_ROWS = {
     local y = b:activation("act", b:norm("norm1", h), "gelu", 0.3)
     return b:add(h, b:attention("self", y, y))
   end) },
-  ["a gradient of tokens behind one of symbols, of the same value"] = { describe_on_tokens({}, function(b, h)
+  ["a gradient of tokens that is added to a gradient of symbols"] = { describe_on_tokens({}, function(b, h)
     local activation = b:activation("act", h, "gelu", 0.3)
     local product = b:product("map", h, networks.WIDTH)
     return b:add(activation, b:add(product, b:attention("self", h, h), 0.3))

@@ -9,12 +9,13 @@ local tuned = require("render.builds.tuned")
 
 local M = { project = project, SPEC = "parity_check_sinusoid" }
 
--- The plan of SPEC with these settings, texts "field=value".
+-- Returns the plan of SPEC with these settings, texts "field=value".
 function M.make_plan(...)
   return assert(project:plan(M.SPEC, { ... })).plan
 end
 
--- The value of a choice for an instruction-set level, and the value's source. level_index: in plan.deriving.levels.
+-- Returns the value of a choice for an instruction-set level, and the value's source. level_index: the index of the
+-- level in plan.deriving.levels.
 function M.get_choice(plan, level_index, name)
   local choice = lists.find(plan.tuned[level_index].choices, function(candidate) return candidate.name == name end)
   return choice.value, choice.from
