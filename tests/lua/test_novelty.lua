@@ -35,7 +35,8 @@ local function list_facts(tokens, left, right)
   return facts
 end
 
-local function count_new(list, limit)
+-- Returns the share of a list's values that are above a limit.
+local function compute_share_above(list, limit)
   local count = 0
   for _, value in ipairs(list) do
     count = count + (value > limit and 1 or 0)
@@ -47,14 +48,14 @@ function TestNovelty.test_shares_are_those_of_all_pairs()
   for _, case in ipairs({ { 12, 7, math.huge, math.huge }, { 12, 7, math.huge, 0 }, { 12, 7, 3, 0 }, { 12, 4, 5, 2 },
     { 7, 12, math.huge, 0 }, { 1, 1, 0, 0 } }) do
     local tokens, max_trained, left, right = table.unpack(case)
-    local trained_facts, tested = list_facts(max_trained, left, right), list_facts(tokens, left, right)
+    local trained_facts, tested_facts = list_facts(max_trained, left, right), list_facts(tokens, left, right)
     local shares = novelty.compute_shares(tokens, max_trained, left, right)
-    for name, list in pairs(tested) do
+    for name, list in pairs(tested_facts) do
       local limit = math.max(table.unpack(trained_facts[name]))
       if name == "distances" then
         limit = max_trained - 1 -- a window may hide distances that fit a training sequence
       end
-      lu.assertAlmostEquals(shares[name], count_new(list, limit), 1e-12, name)
+      lu.assertAlmostEquals(shares[name], compute_share_above(list, limit), 1e-12, name)
     end
   end
 end

@@ -31,7 +31,7 @@ local function find_shape(plan, name)
   return lists.find(plan.tensors, function(tensor) return tensor.name == name end).shape
 end
 
--- Whether n^16 >= 2^power, by lists of binary digits.
+-- Whether n^16 >= 2^power. n^16 may need more than 64 bits, so it is a list of binary digits.
 local function is_reached(n, power)
   local digits = { 1 }
   for _ = 1, 16 do
@@ -47,7 +47,7 @@ local function is_reached(n, power)
   return #digits > power
 end
 
--- min(31, 16 + floor(16 ln(n / 16) / ln 8)), or n itself below 16.
+-- Returns min(31, 16 + floor(16 ln(n / 16) / ln 8)); for n below 16, n itself.
 local function compute_bucket(n)
   local bucket = math.min(n, 16)
   while n >= 16 and bucket < 31 and is_reached(n, 64 + 3 * (bucket - 15)) do
@@ -112,7 +112,7 @@ function TestOneSided.test_tables_have_rows_of_visible_keys()
 end
 
 -- A list has a value for each index of the spec; in a decoder, it may instead have only the values of visible keys.
-function TestOneSided.test_lists_of_distances_have_visible_ones()
+function TestOneSided.test_lists_of_values_keep_the_values_of_visible_keys()
   local function read_values(list, sharing, kind)
     local spec = make_spec(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
       .. "= { per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(

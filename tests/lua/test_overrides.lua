@@ -72,7 +72,7 @@ function TestOverrides.test_axes_of_an_evaluation_are_replaced_as_a_whole()
     digits = { first = 1, last = 5, step = 1 } })
 end
 
--- Lengths, and the fields that stand next to them, replace only themselves.
+-- --set of lengths keeps the fields next to them, such as `per`; --set of such a field keeps the lengths.
 function TestOverrides.test_lengths_and_the_fields_next_to_them_are_set_separately()
   local function check(lengths_in_file, set, lengths)
     local resolved, _, d = support.check_text(([[return { task = { kind = "even_pairs" }, encoding = { kind = "none" },

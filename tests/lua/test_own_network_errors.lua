@@ -15,8 +15,12 @@ local PLAIN, FULL = own_networks.PLAIN, own_networks.FULL
 
 TestErrors = {}
 
--- { lines of the block, or the whole text of a file; line of the message; what was found; what was expected; true for a
--- whole text }
+-- Each mistake is a list of:
+--   1   lines of the block in make_description, or the whole text of a file
+--   2   the line that the message names
+--   3   words of the message about what was found
+--   4   words of the message about what was expected, or nil
+--   5   true if item 1 is a whole text
 local MISTAKES = {
   { [[b:norm("a", later) local later = h]], 5, '"later" is not defined', "local names" },
   { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },

@@ -146,7 +146,7 @@ function TestOwn.test_every_loop_caches_weights()
   lu.assertEquals(count_saved_values(4, 1), 2 * count_saved_values(4, 2))
 end
 
--- Every attention of a model stores its weights for the backward pass, also one with dropout of weights.
+-- Every attention of a model stores its weights for the backward pass, even an attention with dropout of weights.
 function TestOwn.test_several_attentions_cache_weights()
   local function derive_recomputed(rate)
     local text = make_description(([[local a = b:add(h, b:attention("self", h, h))
@@ -212,8 +212,8 @@ function TestOwn.test_a_study_varies_options()
   lu.assertNotEquals(gelu.plan.digest, relu.plan.digest)
 end
 
--- An attention has tables and random positions for each layer of its block; a score's number of layers is model.layers,
--- so its attention must be applied that many times.
+-- An attention has tables and random positions for each layer of its block. A score has model.layers layers, so an
+-- attention with a score must be applied model.layers times.
 function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]

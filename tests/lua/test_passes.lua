@@ -1,4 +1,4 @@
--- Passes whose number is the value of an example on an axis of its task.
+-- Numbers of passes that follow from an axis of the task: an example has as many passes as its value on this axis.
 
 dofile("tests/lua/support.lua")
 

@@ -47,8 +47,8 @@ local function make_placed_study(name, has_forced)
           .. ((seed == 0 or split ~= "beyond") and make_places(i, has_forced) or "")
         lines[#lines + 1] = make_eval_line(100, split, LENGTHS[split], 0.5, more_keys)
       end
-      local earlier = lines[1]:gsub('"step":100', '"step":50'):gsub("%[%d,%d,%d%]", "[0,0,0]")
-      table.insert(lines, 1, earlier)
+      local earlier_line = lines[1]:gsub('"step":100', '"step":50'):gsub("%[%d,%d,%d%]", "[0,0,0]")
+      table.insert(lines, 1, earlier_line) -- an evaluation before the last step does not count
       dir = write_run(name, "bucket_sort_" .. encoding, seed, 0.1, { exit = 0, eval = table.concat(lines) })
     end
   end
@@ -65,7 +65,7 @@ function TestPlaces.test_places_of_a_run()
   lu.assertEquals(places.list_kinds(tables[5]), { "correct" })
 end
 
--- Quantiles of places equal the quantiles of a list that has each place as often as it is counted.
+-- A quantile of first errors is the quantile of a list in which each place occurs as often as its count.
 function TestPlaces.test_quantiles_of_first_errors()
   local function find(counts, share)
     return places.find_error_quantile({ first_error = counts }, share)
@@ -178,7 +178,8 @@ function TestPlaces.test_places_of_conditions_on_several_axes()
   lu.assertEquals({ read("placed_two", '"length":20,"digits":3') }, { nil, false })
 end
 
--- Counts that no trainer writes, in a plain line and in one for the JSON decoder.
+-- Counts that no trainer writes are damage, both in a line in the form that trainers write and in a line in another
+-- form, which only the JSON decoder reads.
 function TestPlaces.test_damaged_places()
   local valid_line = make_eval_line(100, "beyond", 20, 0.5, make_places(1))
   for wrong, expected in pairs({
@@ -196,8 +197,9 @@ function TestPlaces.test_damaged_places()
     lu.assertEquals(places.read(run, "test", { 20 }), {})
     lu.assertTrue(run.damaged)
     lu.assertStrContains(run.notes[1], expected)
-    local slow = wrong:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
-    lu.assertStrContains(runs.read(write_run("bad_slow", "rr", 1, 0.1, { exit = 0, eval = slow })).notes[1], expected)
+    local reordered_line = wrong:gsub('"step":100,', ""):gsub("}\n$", ',"step":100}\n')
+    local reordered_run = runs.read(write_run("reordered", "rr", 1, 0.1, { exit = 0, eval = reordered_line }))
+    lu.assertStrContains(reordered_run.notes[1], expected)
   end
 end
 

@@ -7,8 +7,8 @@ local prune = require("render.templates.prune")
 
 TestPrune = {}
 
--- The pruned text. Lines of several files are "FILE: line"; lines of a single file have no name.
-local function strip(text)
+-- Returns the pruned text. If the lines come from several files, each line begins with "FILE: ".
+local function prune_text(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do
     local file, content = line:match("^(%l+):%s?(.*)$")
@@ -24,7 +24,7 @@ local function strip(text)
 end
 
 function TestPrune.test_called_functions_are_kept_with_their_callees()
-  lu.assertEquals(strip([[
+  lu.assertEquals(prune_text([[
 INLINE int inner(void) { return 1; }
 
 /* Two lines
@@ -59,27 +59,28 @@ end
 function TestPrune.test_a_comment_is_kept_with_one_of_its_functions()
   local a, b = "INLINE int a(void) { return 1; }\n", "INLINE int b(void) { return 2; }\n"
   local text = "/* Both. */\n" .. a .. b .. "\nint x = %s();\n"
-  lu.assertEquals(strip(text:format("a")), "/* Both. */\n" .. a .. "\nint x = a();")
-  lu.assertEquals(strip(text:format("b")), "/* Both. */\n" .. b .. "\nint x = b();")
+  lu.assertEquals(prune_text(text:format("a")), "/* Both. */\n" .. a .. "\nint x = a();")
+  lu.assertEquals(prune_text(text:format("b")), "/* Both. */\n" .. b .. "\nint x = b();")
 end
 
 function TestPrune.test_a_name_in_a_comment_is_no_call()
-  lu.assertEquals(strip("/* helper is\n * helper */\n\nINLINE int helper(void) { return 1; }\n\nint x;\n"),
+  lu.assertEquals(prune_text("/* helper is\n * helper */\n\nINLINE int helper(void) { return 1; }\n\nint x;\n"),
     "/* helper is\n * helper */\n\nint x;")
 end
 
 function TestPrune.test_functions_that_only_call_each_other_are_removed()
   lu.assertEquals(
-    strip("INLINE int a(int x) { return b(x); }\n\nINLINE int b(int x) { return a(x); }\n\nint x;\n"), "int x;")
+    prune_text("INLINE int a(int x) { return b(x); }\n\nINLINE int b(int x) { return a(x); }\n\nint x;\n"), "int x;")
 end
 
 function TestPrune.test_empty_lines_between_files_are_kept()
-  lu.assertEquals(strip("a: int x;\nb:\nc: int y;\n"), "int x;\n\nint y;")
+  lu.assertEquals(prune_text("a: int x;\nb:\nc: int y;\n"), "int x;\n\nint y;")
 end
 
 function TestPrune.test_a_file_with_only_comments_is_removed()
-  lu.assertEquals(strip("a: /* Head. */\na:\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"), "int x;")
-  lu.assertEquals(strip("a: /* Head. */\na:\na: enum { ONE };\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"),
+  lu.assertEquals(prune_text("a: /* Head. */\na:\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"), "int x;")
+  lu.assertEquals(
+    prune_text("a: /* Head. */\na:\na: enum { ONE };\na: INLINE int f(void) { return 1; }\nb:\nb: int x;\n"),
     "/* Head. */\n\nenum { ONE };\n\nint x;")
 end
 

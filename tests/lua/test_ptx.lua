@@ -47,13 +47,13 @@ local function find_problem(body)
   return problem
 end
 
--- The operations of the kernel, without the two of the called function.
+-- Returns the operations of the kernel as one text, without the two operations of the called function.
 local function list_operations(body)
-  local found = {}
+  local operations = {}
   for operation in assemble_program(body):gmatch("\ndo %d+ [%w_]+ %-?%d+ ([%w_]+)") do
-    found[#found + 1] = operation
+    operations[#operations + 1] = operation
   end
-  return table.concat(found, " ", 3)
+  return table.concat(operations, " ", 3)
 end
 
 function TestPtx.test_program_names_an_operation_for_every_instruction()

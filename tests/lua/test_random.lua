@@ -81,7 +81,7 @@ for _, name in ipairs(write.list_names("kernels/cpu")) do
   end
 end
 
--- The names of step.c and of the files that it includes. texts: the texts of generated files by name.
+-- Returns the names of step.c and of the files that it includes. texts: the texts of generated files by name.
 local function list_cpu_files(texts)
   local list = { "step.c" }
   for path in pairs(texts) do
@@ -134,8 +134,8 @@ local function describe_embedded(f)
   end
 end
 
--- Describes a block of this name with an attention; follow(block, sum) describes the block's rest and returns its
--- output.
+-- Describes a block of this name that begins with an attention and a sum. follow(block, sum) describes the rest of the
+-- block and returns the output of the block.
 local function describe_attention(name, follow)
   return describe_embedded(function(net, x)
     local b = net:block(name, 2, "A block.")
@@ -284,7 +284,7 @@ end
 
 TestPlaces = {}
 
--- The error of a network whose block has this number of layers and of places with dropout, or nil.
+-- Returns the error of a network whose block has `layers` layers with `places` dropouts each, or nil.
 local function find_dropout_problem(places, layers)
   local is_ok, problem = pcall(render, describe_embedded(function(net, x)
     local b = net:block("layer", layers, "A block.")
@@ -299,7 +299,8 @@ local function find_dropout_problem(places, layers)
   return not is_ok and tostring(problem) or nil
 end
 
--- The random numbers of dropout are a function of the place, in a few bits, so the number of places is limited.
+-- The random numbers of a dropout depend on the index of its place. This index has few bits, so the number of places is
+-- limited.
 function TestPlaces.test_too_many_places_are_refused()
   lu.assertNil(find_dropout_problem(4, 63))
   lu.assertStrContains(find_dropout_problem(4, 64), "for 4 dropouts in each of 65 layers")

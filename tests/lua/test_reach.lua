@@ -1,4 +1,5 @@
--- Tables of a report on reach, and on the best checkpoint.
+-- Tables of a report: the reach of runs (the greatest length at which a run meets a criterion), and the results of the
+-- best checkpoint.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -11,7 +11,7 @@ local tuning = require("plan.deriving.tuning")
 
 local project = project_module.new(".")
 
--- The spec of a preset of spec/models on parity_check, with its plan. sets: arguments of --set, or nil.
+-- Returns the loaded spec of a preset of spec/models on parity_check, with its plan. sets: arguments of --set, or nil.
 local function make_spec(preset, sets)
   local path = support.write("recurrent.lua", ([[return { task = { kind = "parity_check" },
     encoding = { kind = "none" }, model = { use = "%s" }, train = { use = "deletang" }, eval = { use = "ruoss" },
@@ -83,7 +83,7 @@ function TestRecurrent.test_cells_of_a_tape()
   lu.assertEquals(shorter.resolved.model.cells, 40)
 end
 
--- A jump is by the tokens of the input: neither empty tokens nor computation tokens count.
+-- A jump moves by as many cells as the input has tokens, without empty tokens and computation tokens.
 function TestRecurrent.test_a_jump_leaves_out_computation_tokens()
   local function render(sets)
     local spec = make_spec("deletang_tape_rnn", sets)
