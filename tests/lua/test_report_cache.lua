@@ -87,7 +87,7 @@ local function make_twice(name)
   return text, csv
 end
 
--- The path of a case's record in the cache.
+-- Returns the path of a case's record in the cache.
 local function find_record(name)
   local folder = root .. "/cache/reports/"
   return folder .. lists.find(write.list_names(folder), function(file)
@@ -95,12 +95,12 @@ local function find_record(name)
   end)
 end
 
--- Checks that the next report reads the runs again and differs.
-local function assert_recomputed(name, csv_before, pattern)
+-- Checks that the next report reads the runs again, and that its runs.csv differs from csv_before and contains `text`.
+local function assert_recomputed(name, csv_before, text)
   local count, _, _, csv = make_report(name)
   lu.assertEquals(count, 1)
   lu.assertNotEquals(csv, csv_before)
-  lu.assertStrContains(csv, pattern)
+  lu.assertStrContains(csv, text)
 end
 
 function TestRemembered.test_an_unchanged_report_is_reused()
@@ -143,10 +143,10 @@ end
 function TestRemembered.test_a_deleted_folder_is_found()
   local _, csv = make_twice("deleted")
   write.remove_tree(get_last_run("deleted"))
-  local count, _, text, now = make_report("deleted")
+  local count, _, text, new_csv = make_report("deleted")
   lu.assertEquals(count, 1)
   lu.assertStrContains(text, "1 of 1 run has a score")
-  lu.assertNotEquals(now, csv)
+  lu.assertNotEquals(new_csv, csv)
 end
 
 function TestRemembered.test_an_added_folder_is_found()
@@ -157,7 +157,7 @@ function TestRemembered.test_an_added_folder_is_found()
   lu.assertStrContains(text, "3 of 3 runs have a score")
 end
 
-function TestRemembered.test_a_new_note_of_a_sweep_is_found()
+function TestRemembered.test_a_new_record_of_a_sweep_is_found()
   make_twice("record")
   overwrite(get_folder("record") .. "/nothing.json", '{"study":"nothing","path":"nothing.lua"}', "wb")
   read_count = 0
@@ -230,6 +230,7 @@ function TestRemembered.test_a_report_without_pictures_is_not_reused()
   lu.assertEquals((make_report("pictures")), 0)
 end
 
+-- A file that was written a moment ago may change again while its times stay the same.
 function TestRemembered.test_young_files_are_not_trusted()
   write_runs("young")
   lu.assertEquals((make_report("young")), 1)

@@ -1,6 +1,6 @@
--- The rooms of generator/ and lab/ (folders with a list of allowed dependencies, see ARCHITECTURE.md): each requires
--- only the rooms in the table here, so dependencies have one direction. The folders of templates/ share only parts/.
--- test_arrows.lua has the rooms of C.
+-- Dependencies of the rooms of generator/ and lab/. A room is a folder or module with a list of allowed dependencies,
+-- see ARCHITECTURE.md. Each room requires only the rooms that the table below allows, so dependencies have one
+-- direction. The folders of templates/ share only parts/. test_arrows.lua has the rooms of C.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -55,7 +55,7 @@ local ROOMS = {
 
 local LIBRARIES = { argparse = true, dkjson = true, lfs = true }
 
--- The modules of the generator and the lab, by their names in require, sorted.
+-- Returns the names of the modules of the generator and the lab, as `require` takes them, sorted.
 local function list_modules()
   local list = {}
   local function collect(folder, prefix)
@@ -83,7 +83,8 @@ for i, row in ipairs(ROOMS) do
   rows[row[1]] = { index = i, allowed_rooms = lists.find_all(row[2] or "", "%S+") }
 end
 
--- The room of a module: the module itself or the innermost folder around it that has a row; nil if there is none.
+-- Returns the room of a module: the module itself or the innermost folder around it that has a row; nil if there is
+-- none.
 local function get_room(module)
   local room = module
   while room and not rows[room] do
@@ -92,25 +93,25 @@ local function get_room(module)
   return room
 end
 
--- The modules that a module requires, by name.
+-- Returns the names of the modules that a module requires.
 local function list_required(module)
   return lists.find_all(support.read(get_path(module)), 'require%(?%s*"([%w_.]+)"')
 end
 
--- For every room, a table of the rooms that its modules require, each with an example as text.
+-- Returns by room: the rooms that its modules require, as { [required room] = a text that names an example }.
 local function list_dependencies()
-  local from = {}
+  local dependencies = {}
   for _, module in ipairs(list_modules()) do
     local room = get_room(module) or "no room"
-    from[room] = from[room] or {}
+    dependencies[room] = dependencies[room] or {}
     for _, name in ipairs(list_required(module)) do
       local required_room = not LIBRARIES[name] and get_room(name)
       if required_room and required_room ~= room then
-        from[room][required_room] = ("%s requires %s"):format(module, name)
+        dependencies[room][required_room] = ("%s requires %s"):format(module, name)
       end
     end
   end
-  return from
+  return dependencies
 end
 
 TestRooms = {}
