@@ -15,7 +15,7 @@ local SPEC = [[
 return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind = "alibi" },
   train = { batch = 4, steps = 70, lengths = { 1, 4 } }, eval = { lengths = { 3, 6 }, examples = 8 } }]]
 
--- The options of a sweep of the probe; out: a folder of runs next to it.
+-- Returns the options of a sweep of the spec probe.lua, with changes. The option `out` is a folder next to the spec.
 local function make_options(changes)
   local spec = support.write("flags/probe.lua", SPEC)
   local options = { project = project, studies = { spec }, study = spec, axes = {}, labels = {}, only = {}, set = {},
@@ -26,7 +26,7 @@ local function make_options(changes)
   return options
 end
 
--- Requests a study by changed options. Returns the study, nil and the options; or nil and a message.
+-- Requests a study with changes of the options. Returns the study, nil and the options; or nil and a message.
 local function settle(changes)
   local options = make_options(changes)
   local _, message = require("lab.stop").catch(requested_study.settle, options)

@@ -16,7 +16,7 @@ TestRuns = { tearDown = support.clean }
 
 local root
 
--- Three runs: an evaluated and an unfinished one of a spec, and one of another spec.
+-- Writes three runs: an evaluated run and an unfinished run of one spec, and an evaluated run of another spec.
 function TestRuns.setUp()
   local facts = { step = 100, parameters = 1234, started = "2026-11-27T08:00:00Z" }
   local dir = reports.write_run("list", "bucket_sort_rope", 0, 0.1, { exit = 0, eval = reports.make_scored_lines(60),
@@ -35,7 +35,7 @@ local function run(action, paths, options)
   return code, message, table.concat(lines, "\n")
 end
 
--- The encodings and seeds of the runs that a condition selects, or the message of an error.
+-- Returns the encodings and seeds of the runs that a condition selects, as one text, or the message of an error.
 local function select_runs(text)
   local list, message = where.select(rows.read(root).rows, text)
   if not list then
@@ -73,7 +73,7 @@ function TestRuns.test_metric_of_each_run()
   end
 end
 
--- An evaluation of further lengths does not change the score, also that of the best checkpoint.
+-- An evaluation of further lengths changes neither the score nor the score of the best checkpoint.
 function TestRuns.test_score_is_that_of_the_lengths_of_the_spec()
   local further_lines = reports.make_eval_line(100, "beyond", 40, 0.2) .. reports.make_eval_line(100, "beyond", 60, 0)
   local facts = { step = 100, best = { step = 100, metric = "accuracy", score = 0.6 } }
@@ -97,7 +97,7 @@ function TestRuns.test_parts_of_a_folder()
   lu.assertStrContains(text, "3 runs")
 end
 
--- Folders may be named as seen from within them.
+-- Paths of folders may be relative to a working folder inside the folder of runs.
 function TestRuns.test_relative_folders()
   local working_folder = lfs.currentdir()
   assert(lfs.chdir(root .. "/bucket_sort_rope"))
@@ -169,7 +169,7 @@ function TestRuns.test_links_are_refused()
   lu.assertEquals(write.list_names(outside .. "/" .. reports.DIGEST), { "lr0.5-seed0" })
 end
 
--- Rewrites the run.json of the run with this id in the form in which trainers write it: the id comes first.
+-- Rewrites the run.json of the run with this id as trainers write the file, with the id as its first field.
 local function write_facts(id)
   local path = ("%s/%s/%s/lr0.5-seed0/run.json"):format(root, id, reports.DIGEST)
   local text = write.read(path):gsub('"id":"[^"]*",?', ""):gsub(",}", "}")
