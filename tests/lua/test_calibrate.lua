@@ -434,7 +434,8 @@ end
 function TestChoices.test_the_page_has_every_field()
   local page = support.read("docs/calibration.md")
   for _, field in ipairs(fields.FIELDS) do
-    local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; for means half", field[4], field[5])
+    local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; `half` if `line` is `mean`", field[4],
+      field[5])
     lu.assertStrContains(page, row)
   end
 end
