@@ -39,7 +39,7 @@ end
 -- Whether the task reads files of examples in which every line gives the positions of its tokens. facts: the facts of
 -- the task (spec/task/tasks.lua).
 function M.has_positions_of_lines(facts)
-  return facts.data ~= nil and not facts.data.is_generated
+  return facts.data and not facts.data.is_generated or false
 end
 
 function M.is_digit(symbol)
