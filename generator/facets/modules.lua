@@ -8,7 +8,7 @@
 --   fields                   the descriptions of its fields in specs, entries of the schema (spec/schema.lua)
 -- All other fields of a module are optional:
 --   is_for_tokens            true: the facet belongs to the vectors of tokens, not to an attention
---   is_for_facets            true: only other facets read the facet
+--   is_read_by_facets        true: other facets read the facet, and nothing else does
 --   off_value                the value with which a spec turns the facet off for one family
 --   is_off(value)            whether a value turns the facet off
 --   decoder_kinds            the set of the kinds that apply only to the decoder if a spec of an encoder-decoder sets

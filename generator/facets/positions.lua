@@ -52,7 +52,7 @@ local lists = require("base.lists")
 local placement = require("facets.placement")
 local token_positions = require("facets.token_positions")
 
-local M = { name = "positions", is_for_facets = true }
+local M = { name = "positions", is_read_by_facets = true }
 
 -- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {

@@ -16,7 +16,7 @@ local function format_list(list)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
--- The text of a table of values by name. M.format_value would take names of axes such as `first` for fields of a range.
+-- The text of a table of values by name. M.format_value would read an axis called `first` as the field of a range.
 local function format_named(values)
   return format_list(lists.map(canonical.sort_keys(values), function(name)
     return ("%s = %s"):format(name, M.format_value(values[name]))

@@ -39,8 +39,8 @@
 --   takes_names    true: the name of an axis is valid in place of a number
 --   unit           the unit of a number, or the things that it counts
 --   omitted_value  a value that the resolved spec omits, because the field's absence has the same meaning. For a table:
---                  a kind, with which the table is omitted if it has no other field; or "empty": the table is omitted
---                  if it has no fields
+--                  the name of a kind: the table is omitted if it has this kind and no other field; or "empty": the
+--                  table is omitted if it has no fields
 --   choices        valid strings; or pairs of a string and its meaning, which become lines of `details`
 --   kinds          (type kind) the kinds, { name, doc, fingerprints, used, shared }. used, shared: optional functions
 --                  of the resolved spec; used returns false if the kind adds no code for this spec, shared returns true
@@ -52,7 +52,8 @@
 --   requires       another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
---   numbered       true: the field is for an entry of a list, in resolved specs alone, and no documentation lists it
+--   numbered       true: the field belongs to an entry of a list, by its number (encoding.layer1); only resolved specs
+--                  have it, and no documentation lists it
 --   is_rare        true: `fields` lists the field only with --all, or if its path or a table above it is requested
 --   details        lines of documentation for `fields`
 --   fingerprints   texts that appear in rendered code only while the feature is on: its field has a value, and
@@ -92,7 +93,7 @@ M.fields = {
     omitted_value = "tiles",
     doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that each warp computes alone",
     details = { "warps: below width 256; no GPU has timed it yet (docs/design-cuda.md); float32 then has a relative "
-      .. "error of 2^-22 a product" } },
+      .. "error of 2^-22 per product" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
     doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
     details = { "false: no checkpoint, although the spec that is extended has one" } },
@@ -225,8 +226,9 @@ local function describe_default(field)
     or tostring(field.default))
 end
 
--- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result. In a field,
--- more: lines of documentation; takes: words for its values; only: the kinds of its table or of the model that have it.
+-- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result. Keys
+-- of a field: `more`, lines of documentation; `takes`, words for its values; `only`, the kinds (of its table or of the
+-- model) that have it.
 function M.list_facts()
   local fields = lists.map(M.fields, function(field)
     return not field.numbered and { path = field.path, type = field.type, doc = field.doc, more = field.details,

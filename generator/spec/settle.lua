@@ -98,7 +98,7 @@ end
 function M.refuse_network_fields(context)
   local model_node = context.root.fields.model
   if tree.is_table(model_node) and not context.partial.model then
-    refuse_dependent_fields(context, "model", model_node, model_node.fields, "a network of Longhand's")
+    refuse_dependent_fields(context, "model", model_node, model_node.fields, "a built-in network")
   end
 end
 
@@ -137,7 +137,8 @@ function M.settle_task(context)
       seed = "a task that generates its examples: ./longhand list tasks" })
   end
   if facts then
-    local model = context.resolved.model or {} -- the facts are copied, since several specs share a task
+    local model = context.resolved.model or {}
+    -- the facts are copied, since several specs share a task
     context.task = lists.merge(lists.copy(facts), { computation = task.computation, readout = model.readout,
       has_two_streams = model.kind == "encoder_decoder" or nil })
     settle_loss(context, task_node, context.task)

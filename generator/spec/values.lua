@@ -130,7 +130,7 @@ local function read_integer(context, node, path, bounds)
     return integer
   end
   local problem = tree.get_integer(node, math.mininteger, math.maxinteger) and " out of range" or " not an integer"
-  local verb = type(value) == "string" and ", which is" or " is" -- `describe` has the first verb for a string
+  local verb = type(value) == "string" and ", which is" or " is" -- a described string ends with "is a string"
   local expected = ("an integer from %d to %d"):format(bounds.min, bounds.max)
   add(context, node, path, describe(node) .. verb .. problem, expected)
 end

@@ -165,7 +165,7 @@ function TestErrors.test_unused_options_are_refused()
   result, message = plan_network(PLAIN, nil,
     [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
   lu.assertTrue(result == nil)
-  lu.assertStrContains(message, "model.options: cannot be used with a network of Longhand's")
+  lu.assertStrContains(message, "model.options: cannot be used with a built-in network")
   lu.assertStrContains(message, "expected: model.source")
 end
 

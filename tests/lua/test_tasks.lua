@@ -113,7 +113,7 @@ function TestTasks.test_formulas_and_alphabets_name_options()
     " * output symbol count: size - 1", " * input symbol count: width - 20, at least 2" }, "\n"))
   lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "probe.c:12:4: error: input symbol count: 40 - 20 is 20")
-  lu.assertStrContains(d:text(), "expected: a number from 1 to 3, the number of listed symbols")
+  lu.assertStrContains(d:text(), "expected: FORMULA[, at least K], from 1 to 3, the number of listed symbols")
   facts, d = read_changed({ [5] = " * input length: 2 * width + n", [6] = " * output length: n + order * width",
     [7] = " * chance: 1 / size", [8] = table.concat({ " * option width: 2..40 = 6; tokens of a frame",
       " * option order: up down; the order", " * option size: 2 3; symbols", " * input symbol count: size" }, "\n") })

@@ -138,7 +138,7 @@ local function check_encoding(plan, net, file)
   for _, module in ipairs(net.used_families[1] and {} or facets) do
     local path, value = "encoding." .. module.name, encoding[module.name]
     local kind = type(value) == "table" and value.kind
-    if value and kind ~= "none" and not module.is_for_tokens and not module.is_for_facets then
+    if value and kind ~= "none" and not module.is_for_tokens and not module.is_read_by_facets then
       refuse_unread(kind and path .. ".kind" or path, file, "an attention")
     end
   end

@@ -11,7 +11,7 @@ local M = {}
 local PRODUCTS = {
   float32 = { "float32", "fused multiply-adds; each product adds its terms in the order of their index" },
   float32_by_warp = { "float32", "tensor cores: operands split into two numbers of 11 bits each, a relative error of "
-    .. "about 2^-22 a product" },
+    .. "about 2^-22 per product" },
   float64 = { "float64", "for gradient checks" },
   tf32 = { "tf32", "tensor cores: operands rounded to 11 bits, sums, master weights and everything else float32" },
   bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },

@@ -1,9 +1,9 @@
 -- Finds the positions of fields, of words, and of forbidden words and operators in the text of a spec file.
 --
 -- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes. Invariants: never runs the
--- text; never fails, whatever the text (a file with a syntax error gives partial results). Limits: follows the table
--- constructor after the file's `return`; a value that is built in another way has the place of the nearest enclosing
--- field in the text.
+-- text; never fails, whatever the text (a file with a syntax error gives partial results). Limits: reads only the
+-- table constructor after the file's `return`; a value that is built in another way has the place of the nearest
+-- enclosing field in the text.
 
 local split_set = require("base.lists").split_set
 

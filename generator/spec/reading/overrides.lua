@@ -63,8 +63,8 @@ local function parse_set(d, set)
   return expand_sections(node)
 end
 
--- Merges overrides { { path, text }, ... } over the main file's tree. A --set of encoding.use or encoding.kind
--- replaces both fields of the file.
+-- Merges overrides { { path, text }, ... } over the main file's tree. If a --set gives encoding.use or
+-- encoding.kind, the file's encoding.use and encoding.kind are removed first.
 function M.apply(file, sets, d)
   local merged
   for _, set in ipairs(sets) do

@@ -134,9 +134,9 @@ end
 
 -- Limits for a text: { step, joins, memory }, the number of instructions between checks, the number of operators .. in
 -- the text, and the memory limit in KiB. A join of strings is the only instruction that can multiply the memory in use,
--- or read all of it. So if a text joins strings, usage is checked after each instruction, and each instruction costs as
--- many instructions of the budget as the memory that it may have read (KIB_PER_INSTRUCTION). With more than SAFE_JOINS
--- operators the memory limit is lower.
+-- or read all of it. So if a text joins strings, usage is checked after each instruction. Each instruction then also
+-- costs the budget one instruction per KIB_PER_INSTRUCTION KiB of memory in use, since it may have read all of it. With
+-- more than SAFE_JOINS operators the memory limit is lower.
 local function choose_limits(text)
   local _, joins = text:gsub("%.%.", "")
   return { step = joins > 0 and 1 or STEP, joins = joins,
@@ -154,7 +154,7 @@ local function make_limiter(budget, limits)
   budget.instructions = budget.instructions - step
   return function()
     local used_memory = collectgarbage("count") - base_memory
-    -- Functions of the generator join no strings of the text that runs here.
+    -- While a function of the generator runs, the text itself joins no strings, so no memory is charged.
     local may_join = step == 1 and used_memory > 0 and not objects.is_in_generator
     budget.instructions = budget.instructions - step - (may_join and used_memory // KIB_PER_INSTRUCTION or 0)
     if budget.instructions < 0 then

@@ -15,7 +15,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The field of a section that a word in place of the section sets: the name of a preset, or the kind of the task.
+-- A word may stand in place of a section: section -> the field that gets the word, a preset's name or the task's kind.
 local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
 -- A table { field = node } in place of a word; other nodes are returned unchanged.
@@ -77,7 +77,8 @@ local function mark_droppable(task, mark)
   end)
 end
 
--- Options of a parent that chooses no task are kept: a scale of a study may give options for the tasks of an axis.
+-- Options of a parent that chooses no task are kept: a study's base may give options for the tasks that an axis of the
+-- study chooses.
 local function merge_task(base, override)
   local base_choice, new_choice = M.find_task_choice(base), M.find_task_choice(override)
   local kind, new_kind = base.fields.kind, override.fields.kind

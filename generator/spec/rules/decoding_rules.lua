@@ -24,8 +24,8 @@ end
 -- Name of a family -> the sides of its attention (query, key) whose tokens include the tokens of the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
--- The sides (query, key) of attention in which a view's families read the target, as a set. An encoding added to the
--- embedding is added to the target, too.
+-- The sides (query, key) of attention in which a view's families read the target, as a set. Vectors that
+-- encoding.additive adds to tokens are also added to the target's tokens; this counts as reading on the side `query`.
 local function find_target_sides(view)
   if view.resolved.model.kind == "decoder" then
     return { query = true, key = true }
@@ -46,8 +46,8 @@ function M.warn(view, report)
   for _, module in ipairs(facets) do
     local words = module.explain_length and module.explain_length(view.resolved, sides)
     if words then
-      report.warn(("%s: %s, including the target's tokens. Targets of this task end with a symbol, so a model that "
-        .. "answers would read the length of the target from the data (docs/own-task.md#decoding)"):format(
+      report.warn(("%s: %s, including the target's tokens. Targets of this task end with a symbol, so in "
+        .. "decoding the model would read the length of the target from the data (docs/own-task.md#decoding)"):format(
         report.get_path("encoding." .. module.name), words))
     end
   end

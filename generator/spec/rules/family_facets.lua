@@ -1,5 +1,5 @@
--- Finds, for rules, the facets that each family of attentions uses. Shared facets, directly in `encoding`, apply to the
--- encoding added to the embedding and to every family that has no facets of its own.
+-- Finds, for rules, the facets that each family of attentions uses. Shared facets, directly in `encoding`, are
+-- used by encoding.additive (vectors added to tokens) and by every family that has no facets of its own.
 --
 -- Input: the context of validate.lua. Output: paths and origins of fields in the spec. M.check_each calls a check once
 -- for the shared facets and once for each family with facets of its own. The check receives a copy of the context with
@@ -37,8 +37,8 @@ function M.make_view(resolved, name)
   return view
 end
 
--- A list of resolved specs, one for each group of attentions that uses a field of the shared facets: the resolved spec,
--- and the view of each family that has facets of its own and inherits the field.
+-- The users of a field of the shared facets, as a list of resolved specs: first the spec itself; then, for each family
+-- that has facets of its own but inherits the field, the family's view.
 function M.list_users(context, path)
   local views = { context.resolved }
   for _, name in ipairs(not context.family and families.list(context.resolved.model, context.resolved.encoding)

@@ -19,8 +19,9 @@ local function check_numbers(encoding, report)
   end
 end
 
--- Refuses a score that depends on the index of the layer, or shares learned numbers between layers, if its entry has
--- layers in an incomplete last repetition of encoding.layers. These layers are compiled as a separate attention.
+-- The list encoding.layers repeats over the layers of the model. Layers of an incomplete last repetition are compiled
+-- as a separate attention. So the score of their entry must not depend on the index of the layer, or share learned
+-- numbers between layers. Refuses such a score.
 local function check_last_layers(encoding, model, report)
   for _, entry in ipairs(families.list_last_layers(encoding, model.layers)) do
     local entry_encoding = families.make_encoding(encoding, entry.name)
@@ -70,7 +71,7 @@ function M.check(context, report)
     return
   elseif model.source then
     report.refuse("encoding.layer1", "model.source", ("%q"):format(model.source), {
-      what = "a network of your own numbers its layers itself", expected = "one encoding for all layers" })
+      what = "your own network chooses the numbers of its layers", expected = "one encoding for all layers" })
   elseif model.layers and model.layers < list[1].period then
     report.refuse("model.layers", "encoding.layer1", "the first of the encodings by layer", {
       what = ("%d layers are fewer than the %d layers of encoding.layers"):format(model.layers, list[1].period),

@@ -78,7 +78,7 @@ local function check_loops(context, report)
   end
   if loops.norm == "inside" and lists.get(model, "norm.place") ~= "pre" then
     report.refuse("model.loops.norm", "model.norm.place", '"post"', {
-      what = '"inside": every sum has a norm already, and no final norm follows',
+      what = '"inside" puts the final norm into every pass, but norm.place = "post" has no final norm',
       expected = 'model.norm.place = "pre", or norm = "outside"' })
   end
   if loops.loss == "every" and lists.get(model, "norm.place") == "pre" and loops.norm ~= "inside" then
@@ -97,7 +97,7 @@ local function check_loops(context, report)
   end
   if resolved.eval.dropout then
     report.refuse("eval.dropout", "model.loops.times", loops.times, {
-      what = "masks of dropout are numbered by the layers of training, and evaluation may have more passes",
+      what = "only layers that run in training have dropout masks, and evaluation may have more passes",
       expected = "false, or no model.loops" })
   end
   local names_axis = type(loops.times) == "string" and loops.times ~= "length"
@@ -119,7 +119,7 @@ local function check_passes(resolved, report)
       expected = "one of the two fields" })
   elseif is_causal(resolved) and resolved.eval.decoding ~= "teacher_forced" then
     report.add({ PASSES, "eval.by" }, {
-      what = "greedy decoding reads keys that the passes before have cached, so the number of passes cannot change",
+      what = "greedy decoding caches the keys of each pass of the loop, so the number of passes cannot change",
       expected = 'eval.decoding = "teacher_forced", or model.kind = "encoder"' })
   end
 end

@@ -91,7 +91,7 @@ local function check_cross_reading(context, report)
     report.refuse(reading.path, "model.kind", '"encoder_decoder"', {
       what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
         :format(reading.value),
-      expected = '"difference" (of the positions of query and key); or no reading, so that it is "difference"',
+      expected = '"difference" (of the positions of query and key), the default for cross-attention',
       hint = reading.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
   end
@@ -176,7 +176,8 @@ local function check_tokens(context, report)
   end
 end
 
--- Refuses an end symbol of dataset files for a model that answers at empty tokens, one for each symbol of the target.
+-- Refuses an end symbol of dataset files for a model that reads an empty token for each symbol of the target, and gives
+-- its answers at these tokens.
 local function check_end_symbol(context, report)
   local resolved = context.resolved
   local kind = resolved.model.kind
@@ -204,7 +205,7 @@ local function check_recurrent(context, report)
   for _, module in ipairs(facets.in_spec_order) do
     local path, value = "encoding." .. module.name, resolved.encoding[module.name]
     local kind = type(value) == "table" and value.kind
-    if value and kind ~= "none" and not (module.is_for_facets and kind == "index") then
+    if value and kind ~= "none" and not (module.is_read_by_facets and kind == "index") then
       refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
     end
   end

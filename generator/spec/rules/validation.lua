@@ -90,7 +90,7 @@ function M.check(context, report)
       return report.add({ fields.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is not a training length"):format(n),
         notes = { report.note("train.lengths", resolved_text.format_value(resolved.train.lengths)) },
-        expected = "some of train.lengths, since choices by validation are made in distribution",
+        expected = "some of train.lengths, since choices must not depend on results at other lengths",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
     end
   end

@@ -1,4 +1,5 @@
--- Converts the scores of a spec, which may have several forms, to one form, and merges an encoding over its parent.
+-- Converts the scores of a spec, which may have several forms, to the forms below, and merges an encoding over its
+-- parent.
 --
 -- Input: tree nodes (tree.lua) of an encoding's table; open(node, field), which returns the resolved encoding that a
 -- `use` names; report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose field
@@ -118,7 +119,7 @@ local function add_constants(context, node, path, parameters)
   local names = canonical.sort_keys(parameters and parameters.fields or {})
   for name, value in tree.iterate_others(constants, names) do
     context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
-      node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "only use; the preset has no parameters",
+      node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "only `use`; the preset has no parameters",
       similar_names.make_hint(name, names, "%s"))
     constants.fields[name] = nil
   end

@@ -170,7 +170,7 @@ local function trace(state, entry, entry_parameters)
       "x.score is the logit of the pair; without it, attention would not depend on the tokens")
   elseif ir.count_written(node) > ir.MAX_WRITTEN_SIZE then
     return fail(("written out, the formula has more than %d operations"):format(ir.MAX_WRITTEN_SIZE),
-      "a smaller formula", "a part of a sum counts each time that the sum uses it")
+      "a smaller formula", "a part that occurs several times inside a sum counts each time")
   end
   local value_name = find_bare_value(node)
   if value_name then

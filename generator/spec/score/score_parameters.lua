@@ -10,9 +10,9 @@
 -- Output: the parameter, or nil after errors:
 --   name      a name that is unique in a score
 --   per       "model", "layer", "head", "layer_head" or "token"
---   from      for a parameter with per = "token": "query" or "key", the row of the token whose product with a learned
---             vector is the token's value; nil: a learned map of the block's input gives each token a value for each
---             head
+--   from      for a parameter with per = "token": "query" or "key": the token's value is the product of a learned
+--             vector and the token's query or key; nil: a learned map of the block's input gives each token a value for
+--             each head
 --   unit      with `from`: whether the vector is divided by its norm
 --   size      the number of values; nil: the parameter is a single number
 --   first     the first index of the values
@@ -169,7 +169,7 @@ local function read_list(context, node, path, p, spec_size)
     describe_lengths(p, spec_size, context.heads))
 end
 
--- Reads the values of a parameter from a name of values; nil after an error.
+-- Reads the values of a parameter from the name of a built-in list of values; nil after an error.
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
     return context.report(node, path, show(node.value) .. " is not a name of initial values", INIT_TEXT,
@@ -242,7 +242,7 @@ local function read_learned(context, node, fields, path)
   return is_learned
 end
 
--- Sets p.from and p.unit of a value of tokens; returns nil after an error.
+-- Sets p.from and p.unit of a parameter with per = "token"; returns nil after an error.
 local function read_source(context, fields, path, p)
   local from_node, unit_node = fields.from, fields.unit
   if from_node and not lists.has(FROM, from_node.value) then
@@ -287,7 +287,7 @@ local function read_map(context, fields, path, p)
 end
 
 -- Whether numbers are within the precision's range; reports an error if not.
-local function check_size(context, node, path, numbers)
+local function check_magnitude(context, node, path, numbers)
   local large_number = lists.find(numbers, function(value) return math.abs(value) > context.max_number end)
   return not large_number
     or context.report(node, path, ("%s is too large"):format(diagnostics.show(large_number)), M.NUMBER_TEXT)
@@ -351,8 +351,8 @@ function M.read(context, name, node, path)
   end
   local initial_number = type(p.init) == "table" and p.init.sigma or p.init
   local outside_number = math.type(p.outside) and p.outside
-  return check_size(context, start, start_path, p.values or { initial_number })
-    and check_size(context, outside, path .. ".outside", { outside_number }) and p or nil
+  return check_magnitude(context, start, start_path, p.values or { initial_number })
+    and check_magnitude(context, outside, path .. ".outside", { outside_number }) and p or nil
 end
 
 -- The fields of a parameter in the resolved spec.

@@ -13,9 +13,9 @@
 -- Output of M.find_problem: nil if all values are finite, otherwise { what, expected, hint }.
 --
 -- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
--- Values that are random at first (values of tokens, parameters with a distribution) are near 0 and near their standard
--- deviation on both sides of 0. They are not 0, and two parameters or two numbers of a table have different values.
--- Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
+-- Values that are random at first (values of tokens, parameters with a distribution) are tried near 0, and near plus
+-- and minus their standard deviation. They are not 0, and two parameters or two numbers of a table have different
+-- values. Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
 
 local evaluate = require("expression.evaluate").evaluate
 local has_head = require("expression.leaves").has_head
@@ -126,7 +126,7 @@ local HINTS = {
   exp = "apply min to the argument",
   pow = "apply min and max to the base and the exponent",
 }
-local LIMITED_HINT = "apply max to the argument; -log_sigmoid(-a), which is log(1 + exp(a)), is above 0 for every a"
+local LIMITED_HINT = "apply max to the argument, or use -log_sigmoid(-a), that is log(1 + exp(a)), always above 0"
 
 local function describe(root, values, input)
   local culprit = find_culprit(root, values)

@@ -24,7 +24,8 @@ M.TRAINED = "trained" -- whether an example is in the training set; files have t
 M.FRAME = "frame"
 local IS_LIMITED_BY_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
--- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand).
+-- Names that an axis may not have: keys of examples and of lines of eval.jsonl, and columns of
+-- the tables that python/longhand makes of them.
 M.IS_KEY = lists.split_set([[input target mask positions length step split set by examples batch draws accuracy
   exact_match loss sd_over_draws id digest task encoding seed learning_rate beyond novel noise passes stop of order
   decoding counted greedy_examples
@@ -190,7 +191,7 @@ function M.check(context, report)
     local section = path == "eval" and eval or eval.during or {}
     local function refuse(name, other_words)
       report.add({ path .. name }, { what = "cannot be used with a sampler",
-        expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. other_words })
+        expected = path .. ".lengths; axes and sets need a fixed set of examples" .. other_words })
     end
     if not facts.data and M.remove_settings(section.by) then
       refuse(".by", "; a sampler has only noise and passes")

@@ -33,7 +33,8 @@ local function drop_lengths(context, task_words)
     if section and origin and not origin.default then
       context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "cannot be used with " .. task_words,
         expected = "no lengths; the examples have their own",
-        hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
+        hint = origin.path and origin.path ~= context.loaded.source
+          and "write the preset's other fields here, in place of `use`" or nil })
     elseif section then
       section.lengths = nil
     end
@@ -130,7 +131,7 @@ local function compute_digest(context, task_node)
     values.add_error(context, task_node.fields.validation, "task.validation", ("cannot read %s: found %s"):format(
       file.shown, problem and problem.found or "no such file"),
       problem and problem.expected or "a file, relative to the spec",
-      "the plan and the puzzles of training depend on this file")
+      "the plan and the training examples depend on this file")
   end
   return text and sha256.digest(text)
 end

@@ -15,18 +15,19 @@ local M = {}
 local MAX_BYTES = 256 << 20
 local MAX_TOKEN = 65535 -- tokens have 16 bits
 
--- Makes an empty side: the tokens of all inputs, or of all targets.
+-- Makes an empty side: the tokens of all inputs, or of all targets. name: "input" or "target".
 --   names           the set of tokens in lists of JSON
 --   max_token       the largest number in lists of JSON, or nil
 --   words           the set of words in texts
 --   characters      the set of characters in texts
 --   by_word         whether the symbols of texts are the words, not the characters
 --   may_be_null     whether a token in a list of JSON may be null
-local function make_side(is_target, has_one_output)
+local function make_side(name, has_one_output)
+  local is_target = name == "target"
   return { names = {}, words = {}, characters = {}, by_word = is_target and has_one_output, may_be_null = is_target }
 end
 
--- Adds the words and the characters of a text to a side. A text with blanks makes words the symbols of the side.
+-- Adds the words and the characters of a text to a side. If a text has blanks, the symbols of the side are words.
 local function add_text(side, text)
   text = text:match("^ *(.-) *$")
   side.by_word = side.by_word or text:find(" ", 1, true) ~= nil
@@ -109,8 +110,7 @@ function M.read(path, has_one_output)
   if not file then
     return nil, problem or { found = "no such file", expected = "a file of examples" }
   end
-  local is_target = true
-  local sides = { input = make_side(not is_target, has_one_output), target = make_side(is_target, has_one_output) }
+  local sides = { input = make_side("input", has_one_output), target = make_side("target", has_one_output) }
   problem = read_lines(file, sides)
   local is_complete, damage = file:close()
   if problem or not is_complete then

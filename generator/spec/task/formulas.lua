@@ -50,7 +50,7 @@ function M.insert_numbers(formula, numbers)
   end))
 end
 
--- The value of a formula in which options are the only names, or of a number; nil if the formula has no value.
+-- The value of `formula`: a number, or a formula whose only names are options; nil if it has no value.
 function M.compute_from_options(formula, numbers)
   return (M.compute(M.insert_numbers(tostring(formula), numbers)))
 end

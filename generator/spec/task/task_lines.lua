@@ -51,8 +51,8 @@ local function read_probe(value)
   return symbols and symbols[1], problem, expected
 end
 
--- The labels in the loss, with an encoder and with any other model, by the value of `mask:`. The value names the
--- averages (loss, accuracy) that leave out masked labels.
+-- The value of the line `mask:` -> the labels in the loss, for encoders and for other models: "counted", without masked
+-- labels, or "all". The value says where masked labels are left out; the accuracy leaves them out in every case.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -61,7 +61,7 @@ local MASKS = {
 
 local function read_mask(value)
   return MASKS[value], show(value) .. " names no average",
-    "the averages that leave out masked labels: loss (and accuracy), accuracy, or accuracy in encoders, else loss"
+    'the averages without masked labels: "loss" (and accuracy), "accuracy", or "accuracy in encoders, else loss"'
 end
 
 -- Returns the text, which M.finish checks when all options are known: later lines may declare options that it names.
@@ -163,14 +163,14 @@ end
 -- Reads how many digits a number may have, as a table with these fields:
 --   training_digits   in training, a formula in options
 --   test_digits       in tests, a list of formulas in axes
---   single_option     the option with which each digit is a number of its own, after a symbol that ends numbers; or nil
---   cut_option        the option with which symbols within a number end its parts; or nil
+--   single_option     the option that puts a symbol before each digit, so each digit is a number of its own; or nil
+--   cut_option        the option that puts symbols within numbers, so that they end there; or nil
 local function read_number_length(value)
   local trained, tests, text_after = value:match("^(.+) in training; (.+) in tests(.*)$")
   local single_option, cut_option = (text_after or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
   if not trained or text_after ~= "" and not single_option then
     return nil, show(value) .. " is not a number of digits",
-      "FORMULA in training; FORMULA, ... in tests, then optionally; 1 with OPTION; cut by OPTION"
+      "FORMULA in training; FORMULA, ... in tests[; 1 with OPTION; cut by OPTION]"
   end
   return { training_digits = trained, test_digits = lists.find_all(tests, "[^,]+"), single_option = single_option,
     cut_option = cut_option }
@@ -263,7 +263,7 @@ local function check_count(facts, key, symbols, report)
   end
   local problem = count and symbols and try_formula(count.formula, facts.options or {}, WITHOUT_N, check_value)
   if problem then
-    report(key, problem, ("a number from 1 to %d, the number of listed symbols: FORMULA, at least K"):format(#symbols))
+    report(key, problem, ("FORMULA[, at least K], from 1 to %d, the number of listed symbols"):format(#symbols))
   elseif count and not symbols then
     report(key, "the header does not list these symbols", "a line `" .. key:gsub(" count", "s") .. ":`")
   end
@@ -364,7 +364,7 @@ function M.finish(facts, report)
   local choices = type(facts.chance) == "table" and facts.chance.choices
   local problem = choices and try_formula(choices, facts.options or {}, WITHOUT_N, check_positive)
   if problem then
-    report("chance", problem, "a number from 0 to 1, or 1 / and an option")
+    report("chance", problem, "a number from 0 to 1, or 1 / FORMULA")
   end
   for _, axis in ipairs(facts.axes or {}) do
     check_axis(facts, axis, report)

@@ -197,7 +197,7 @@ local function read_task(kind, path, text, d)
   d:add_source(path, text)
   local file_start = { line = 1, col = 1 }
   local function report(entry, problem, expected, hint)
-    has_error = true -- the diagnostics count an error once, also if another cell with the same file has it
+    has_error = true -- d:count() does not show an error that another cell with the same file has already reported
     d:add({ path = path, line = entry.line, col = entry.col, what = problem, expected = expected, hint = hint })
   end
   local lines = read_header(text)
@@ -239,7 +239,7 @@ local function read_task(kind, path, text, d)
     report(file_start, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
       "another name for the file")
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
-    report(file_start, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
+    report(file_start, ("lh_task_%s is not defined here"):format(kind), "a function with the name of the file")
   end
   for key, role in next, { literal = "solve", positions = "place", result = "find_result" } do
     if facts[key] and not text:find(("lh_%s_%s%%s*%%("):format(role, kind)) then
