@@ -59,7 +59,8 @@ local function format_percent(value)
   return value and ("%5.1f%%"):format(100 * value) or "     -"
 end
 
--- Returns the lines of a table with a row for each evaluated length. chance, baseline: shares that need no learning.
+-- Returns the lines of a table with a row for each evaluated length. chance, baseline: the accuracies of guessing, and
+-- of always answering with the most frequent symbol; baseline may be nil.
 local function make_table(chance, baseline)
   local function format_line(name, first, second, cell)
     return ("%-14s %8s %10s"):format(name, first, second) .. table.concat(lists.map(RUNS, function(run)
@@ -171,8 +172,8 @@ function M.format_conclusion(trained_runs, task, classes, steps)
   local first, last = TRAINED_TO + 1, math.huge
   return describe_failure(compute_mean(plain_run, LOSS, first, last), compute_mean(plain_run, ACCURACY, first, last),
     task, classes)
-    .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
-      random_run.plan.attentions[1].positions.max_position - 1)
+    .. ("\nIn training, random positions were sorted samples from 0 to %d: a longer sequence has none that are "
+      .. "new."):format(random_run.plan.attentions[1].positions.max_position - 1)
 end
 
 local function make_csv()

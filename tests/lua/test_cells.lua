@@ -117,7 +117,7 @@ function TestDemo.test_conclusion_of_the_table()
   lu.assertStrContains(text, "its loss is 6.00 nats per token, although equal probabilities of all 5 symbols would "
     .. "give ln 5 = 1.61.")
   lu.assertStrContains(text, "Its accuracy, 15.0%, is below chance (20%).")
-  lu.assertStrContains(text, "covered 0 to 2047")
+  lu.assertStrContains(text, "sorted samples from 0 to 2047")
   lu.assertNotStrContains(conclude(0.9, 0.25, 6), "below chance")
   lu.assertNotStrContains(conclude(0.9, 0.15, 1.5), "overconfident")
   lu.assertEquals(conclude(0.25, 0.19, 1.7), "After 20 steps the plain model predicts 25.0% of the tokens correctly "

@@ -70,10 +70,10 @@ end
 function TestFlags.test_different_masks_of_encodings_are_reported()
   local function list_warnings(encodings, set, axis)
     local study = assert(settle({ axes = { "encoding=" .. encodings, axis }, seeds = "0:0", set = set }))
-    return lists.filter(study.warnings, function(text) return text:find("no query sees a later key") end)
+    return lists.filter(study.warnings, function(text) return text:find("later keys are hidden") end)
   end
-  local warning = "encoding: no query sees a later key with fox, alibi_causal, unlike with rope, none; to compare only "
-    .. "the encodings, add a mask to all cells: --set encoding.mask.kind=causal"
+  local warning = "encoding: the masks differ: later keys are hidden in fox, alibi_causal, but not in rope, none; to "
+    .. "compare only the encodings, add a mask to all cells: --set encoding.mask.kind=causal"
   lu.assertEquals(list_warnings("fox,rope,alibi_causal,none"), { warning })
   lu.assertEquals(#list_warnings("fox,rope", {}, "model.layers=1,2"), 1)
   lu.assertEquals(list_warnings("fox,rope", { "encoding.mask.kind=causal" }), {})
@@ -81,7 +81,7 @@ function TestFlags.test_different_masks_of_encodings_are_reported()
   support.write("flags/by_layer.lua", [[return { encoding = { layers = { { mask = { kind = "causal" } },
     { mask = { kind = "window", left = 2 } } } } }]])
   lu.assertEquals(list_warnings("fox,./by_layer.lua", { "model.layers=2" }),
-    { "encoding: no query sees a later key with fox, unlike with by_layer" })
+    { "encoding: the masks differ: later keys are hidden in fox, but not in by_layer" })
   lu.assertEquals(list_warnings("fox,rope", { "model=ruoss_decoder" }), {})
   lu.assertEquals(list_warnings("fox,rope", { "model=small_encoder_decoder" }), {})
 end
@@ -175,7 +175,7 @@ function TestFlags.test_messages_on_wrong_axes()
   refuse({ axes = { "model.layers=3:1" } }, "3:1 ends before it starts")
   refuse({ axes = { "model.layers=1:2,2" } }, "2 occurs twice")
   refuse({ axes = { "model.layers=1", "model.layers=2" } }, "a second axis model.layers")
-  refuse({ axes = { "model.layers=1", "model=small_encoder" } }, "model replaces model.layers")
+  refuse({ axes = { "model.layers=1", "model=small_encoder" } }, "model contains model.layers, an earlier axis")
   refuse({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
   refuse({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
   refuse({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is not a range of seeds")

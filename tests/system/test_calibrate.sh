@@ -148,7 +148,7 @@ calibrate_student() {
 finds_lines() {
     calibrate_student >"$work/output" && cat "$work/output" && cat "$work/out/reads_lines.lua" &&
         grep -q '^counts: 6[0-4] of 64 training examples answered correctly; attention of decoder layer 1' "$work/output" &&
-        grep -q 'cross-attention, 17 queries and 18 keys; lines from k = 2 deviations above the mean on, in the first 4 rows' "$work/output" &&
+        grep -q 'cross-attention, 17 queries and 18 keys; kept: lines more than k = 2 deviations above the mean, in the first 4 rows' "$work/output" &&
         grep -q 'anti-diagonal  1 ([0-9.]*, z [0-9.]*)' "$work/output" &&
         grep -q '{ head = [01], direction = -1, line = 1, value = 0 },' "$work/out/reads_lines.lua" &&
         grep -q '^  use = "./counts.lua",$' "$work/out/reads_lines.lua" &&
@@ -209,7 +209,7 @@ reports_why_no_line_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
         [ -s "$work/none/lines.csv" ] &&
-        grep -qF '21 lines are too few: z is at most 4.47; r strong lines stand out only among more than r (k^2 + 1) = 21.25 r lines' \
+        grep -qF '21 lines are too few: z is at most 4.47; one strong line passes only among more than k^2 + 1 = 21.25 lines' \
             "$work/.out"
 }
 

@@ -2,7 +2,8 @@
 --
 -- Input: the path of a checkpoint, the spec in run.json. Learned and frozen tables are read from checkpoints; sinusoids
 -- are computed from the spec. Output: a list of tables:
---   block     the place that adds the table: "input", one block such as "layers.0", or "block", that is, all blocks
+--   block     the place that adds the table: "input"; the name of one block, such as "layers.0"; or the word "block",
+--             for all blocks
 --   values    row-major
 --   rows      the number of rows; row i has the vector of position i
 --   columns   the number of columns (channels)
@@ -34,11 +35,11 @@ function M.compute_line(rows, width, in_halves)
   return values
 end
 
--- Returns the vectors of the first `rows` cells of a grid, row by row, with `columns` cells in a row of the grid: the
+-- Returns the vectors of the first `count` cells of a grid with `columns` cells in each row, in reading order: the
 -- sinusoid of a cell's column in the first half of the channels, the sinusoid of its row in the second half.
-function M.compute_grid(rows, columns, width, in_halves)
+function M.compute_grid(count, columns, width, in_halves)
   local values, half = {}, width // 2
-  for cell = 0, rows - 1 do
+  for cell = 0, count - 1 do
     put_wave(values, cell * width + 1, half, cell % columns, in_halves)
     put_wave(values, cell * width + half + 1, half, cell // columns, in_halves)
   end

@@ -41,7 +41,7 @@ function M.render(model)
     and ("  and %d more\n"):format(remaining_count) or "")
 end
 
--- Returns the models among tables and texts as LaTeX.
+-- Returns tables as LaTeX. list: models of tables, and texts, which are left out.
 function M.render_latex(list)
   return table.concat(lists.map(list, function(model)
     return type(model) == "table" and table_latex.render(model) or nil

@@ -102,7 +102,8 @@ function Source:evaluate(words)
   return damage and stop(INPUT, damage) or rows
 end
 
--- Returns, by length, the token accuracy on the first `count` examples, with the sampled positions that a trace has.
+-- Returns, by length, the token accuracy on the first `count` examples, with the same random positions as in a trace of
+-- these examples.
 function Source:measure_accuracy(lengths, count)
   local accuracy = {}
   for _, row in ipairs(self:evaluate({ "--lengths", table.concat(lengths, ","), "--examples", count, "--draws", 1 })) do
@@ -147,8 +148,8 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   return out
 end
 
--- Makes a run of a group the source's run. Returns the flags for the examples of options = { length, examples, split };
--- flag: the name of the flag for the split, which only tasks with sets have.
+-- Replaces the source's run by `run`, another run of its group. Returns the flags for the examples of options =
+-- { length, examples, split }. flag: the name of the flag for the split, which only tasks with sets have.
 function Source:choose_run(run, options, flag)
   self.run = M.open_run(run.dir)
   return lists.append({ "--lengths", options.length, "--examples", options.examples },
@@ -175,7 +176,8 @@ function M.open(run, options)
     folder = options.folder, seed = options.seed }, Source)
 end
 
--- Opens a source for a group's models (cell_groups.lua), on its first run. sets: settings in addition to the study's.
+-- Opens a source for the runs of a group (cell_groups.lua); its run is the group's first one. sets: settings that are
+-- added to the study's.
 function M.open_group(group, options, sets)
   local study = options.study
   local cell = not study.is_from_folder and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",

@@ -98,8 +98,8 @@ Cells train one after another on the first GPU, the runs of a cell side by side.
 for each GPU, with different cells: CUDA_VISIBLE_DEVICES=1 sh run.sh CELL...]],
 }
 
--- Returns the flags that name the files of a cell's trainer (data, an initial checkpoint) in the bundle. Adds the names
--- in the bundle to `files`, by the path of the file here.
+-- Returns the flags that name the files of a cell's trainer (data, an initial checkpoint) in the bundle. Adds these
+-- files to `files`, { [path on this machine] = name in the bundle }.
 local function make_flags(cell, files)
   local words = trainer_flags.list_training(cell.spec.data_files)
   for i, word in ipairs(words) do

@@ -156,8 +156,8 @@ local function write_specs(job, trace, sections, files)
       #section.heads, random)
   end
   if job.options.init and student.replaces_masks(families, job.resolved.encoding) then
-    stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "
-      .. "a teacher without a mask, or no --init"):format(job.run.dir))
+    stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so the student's model does not fit the teacher's "
+      .. "checkpoint\n  expected: a teacher without a mask, or no --init"):format(job.run.dir))
   end
   local init = job.resolved.init and false -- false overrides the initial checkpoint of the teacher's spec
   if job.options.init then
@@ -183,7 +183,7 @@ local function make_picture(sections, title)
       local biases = lines.extend(head.kept_lines, section.rows, section.columns, section.choices,
         section.family == "decoder")
       bias_row[h] = heat.draw_matrix(#head.kept_lines > 0 and ("head %d"):format(h - 1)
-        or ("head %d, transparent"):format(h - 1), biases)
+        or ("head %d, no lines"):format(h - 1), biases)
     end
     rows[#rows + 1], rows[#rows + 2] = attention_row, bias_row
   end
@@ -230,7 +230,7 @@ local function report_samples(job, trace)
 end
 
 local function open_job(run, spec, options, folder)
-  -- run.json has a plain list, a spec { first, last, step } or { list }
+  -- train_lengths of run.json is a plain list; train.lengths of a spec is { first, last, step } or { list }.
   local choices, lengths = options.choices, run.info.train_lengths or spec.resolved.train.lengths
   return { run = run, resolved = spec.resolved, options = options, choices = choices,
     kind = choices.scores == "weights" and "attention" or "scores",

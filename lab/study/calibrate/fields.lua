@@ -18,7 +18,8 @@ local function make_choice(...)
   end }
 end
 
--- The type of a field that is a count from 1 on, or `word`, which is read as `meaning`. A type: { expected, read }.
+-- Makes the type, { expected, read }, of a field whose text is an integer from 1 on, or `word`; read returns `meaning`
+-- for the word.
 local function make_count(word, meaning)
   return { expected = ("an integer from 1 on, or %s"):format(word), read = function(text)
     local number = math.tointeger(tonumber(text))
@@ -48,14 +49,15 @@ local DIRECTIONS = {
   end,
 }
 
-local NO_LIMIT = {} -- the value of the word "all"; in choices nil
+local NO_LIMIT = {} -- the result of read for the word "all"; read_family replaces it by nil
 
 -- A field: { name, type, default, value in the released code, value in the equations, doc }, values as texts. A name
 -- that ends in .self or .cross concerns one attention family. A choice on which all three values agree has no field.
 local NAME, TYPE, DEFAULT, CODE, EQUATIONS = 1, 2, 3, 4, 5 -- indices of these items
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
-    "averaged numbers: attention weights; inputs of the softmax; raw: these inputs times the square root of head_dim" },
+    "numbers that are averaged: weights: attention weights; logits: inputs of the softmax; raw: these inputs times the "
+    .. "square root of head_dim" },
   { "rows", make_count("all", NO_LIMIT), "6", "6", "all", "number of first rows (queries) in which lines are read" },
   { "columns", make_count("all", NO_LIMIT), "all", "6", "all",
     "lines of direction 0 are read in the last column and in this number of columns before it" },
@@ -65,7 +67,8 @@ M.FIELDS = {
   { "precision", make_choice("float64", "float32"), "float64", "float32", "float64", "precision of sums" },
   { "over", make_choice("nonzero", "all"), "nonzero", "nonzero", "all",
     "lines over which mean and deviation are computed" },
-  { "equal", make_choice("each", "merged"), "each", "merged", "each", "lines of equal value count each, or once" },
+  { "equal", make_choice("each", "merged"), "each", "merged", "each",
+    "whether lines of equal value all count in mean and deviation (each), or as one line (merged)" },
   { "threshold.self", make_number(0, 1e6), "0.87", "0.87", "4", "deviations above the mean, in self-attention" },
   { "threshold.cross", make_number(0, 1e6), "4.5", "4.5", "4", "deviations above the mean, in cross-attention" },
   { "keep", make_choice("above", "at_least"), "above", "at_least", "above",

@@ -7,9 +7,11 @@
 -- all. Output: see M.find and M.extend.
 --
 -- A line runs in direction (1, D), with rows and columns counted from 0:
---     D =  1   line = column - row                    0: the main diagonal
---     D = -1   line = columns - 1 - (row + column)    0: the anti-diagonal through the upper right corner
---     D =  0   line = columns - 1 - column            0: the last column; aligned left, line = column
+--     D    number of a line                line 0
+--     1    column - row                    the main diagonal
+--     -1   columns - 1 - (row + column)    the anti-diagonal through the upper right corner
+--     0    columns - 1 - column            the last column
+--     0    column, if aligned left         the first column
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
@@ -117,9 +119,9 @@ function M.is_out_of_reach(count, threshold)
 end
 
 -- Searches one head. Returns nil and a message if the matrix has too few rows, or
---   directions   the results of M.search_direction for all directions, each with the field is_searched: whether the
---                choices name the direction
---   kept_lines   the kept lines of these named directions, { direction, line, value, raw_value, z }
+--   directions   the results of M.search_direction for all directions, each with the field is_chosen: whether the
+--                choices name the direction, so that its lines may be kept
+--   kept_lines   the kept lines of the chosen directions, { direction, line, value, raw_value, z }
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
@@ -127,9 +129,9 @@ function M.find(matrix, choices)
   end
   local head = { directions = {}, kept_lines = {} }
   for i, direction in ipairs(DIRECTIONS) do
-    local result, is_searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
-    head.directions[i], result.is_searched = result, is_searched
-    for _, line in ipairs(is_searched and result.kept_lines or {}) do
+    local result, is_chosen = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
+    head.directions[i], result.is_chosen = result, is_chosen
+    for _, line in ipairs(is_chosen and result.kept_lines or {}) do
       line.direction = direction
       table.insert(head.kept_lines, line)
     end
@@ -196,10 +198,11 @@ local function describe_reason(result, choices)
   elseif result.is_flat then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
   elseif M.is_out_of_reach(result.count, choices.threshold) then
-    return ("%s are too few: z is at most %.2f; r strong lines stand out only among more than r (k^2 + 1) = %.4g r "
-      .. "lines"):format(wording.count(result.count, "line"), math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
+    return ("%s are too few: z is at most %.2f; one strong line passes only among more than k^2 + 1 = %.4g lines, "
+      .. "and r equally strong lines only among r times as many"):format(wording.count(result.count, "line"),
+      math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
   end
-  return ("of %s the greatest is %d (%s, %s)"):format(wording.count(result.count, "line"), best.line,
+  return ("of %s, line %d has the greatest value (%s, %s)"):format(wording.count(result.count, "line"), best.line,
     format_number(best.value), format_z(best))
 end
 
@@ -209,12 +212,12 @@ local function format_kept(result)
   end), ", ")
 end
 
--- Returns a line of text on one direction of a head; nil if the direction is not searched and has no lines.
+-- Returns a line of text on one direction of a head; nil if the direction is not chosen and has no lines.
 local function format_direction(result, choices)
   local name = NAMES[result.direction]
-  if not result.is_searched then
+  if not result.is_chosen then
     local best = find_greatest_line(result)
-    return best and ("%-14s not searched; the greatest is %d (%s, %s)"):format(name, best.line,
+    return best and ("%-14s not chosen; line %d has the greatest value (%s, %s)"):format(name, best.line,
       format_number(best.value), format_z(best)) or nil
   elseif #result.kept_lines == 0 then
     return ("%-14s none: %s"):format(name, describe_reason(result, choices))
@@ -225,8 +228,9 @@ end
 
 local function format_section(section)
   local choices, out = section.choices, {}
-  out[1] = ("%s, %d queries and %d keys; lines from k = %g deviations above the mean on, in the first %s; columns "
-    .. "counted from the %s"):format(section.title, section.rows, section.columns, choices.threshold,
+  out[1] = ("%s, %d queries and %d keys; kept: lines %s k = %g deviations above the mean, in the first %s; columns "
+    .. "counted from the %s"):format(section.title, section.rows, section.columns,
+      choices.keep == "above" and "more than" or "at least", choices.threshold,
       wording.count(choices.rows or section.rows, "row"), choices.align)
   for h, head in ipairs(section.heads) do
     local prefix = ("  head %-2d "):format(h - 1)

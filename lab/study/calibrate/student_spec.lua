@@ -34,17 +34,18 @@ end
 
 -- Returns the fields of the spec's table `lines` that differ from their defaults, other than `list`. name: the family.
 local function list_settings(name, family_lines)
-  local out, columns = {}, lists.find(family_lines.list, function(line) return line.direction == 0 end)
+  local out, column_line = {}, lists.find(family_lines.list, function(line) return line.direction == 0 end)
   if name == "cross" and family_lines.choices.corner ~= "lines" then
     out[#out + 1] = ("zero_corner = %q,"):format(family_lines.choices.corner)
   end
-  if columns and family_lines.choices.align ~= SIDES[name] then
+  if column_line and family_lines.choices.align ~= SIDES[name] then
     out[#out + 1] = ("columns = %q,"):format(family_lines.choices.align)
   end
   return out
 end
 
--- Whether the spec needs `lines` for a family: it has lines, or an allowed corner without lines.
+-- Whether the student's spec needs the table `lines` for a family: the family has lines, or its corner is open in all
+-- heads even though it has none.
 local function has_lines(name, family_lines)
   return family_lines ~= nil and (#family_lines.list > 0 or name == "cross" and family_lines.choices.corner == "all")
 end

@@ -36,7 +36,8 @@ function M.parse_words(words, is_file)
     if not selection then
       selection = { study = study, scale = scale, cells = cells }
     elseif not cells or not selection.cells or study ~= selection.study or scale ~= selection.scale then
-      return nil, ("found a second study: %s\n  expected: one, or cells of one: STUDY:CELL,CELL"):format(word)
+      return nil, ("found a second study: %s\n  expected: a single study, or words that name cells of the same study: "
+        .. "STUDY:CELL,CELL"):format(word)
     else
       lists.append(selection.cells, cells)
     end

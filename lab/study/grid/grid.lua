@@ -10,7 +10,8 @@
 -- values = { names } } }, warnings, ids (of all cells), cells (the selected cells) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
---   seeds           a list; seeds.part_seeds: nil, or a list for each part with separate seeds (seeds.lua)
+--   seeds           a list; seeds.part_seeds: nil, or a list for each part of the random numbers (init, data, draws)
+--                   that has separate seeds
 --   learning_rates  a list; { false } for a waiting cell whose spec will set the rate
 --   runs            { seed, part_seeds, learning_rate, dir, runs_on_other_data }: dir, the run's folder below the
 --                   folder of all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
@@ -59,7 +60,7 @@ function M.format_shortest(x)
   end
 end
 
--- Returns the name of a run's folder, without the digits of a training file.
+-- Returns the name of a run's folder, without the suffix for the training file's digest (run_folders.lua).
 function M.name_run(run)
   return ("lr%s-seed%s"):format(M.format_shortest(run.learning_rate), seeds.format(run))
 end
@@ -128,8 +129,8 @@ local function make_id(study, point)
   return lists.find(candidates, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
--- Returns the field `name` of the last value of a point that has this field; nil if no value has it. name:
--- "learning_rates" or "seeds".
+-- Returns the setting `name`, "learning_rates" or "seeds", of a point: the last value that has this field, in the order
+-- of the axes, decides. Returns nil if no value has it.
 local function get_last_setting(point, name)
   local settings = lists.map(point, function(value) return value[name] end)
   return settings[#settings]
@@ -197,15 +198,15 @@ local function find_source(work, stage, point, id)
   d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not source_point then
     d:add({ at = stage.origin, field = stage.path .. ".from",
-      what = ("several cells of %s, or none%s"):format(stage.from.name,
-        axis_name and ", on the axis " .. axis_name or ""),
+      what = ("the source is not a single cell of %s%s"):format(stage.from.name,
+        axis_name and (": no value or several values of the axis %s fit"):format(axis_name) or ""),
       expected = axis_name and "one value of the axis in the cells of " .. stage.from.name
         or "values that occur together in a cell" })
     return nil
   elseif #cell.runs ~= 1 then
     d:add({ at = stage.origin, field = stage.path .. ".from", what = ("the cell %s has %d runs"):format(cell.id,
       #cell.runs), expected = "one seed and one learning rate, so that a single run is used",
-      hint = "an axis whose values have their own `seeds` distinguishes several runs" })
+      hint = "to use several runs, add an axis with a value for each seed, which sets `seeds`" })
     return nil
   end
   local source = { id = cell.id, cell = cell, run = cell.runs[1].dir, verb = stage.verb, options = stage.options }
@@ -354,8 +355,8 @@ local function warn_of_masks(work, cells)
     local remedy = not lists.any(group, function(cell) return has_own_masks(cell.spec.resolved.encoding) end)
       and "; to compare only the encodings, add a mask to all cells: --set encoding.mask.kind=causal" or ""
     work.warnings[#work.warnings + 1] = names[true][1] and names[false][1]
-      and ("encoding: no query sees a later key with %s, unlike with %s"):format(table.concat(names[true], ", "),
-      table.concat(names[false], ", ")) .. remedy or nil
+      and ("encoding: the masks differ: later keys are hidden in %s, but not in %s"):format(
+      table.concat(names[true], ", "), table.concat(names[false], ", ")) .. remedy or nil
   end
 end
 

@@ -68,7 +68,7 @@ function M.read_word(context, node, path, legal, kind)
     return node.value
   end
   M.report(context, node, path, ("%s is not %s %s"):format(M.show(node), wording.choose_article(kind), kind),
-    #legal > 0 and table.concat(legal, ", ") or "nothing, since none is defined before it",
+    #legal > 0 and table.concat(legal, ", ") or ("no value, since there is no %s"):format(kind),
     similar_names.make_hint(node.value, legal))
 end
 

@@ -37,7 +37,8 @@ local M = {}
 --   folder        the folder of runs
 --   spec_folder   the folder of the spec
 --   root          the folder of the repository
---   seeds         flags of seeds as texts: `run`, or nil without --seeds; and one for each part of the random numbers
+--   seeds         the flags of seeds as texts, nil for a flag that is not given: run, of --seeds; <part>, of
+--                 --seeds-<part>
 --   rates         the flag --learning-rate as text, or nil
 --   refuse(flag, problem, expected, hint)   records an error of a flag, for the message that ends the command
 --   last_lines    lines at the end of the study
@@ -132,7 +133,7 @@ local function write_value(work, axis, text)
   text = text:match("^%s*(.-)%s*$")
   local value, problem = overrides.read_constant(text)
   local mistake = problem
-  if type(value) == "table" then -- the study will contain its text, which must be a single value, also within braces
+  if type(value) == "table" then -- the text is copied into a table of the study, so it must be one value there, too
     mistake = select(2, overrides.read_constant("{ " .. text .. " }"))
   end
   local name = not mistake and make_name(value, text)
@@ -190,7 +191,8 @@ local function read_axis(work, text)
     if earlier_axis.field == field then
       return work.refuse(flag, ("a second axis %s"):format(field), "one axis with all values: A,B,C")
     elseif is_within(earlier_axis.field, field) then
-      return work.refuse(flag, ("%s replaces %s, an earlier axis within it"):format(field, earlier_axis.field),
+      return work.refuse(flag, ("%s contains %s, an earlier axis, and would replace its values"):format(field,
+        earlier_axis.field),
         ("--axis %s first"):format(field))
     end
   end
@@ -202,7 +204,8 @@ end
 -- Returns a word of --set, with a path in it made relative to the folder of runs. A word that sets an axis is refused.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
-  local section = field and field:gsub("%.use$", ""):gsub("%.kind$", "") -- the section that a preset or a kind replaces
+  -- Both encoding.use=... and encoding.kind=... replace the whole section `encoding`.
+  local section = field and field:gsub("%.use$", ""):gsub("%.kind$", "")
   for _, axis in ipairs(field and work.axes or {}) do
     if axis.field == field or is_within(axis.field, section) or axis.field == section then
       work.refuse("--set " .. text, ("%s is an axis, and --set would override all of its values"):format(axis.field),
@@ -335,6 +338,7 @@ end
 local function read_flags(options)
   local d, root = diagnostics.new(), options.project.root
   local spec = must(INPUT, options.project:find_spec(options.study))
+  -- Errors of loading get this note, since the user may have named a study instead of a spec.
   d:set_note(options.grid_flag ~= "--axis" and ("%s is for a spec: a study file lists its own seeds and learning "
     .. "rates"):format(options.grid_flag) or nil)
   local loaded = load_module.load(spec, { root = root, diagnostics = d })

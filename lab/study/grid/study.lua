@@ -305,7 +305,8 @@ local function read_scales(context, study, node)
       read_scale(context, study, inner, name)
     end
   end
-  if context.scale and node and node.fields[context.scale] then -- last, since it removes values of axes
+  -- The requested scale is read last: it removes values of axes that other scales may name.
+  if context.scale and node and node.fields[context.scale] then
     read_scale(context, study, node.fields[context.scale], context.scale)
   elseif context.scale then
     local names = table.concat(study.scales, ", ")

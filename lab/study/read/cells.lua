@@ -3,7 +3,7 @@
 -- Input: a study from grid.expand, or only a folder of runs. Output: a study:
 --   title, axes, cells
 --   scored: from metrics.lua
---   grid: the most frequent grid of the runs' scores (runs.find_usual_grid)
+--   grid: the grid of most scores, that is, the lengths or numbers over which they are averaged (runs.find_usual_grid)
 --   full_study: the study with all cells, also in the results of M.merge_axis and M.select
 --   name, path, scale, report, left_out (texts on omitted earlier versions): only in a study from grid.expand
 --   is_from_folder = true, problems (texts on unreadable folders): only in a study from a folder
@@ -45,6 +45,7 @@ local SHARED_FACTS = {
   { "test data", "data.eval_sha256", is_of_spec = true, is_file_digest = true },
   { "validation data", "data.validation_sha256", is_of_spec = true, is_file_digest = true },
   { "spec digest", "digest", is_of_spec = true },
+  -- Runs that patience has ended stop at different steps; patience_of_steps is the requested number of steps.
   { "last step", function(run) return run.facts.patience_of_steps or run.test.step end },
   { "examples per length", function(run) return run.test.is_mixed and "mixed" or run.test.examples end },
   { "evaluated lengths", function(run)
@@ -140,8 +141,8 @@ local function average_scores(cell_runs, set, metric)
   return statistics.mean(lists.map(cell_runs, function(run) return runs.get_score(run, set, metric) end))
 end
 
--- Whether a learning rate is better than the best of the lower rates. best: that rate, or nil if there is none yet. The
--- mean score on the deciding set decides. If the scores are equal and the study does not name this set, the mean loss
+-- Whether a learning rate is better than `best`, the best of the rates before it; nil at first. The mean score on the
+-- deciding set decides. If the scores are equal and the study does not name this set, the mean loss
 -- on the set decides. In all other cases the result is false.
 local function is_better(rate, best, metric, choice)
   if not best or rate.deciding_score ~= best.deciding_score then
@@ -322,8 +323,8 @@ end
 -- Reads the runs of an expanded study below `root`. metric: the metric of scores, or nil for the study's.
 function M.read_study(study, root, metric)
   local cells, left_out = {}, {}
-  local lost_cells, other_axes_count = earlier_results.find_lost_cells(study)
-  for _, cell in ipairs(lists.join(study.cells, lost_cells)) do
+  local former_cells, other_axes_count = earlier_results.find_former_cells(study)
+  for _, cell in ipairs(lists.join(study.cells, former_cells)) do
     local list, is_earlier, changes = earlier_results.choose(root, study, cell, read_runs(cell, root), left_out)
     if #list > 0 then -- a cell that the study no longer has may have no runs
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec,
@@ -336,7 +337,7 @@ function M.read_study(study, root, metric)
       wording.count(other_axes_count, "cell"), root, snapshots.get_path(study.name, study.scale))
   end
   return complete_study({ name = study.name, title = study.title, path = study.path, scale = study.scale,
-    axes = earlier_results.extend_axes(study, lost_cells), report = study.report, labels = study.labels,
+    axes = earlier_results.extend_axes(study, former_cells), report = study.report, labels = study.labels,
     scored = study.scored or DEFAULT_SCORED, cells = cells, left_out = left_out }, metric)
 end
 
@@ -385,21 +386,21 @@ local function distinguish(groups, get_word)
   end
 end
 
--- Returns the key { task, encoding } of a group of runs; and whether its task is a dataset file that is named only
--- after the spec.
+-- Returns the key { task, encoding } of a group of runs; and whether its task is a dataset file that has only the
+-- spec's name.
 local function make_key(group, spec)
   local name = M.name_task(spec, group.id) or "?"
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- Returns the axes of groups of runs, from their keys. are_nameless: whether tasks are names of specs; then there is no
--- axis of encodings, and encodings are removed from the keys.
-local function make_axes(groups, are_nameless)
-  local axes = lists.map({ "task", not are_nameless and "encoding" or nil }, function(name)
+-- Returns the axes of groups of runs, from their keys. uses_spec_names: whether the values of the axis `task` are names
+-- of specs; then there is no axis of encodings, and encodings are removed from the keys.
+local function make_axes(groups, uses_spec_names)
+  local axes = lists.map({ "task", not uses_spec_names and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
   end)
   for _, group in ipairs(groups) do
-    group.key.encoding = not are_nameless and group.key.encoding or nil
+    group.key.encoding = not uses_spec_names and group.key.encoding or nil
   end
   return axes
 end
@@ -411,17 +412,17 @@ end
 -- metric of scores, or nil for the default.
 function M.read_folder(root, metric)
   local groups, problems = group_runs(root)
-  local used_names, are_nameless = {}, true
+  local used_names, uses_spec_names = {}, true
   for _, group in ipairs(groups) do
     local spec = find_spec(group.runs)
-    local key, is_nameless = make_key(group, spec)
+    local key, has_spec_name = make_key(group, spec)
     group.key, group.task_spec = key, spec
-    are_nameless = are_nameless and is_nameless and not used_names[get_name(group)]
+    uses_spec_names = uses_spec_names and has_spec_name and not used_names[get_name(group)]
     used_names[get_name(group)] = true
   end
   distinguish(groups, function(group) return group.digest:sub(1, 6) end)
   distinguish(groups, function(group) return "data " .. (group.data or "unknown") end)
-  local axes = make_axes(groups, are_nameless)
+  local axes = make_axes(groups, uses_spec_names)
   local tasks = axes[1].values
   return complete_study({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = groups,
     is_from_folder = true,

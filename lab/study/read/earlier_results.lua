@@ -59,17 +59,17 @@ end
 
 -- Returns the snapshot's cells that the study lacks now, as { id, key, runs = {} }; and the number of further such
 -- cells, which have other axes than the study.
-function M.find_lost_cells(study)
+function M.find_former_cells(study)
   local is_listed, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
-  local lost_entries = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
-    local is_new = not is_listed[entry.id]
+  local former_entries = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
+    local is_former = not is_listed[entry.id]
     is_listed[entry.id] = true
-    return is_new
+    return is_former
   end)
-  local list = lists.map(lost_entries, function(entry)
+  local list = lists.map(former_entries, function(entry)
     return has_axes(entry, names) and { id = entry.id, key = entry.key, runs = {} } or nil
   end)
-  return list, #lost_entries - #list
+  return list, #former_entries - #list
 end
 
 -- Returns the axes of a study with their values and the values of these cells.
@@ -80,7 +80,8 @@ function M.extend_axes(study, cells)
   end)
 end
 
--- Returns a snapshot's `scored` without the values that this version does not know; nil if it does not know the split.
+-- Returns a snapshot's `scored` without the values that this version of Longhand does not know; nil if it does not know
+-- the split.
 local function read_scored(recorded)
   local function read_word(words, name)
     return lists.has(words, recorded[name]) and recorded[name] or nil

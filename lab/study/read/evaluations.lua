@@ -9,11 +9,11 @@
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   <measure>: the list of the measure's values in the order of lengths, "" for lines without the measure; exact_match
 --     and loss are texts. accuracy, exact_match and loss always have a list, other measures of LISTED if some line has
---     them. If lines have other axes, only the measures in AVERAGED have lists: each value is the mean over the lines
---     with that number on the first axis, or the value of the condition that has no other axis
+--     them. If lines have other axes, only the measures in AVERAGED have lists. The value for a number on the first
+--     axis is that of the line without other axes if there is one, otherwise the mean over the lines with this number
 --   counts: the number of evaluated examples of each length
 --   totals: the number of existing examples of each length, nil if all were evaluated
---   uncounted: for each length whether no label counted; nil if labels counted at all lengths
+--   uncounted: for each length, true if none of its labels counts; nil if there is no such length
 --   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
 --   is_weighted: true if a score is the mean over examples, not over lengths
 --   parts: for dataset files, from make_parts
@@ -77,7 +77,7 @@ function M.add(evaluations, row)
 end
 
 -- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
--- lines that is_averaged accepts, weighted by their existing examples.
+-- lines that is_averaged accepts. Each line's weight is the number of all its examples, evaluated or not.
 local function average_lines(group, is_averaged)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
@@ -99,8 +99,8 @@ local function average_lines(group, is_averaged)
   return { number = group.key, row = row }
 end
 
--- Joins lines that share a number on the first axis. A line with a frame (spec/task/axes.lua) and a value on another
--- axis is left out. If one of the lines with a number has no other axes, only that line counts for the number.
+-- Joins lines that share a number on the first axis. A line with values on the axis `frame` (spec/task/axes.lua) and on
+-- a further axis is left out. If one of the lines with a number has no other axes, only this line counts for it.
 local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
@@ -175,7 +175,7 @@ local function make_parts(evaluation, axis)
     axes = #axis_parts > 1 and axis_parts or nil }
 end
 
--- Returns the set of the optional lists that an evaluation of the lines has.
+-- Returns { [list] = whether an evaluation of the lines has this list }.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do

@@ -1,6 +1,6 @@
 -- Metrics of a study's scores, and the score above which a seed counts as generalising.
 --
--- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. M.by_name, M.NAMES and
+-- Input: scores, or a study with its cells read, from grid.expand or from a folder of runs. M.by_name, M.NAMES and
 -- M.SHARES come from spec/measures.lua. Output: the study's `scored`, a table:
 --   split         the set whose scores are reported
 --   select        the set that decides the learning rate, nil if the study names none
@@ -33,8 +33,8 @@ local function refers_to_paper(study)
   end) ~= nil
 end
 
--- Returns the default criterion of a study: above 90% of a paper's metric in percent; without a paper, or if the
--- paper's metric is not in percent, above 99% exact match.
+-- Returns the default criterion of a study that refers to a paper: above 90 in the study's metric, if its unit is
+-- percent. In all other cases: above 99% exact match.
 local function choose_criterion(study, metric)
   if refers_to_paper(study) and M.by_name[metric].unit == "percent" then
     return { metric = metric, above = PAPER_PERCENT }
@@ -42,7 +42,8 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT_PERCENT }
 end
 
--- Returns the metric of these cells without a paper: exact match if some of their models answer token by token.
+-- Returns the default metric of cells whose study refers to no paper: exact match if some of their models answer token
+-- by token, otherwise accuracy.
 function M.choose_metric(cells)
   return lists.find(cells, is_generative) and "exact_match" or "accuracy"
 end

@@ -27,8 +27,9 @@ local function get_number(run, row, own_levels)
   return axis_values[run.axis]
 end
 
--- Returns the places for each number in `numbers` on the run's first axis, from the evaluations of a set's curve
--- (runs.get_curve). If a line is damaged, the result is empty, run.damaged is set, and run.notes gets a message.
+-- Returns the places for each number in `numbers` on the run's first axis, from the lines of the evaluations that
+-- runs.get_curve(run, set) returns. If a line is damaged, the result is empty, run.damaged is set, and run.notes gets a
+-- message.
 function M.read(run, set, numbers)
   local steps, places_by_number, damage = {}, {}, nil
   for _, evaluation in ipairs(runs.get_curve(run, set)) do
@@ -58,8 +59,8 @@ function M.list_kinds(places)
   return lists.filter({ M.OWN_ANSWERS, M.TEACHER_FORCED }, function(kind) return places.start[kind] ~= nil end)
 end
 
--- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind, which maps each
--- kind of answers to the numbers of counted labels of those runs that have this kind.
+-- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind:
+-- counted_by_kind[kind] is like the side's `counted`, but summed only over the runs that have this kind of answers.
 function M.add(places_of_runs)
   local function sum_counts(get_counts, summands)
     local sums = {}

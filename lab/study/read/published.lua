@@ -28,8 +28,8 @@ function M.split_line(line)
   return fields
 end
 
--- Parses a text in CSV, whose first line has the names of the columns. Row i is line i + 1, so blank lines are only at
--- the end. Returns { columns, rows }; or nil and a message.
+-- Parses a text in CSV, whose first line has the names of the columns. Blank lines are allowed only at the end, so that
+-- row i is always line i + 1. Returns { columns, rows }; or nil and a message.
 function M.parse(text)
   local columns, rows = nil, {}
   for line in (text:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do

@@ -21,7 +21,7 @@ local READINGS = { drawn = "two-sided, signed by the order of the tokens", clamp
   difference = "differences of the drawn positions" }
 local DRAWS = { pass = "once per pass", layer = "once per layer" }
 local RANGES = { zero_based = "from 0", one_based = "from 1" }
-local USUAL_RANGE = "from 0 where positions are drawn, from 1 where distances are"
+local USUAL_RANGE = "from 0 for drawn positions, from 1 for drawn distances"
 
 -- Formats a field of lengths, { first, last, step } or { list }; returns nil for nil.
 function M.format_lengths(field)
@@ -38,8 +38,8 @@ local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil
 end
 
--- Whether a spec raises the question of a spare token: in encoders with empty tokens, model.spare_token has an effect
--- unless the embedding is linear or has a row for computation tokens; recurrent models never have a spare token.
+-- Whether the readings of a spec tell if its model has a spare token. They do for encoders with empty tokens, unless
+-- the embedding is linear or has a row for computation tokens; and for recurrent models, whose answer is always "none".
 local function has_choice_of_spare_token(spec)
   local model = get(spec, "model") or {}
   local has_empty_tokens = (model.kind or "encoder") == "encoder" and (model.readout or "outputs") == "outputs"

@@ -125,7 +125,7 @@ local function read_lines(path, max_bytes, max_line, take)
       result = newline > start and take(text:sub(start, newline - 1), number, true)
       start, newline = newline + 1, text:find("\n", newline + 1, true)
     end
-    unfinished = start == 1 and text or text:sub(start) -- a line may be longer than many blocks
+    unfinished = start == 1 and text or text:sub(start) -- no copy if no line ends in the block
     if not result and #unfinished > max_line then
       result = take(unfinished:sub(1, max_line + 1), number + 1, true)
     end
@@ -189,7 +189,8 @@ end
 function M.read_last_line(dir, name, bytes)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
   local text = (input.read_end(dir .. "/" .. name, bytes or TAIL_BYTES) or ""):reverse()
-  local line_end = text:find("\n", 1, true) -- the newlines after and before the line, in the reversed text
+  -- Indices in the reversed text: line_end, of the newline after the line; line_start, of the newline before it.
+  local line_end = text:find("\n", 1, true)
   local line_start = line_end and text:find("\n", line_end + 1, true)
   if not bytes and not line_start and #text >= TAIL_BYTES then
     return M.read_last_line(dir, name, run_shapes.MAX_LINE_BYTES)
@@ -227,7 +228,8 @@ function M.find(root)
   return lists.filter(list_below(list_below(list_below({ root }, problems), problems), problems), has_run), problems
 end
 
--- Returns the folder of all runs above `dir`, the folder of an id, a digest or a run; nil for any other folder.
+-- Returns the folder of all runs that contains `dir`. dir: the folder of an id, a digest or a run; for any other folder
+-- the result is nil.
 function M.find_root(dir)
   local level = { dir }
   for level_count = 3, 1, -1 do

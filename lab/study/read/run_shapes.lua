@@ -28,7 +28,7 @@ M.MAX_LINES = 1 << 20
 M.MAX_EVALUATED_LENGTH = 1000000 -- maximum task length that `trainer eval` takes: runtime/cli/options.h
 
 local MAX_COUNT = 1 << 53 -- a double holds it exactly
-local MAX_TEXT = 16384 -- bytes of a flag with a path, or with all lengths that it may name
+local MAX_TEXT = 16384 -- bytes; enough for a flag with a path or with a list of all lengths
 local MAX_FORMULA = 1 << 20 -- bytes
 local MAX_PLACES = 16384 -- LH_MAX_TARGET_PLACES of runtime/eval/by_place.h
 local MAX_EXAMPLES = 16384 -- LH_MAX_LISTED_EXAMPLES of runtime/eval/by_sequence.h

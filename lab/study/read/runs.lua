@@ -16,11 +16,11 @@
 --   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
 --   decoding: for generative models the decoding of all evaluations of the run, "greedy" or "teacher_forced"
 --   best: the best checkpoint (train.checkpoint.best), { step, metric, score }, with the sets of its evaluations after
---     training, as above; score: in the evaluation during training
+--     training, as above; score: the score that made it the best, from an evaluation during training
 --   during: evaluations during training, from evaluations.summarise_training
 --   levels: evaluations with noise on embeddings or at numbers of passes, { noise = { [standard deviation] = { axis,
---     test, ... } }, passes = { [number] = ... } }, with sets as above; the run's own sets have the least deviation and
---     the passes of training
+--     test, ... } }, passes = { [number] = ... } }, with sets as above. The evaluations of the level with the least
+--     deviation, and of the level with the number of passes in training, are also the run's own sets
 -- Invariants: writes nothing. A run whose run.json or eval.jsonl is damaged has no evaluations, and `facts` is empty.
 
 local axes = require("spec.task.axes")
@@ -261,8 +261,8 @@ end
 
 M.SIZES = { "layers", "width", "heads" } -- fields of the result of M.get_size that are numbers
 
--- Returns the size of a run's model, { model, layers, width, heads }: the kind of network, the number of blocks over
--- all stacks, of channels of a token's vector, and of heads of a block. Fields that the spec lacks are absent.
+-- Returns the size of a run's model: { model (the kind of network), layers (blocks of all stacks together), width
+-- (channels of a token's vector), heads (of a block) }. Fields that the spec lacks are absent.
 function M.get_size(run)
   local model = lists.get(run.facts, "spec.model") or {}
   local layers = model.layers or model.decoder_layers and (model.encoder_layers or 0) + model.decoder_layers
@@ -325,7 +325,7 @@ local function describe_grid(run, evaluation)
   if evaluation.is_weighted then
     local count = lists.sum(evaluation.counts, function(examples) return examples end)
     local total = lists.sum(evaluation.totals or evaluation.counts, function(examples) return examples end)
-    text = ("share of %s, %s"):format(total > count and ("%d examples, by %d of them"):format(total, count)
+    text = ("share of %s, %s"):format(total > count and ("%d examples, estimated from %d of them"):format(total, count)
       or wording.count(count, "example"), text)
   elseif #evaluation.lengths > 1 then
     text = "mean over " .. text
@@ -375,16 +375,16 @@ end
 
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
 -- if is_weighted, otherwise the mean over lengths. Lengths without counted labels are skipped. Returns nil without an
--- evaluation, or if a length with counted labels lacks the metric. metric: by default accuracy; counted_lengths: the
--- set of the lengths of which the mean is taken, by default all.
-function M.compute_mean(evaluation, metric, counted_lengths)
+-- evaluation, or if a length with counted labels lacks the metric. metric: by default accuracy; requested_lengths:
+-- the set of the lengths over which the mean is taken, by default all.
+function M.compute_mean(evaluation, metric, requested_lengths)
   metric = metric or "accuracy"
   local list = evaluation and evaluation[metric]
   local sum, weights, uncounted = 0, 0, evaluation and evaluation.uncounted or {}
   local examples = evaluation and evaluation.is_weighted and (evaluation.totals or evaluation.counts) or {}
   for i = 1, list and #evaluation.lengths or 0 do
     local value, weight = tonumber(list[i]), examples[i] or 1
-    local is_requested = not counted_lengths or counted_lengths[evaluation.lengths[i]]
+    local is_requested = not requested_lengths or requested_lengths[evaluation.lengths[i]]
     if is_requested and value then
       sum, weights = sum + weight * value, weights + weight
     elseif is_requested and not uncounted[i] then

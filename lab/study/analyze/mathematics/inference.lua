@@ -66,7 +66,8 @@ function M.make_random(seed)
 end
 
 -- Returns `count` values of statistic(list), where each list has #items items that are sampled from `items` with
--- replacement. Values that belong together form one item, such as a base's puzzles. All calls get one table as `list`.
+-- replacement. Values that depend on each other form one item, such as all puzzles that are copies of one puzzle.
+-- `list` is the same table in all calls, so `statistic` must not keep it.
 function M.resample(items, statistic, count, random)
   local values, list = {}, {}
   for i = 1, count do
