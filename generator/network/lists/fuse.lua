@@ -9,7 +9,8 @@
 --   sum + norm                one operation of kind "add_norm", if the norm is the next operation and reads the sum;
 --                             its field `sum` is the sum's value if this value must be stored, since it has other
 --                             readers or is the scope's result
---   derivative of relu        in the input gradient of the only product that reads the result of relu (backward.lua)
+--   derivative of relu        computed as part of a product's input gradient, if this product alone reads the result of
+--                             relu (backward.lua)
 --   q, k, v; gate and up      one product of several weights in the graph already (attention.lua, feedforward.lua)
 
 local lists = require("base.lists")
@@ -34,7 +35,7 @@ function M.find_readers(list)
   return readers
 end
 
--- The fusion of a product that has a bias with relu; nil if the two operations cannot be fused.
+-- Fuses a product and the relu that follows it, if the product has a bias; nil if the two operations cannot be fused.
 local function fuse_relu(op, next_op, readers)
   if op.kind == "product" and op.p.bias and next_op.kind == "activation" and next_op.activation == "relu"
     and next_op.x == op.out and is_only_reader(readers, op, next_op) then
@@ -43,7 +44,7 @@ local function fuse_relu(op, next_op, readers)
   end
 end
 
--- The fusion of a sum with the norm that reads it; nil if the two operations cannot be fused.
+-- Fuses a sum and the norm that follows it and reads it; nil if the two operations cannot be fused.
 local function fuse_norm(op, next_op, readers, result)
   if op.kind == "add" and next_op.kind == "norm" and next_op.x == op.out then
     local reads_sum_alone = is_only_reader(readers, op, next_op) and op.out ~= result

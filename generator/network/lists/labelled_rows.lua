@@ -14,7 +14,7 @@
 --             forward pass saves for each omitted row, such as "2.0 * WIDTH * WIDTH"
 --   pair_texts    list of C texts: for each attention of labelled_work, the number of floating-point operations that it
 --             saves for each pair of an omitted row and a key
---   pair_flops    name of a family -> the number that the family's text in pair_texts states; false if it has no text
+--   pair_flops    name of a family -> the value of its text in pair_texts, as a number; false if it has no such text
 --
 -- The lists are walked backwards from the labels. If only labelled rows of a result are read, an operation that works
 -- row by row reads only labelled rows; every other operation reads all rows. If a value has both kinds of readers, all

@@ -125,7 +125,7 @@ local backward_describers = {
   end,
 }
 
--- Gradients of operations over the rows of one value read the value again.
+-- The gradient of an operation that maps the rows of one value, such as an activation, also reads this value.
 for kind, definition in next, ops.list_row_operations() do
   backward_describers[kind .. "_grad"] = function(item)
     return "gradient of " .. definition.describe_without_dropout(item.op), list_operands(item.op)

@@ -123,7 +123,7 @@ function Walk:make_key(scope, value)
   if value.external then
     return self:make_key(scope.parent, value.external)
   elseif value.carried then
-    local block = M.find_reader(value)
+    local block = M.find_input_block(value)
     return block and self:keeps_input(block) and block.name .. ".input" or buffers.name_for_stream("output", value)
   end
   return (scope ~= self.net and self.read_backward[scope][value] and scope.name .. "." or "") .. value.name
@@ -188,7 +188,7 @@ end
 -- Walks the repetitions of a block. op: the operation that runs the block; scope: the scope of this operation;
 -- scope_input, scope_result: the arguments `input` and `result` with which this scope is walked.
 function Walk:walk_block(scope, op, scope_input, scope_result)
-  local block, keeps_input = op.block, self:keeps_input(M.find_reading_block(op.block))
+  local block, keeps_input = op.block, self:keeps_input(M.find_first_block(op.block))
   local walked_count = math.min(block.times, 2) -- repetitions after the second behave as the second
   local stream_output = buffers.name_for_stream("output", block.output_value)
   local input = op.x == scope.input_value and scope_input or { key = self:make_key(scope, op.x), value = op.x }
@@ -317,15 +317,15 @@ local function rename_external_duplicates(net)
   end
 end
 
--- The block that stores the input of a block or a group: the block itself, or the only block that reads the input of
--- the group.
-function M.find_reading_block(block)
-  return block.is_group and block.input_value.carried and M.find_reading_block(block.input_value.carried.block) or block
+-- The block that stores the input of a block or a group: the block itself; or the group's first block, if this block
+-- alone reads the group's input, and else the group itself.
+function M.find_first_block(block)
+  return block.is_group and block.input_value.carried and M.find_first_block(block.input_value.carried.block) or block
 end
 
--- The block that stores a carried value as the input of a repetition; false if no block reads the value as its input.
-function M.find_reader(value)
-  return value.carried.block and M.find_reading_block(value.carried.block)
+-- The block that stores a carried value as its input; false if no block reads the value as its input.
+function M.find_input_block(value)
+  return value.carried.block and M.find_first_block(value.carried.block)
 end
 
 -- The value of the network that a value of a block or a group stands for, or the value itself.

@@ -153,7 +153,7 @@ function M.derive(net, lists_by_scope, labelled)
   if not embed then
     return nil
   end
-  local block = scope_lists.find_reader(embed.out)
+  local block = scope_lists.find_input_block(embed.out)
   if block.is_group then
     return nil
   end

@@ -6,7 +6,7 @@
 -- Input: the network and the section `model` (builder.lua); x, the value of the stream's tokens; options. Output: the
 -- value after the last block or norm. Fields of `options`:
 --   layers      the number of layers
---   source      the publication that comments of generated code name if norms follow the sums
+--   source      the publication that is named in comments of generated code if norms follow the sums
 --   loops       the section model.loops, or nil
 -- Fields of `options` for a model with several stacks:
 --   name        the block's name, by default "layer"
@@ -19,9 +19,10 @@
 --
 -- With loops, the whole stack of layers runs several times; one such run is a pass. If a pass also adds the embedding
 -- (loops.inject), ends with a norm (loops.norm) or has a loss (loops.loss), a group repeats the layers and these
--- operations. A pass of one layer without a loss of its own is the layer's block itself. With encodings by layer
--- (families.list_layers), each encoding has a block of its own, and a group, the cycle, repeats the sequence of these
--- blocks; if the last cycle is incomplete, its layers are further blocks after the group.
+-- operations. If a pass has one layer and no loss of its own, there is no group: the layer's block also contains these
+-- operations. With encodings by layer (families.list_layers), each encoding has a block of its own, and a group, the
+-- cycle, repeats the sequence of these blocks; if the last cycle is incomplete, its layers are further blocks after the
+-- group.
 
 local lists = require("base.lists")
 
@@ -80,10 +81,10 @@ return function(net, model, x, options)
   local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
   local has_losses = loops.loss == "every"
   local is_pass = has_operations and options.layers == 1 and not has_losses
-  local passes = { loops = loops.times, has_passes = options.loops ~= nil, passes_by_length = loops.passes_by_length,
-    is_progressive = loops.progressive }
+  local pass_options = { loops = loops.times, has_passes = options.loops ~= nil,
+    passes_by_length = loops.passes_by_length, is_progressive = loops.progressive }
   local group = (has_operations and not is_pass or has_losses or is_by_layer and options.loops)
-    and net:group("pass", 1, lists.merge(passes, { has_losses = has_losses }))
+    and net:group("pass", 1, lists.merge(pass_options, { has_losses = has_losses }))
   local cycle = is_by_layer and cycles > 1 and (group or net):group("cycle", cycles, {})
   local function open_pass(scope, h)
     h = scope:input(h)
@@ -97,9 +98,9 @@ return function(net, model, x, options)
   -- itself.
   local function add_block(scope, h, entry)
     local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)
-    local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
-      -- the index of a repetition's layer, counted over all passes; i: the block's repetition within a pass, which is
-      -- layer i % times of the entry in cycle i // times
+    local block_options = lists.merge(group and {} or pass_options, { path = options.path or "layers.%d.",
+      -- the index of a repetition's layer, counted over all passes. i: the index of the block's repetition within a
+      -- pass. This repetition computes layer i % times of the entry, in cycle i // times
       get_number = is_by_layer and function(repetition)
         local pass, i = repetition // pass_repetitions, repetition % pass_repetitions
         return pass * options.layers + i // entry.times * entry.period + entry.first + i % entry.times

@@ -59,8 +59,8 @@ end
 
 -- Three indices of repetitions of a block or a group, as text: of the first repetition within the current repetition of
 -- its parent, of the one after the last, and of the current one. A block that a group repeats once has no variable of
--- its own. is_backward: whether the first repetition is the first that has a gradient; free passes, the passes at the
--- beginning of a step, have none.
+-- its own. is_backward: whether the range begins at the first repetition with a gradient, after the free passes (passes
+-- without gradient at the beginning of a step).
 function M.write_range(block, is_backward)
   local first, past = repetitions.write_range(block, "w.passes")
   if not block.parent.is_group then
@@ -99,7 +99,7 @@ end
 -- The place of the input of a block or a group in repetition `index` of an enclosing scope. value: a value with the
 -- input's width and stream.
 local function place_input(cpu, block, scope, index, value, mode)
-  local reader = scope_lists.find_reading_block(block)
+  local reader = scope_lists.find_first_block(block)
   return M.keeps_input(cpu, reader, mode)
     and ("w.%s[%s].input"):format(reader.name, repetitions.write_first_index(reader, scope, index))
     or "w." .. buffers.name_for_stream("output", value)
@@ -113,7 +113,7 @@ local place_outside
 local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
   local first_place = place_outside(cpu, group.parent, group.outer_input, mode)
-  local is_stored = M.keeps_input(cpu, scope_lists.find_reading_block(group), mode)
+  local is_stored = M.keeps_input(cpu, scope_lists.find_first_block(group), mode)
   local first = M.write_range(group)
   return (is_stored or group.outer_input.carried) and place
     or ("%s > %s ? %s : %s"):format(group.index, first, place, first_place)

@@ -102,8 +102,8 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- The records of evaluation that also traces values (stores them for analyses): after each embedding and recurrence
--- comes a record that traces its values, and the record of a block also traces its attentions and results.
+-- The records of an evaluation in which values are traced too (stored for analyses): after each embedding and each
+-- recurrence comes a record that traces its values, and the record of a block also traces its attentions and results.
 -- evaluation_records: the records of evaluation, which this function changes.
 local function make_trace(cpu, evaluation_records)
   local trace_records = {}

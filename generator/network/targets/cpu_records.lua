@@ -149,8 +149,6 @@ function forward.attention(cpu, text, op)
 end
 
 -- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions.
--- Without a memory, the product with the state is added to the sums of the same step; with a memory it is stored first
--- and added to the sums of the next step.
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
@@ -164,6 +162,8 @@ local function find_recurrence_function(cpu, op, direction)
     return find_function(cpu.gradients, table.concat({ inner, columns_text, tostring(has_bias) }, " "), name .. "_grad",
       { inner = inner, columns = columns_text, has_bias = has_bias })
   end
+  -- If the cell has no stack or tape, the product of the state and the recurrent weights is added to the sums of the
+  -- same step; with a stack or a tape it is stored first, and added to the sums of the next step.
   local fields = { template = ("cpu/rows/%s.tpl"):format(op.cell), width = width, sums = op.sums.text,
     columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
     to = find_product(width, columns, "to_" .. op.out.name, cell.heads and "FINISH_STORE" or "FINISH_ADD",

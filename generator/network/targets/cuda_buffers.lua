@@ -3,7 +3,8 @@
 -- Input: the table `device` (make_state of cuda_network.lua). Output: lists of members, each with:
 --   name        its name in C
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
---               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more
+--               that are read or written in loops over pairs: with "reals" these loops would need 10 to 20 registers
+--               more
 --   count       C text of the number of elements for all sequences
 --   count_at_a_time   C text of the number of elements for which there is memory. Arrays with an element for each pair
 --               of tokens have memory for the sequences that attention processes together; for other arrays this
@@ -253,7 +254,7 @@ end
 
 -- Whether the backward pass reads the input of the repetitions of a block, or of the first block of a group.
 local function reads_input(device, block)
-  local reader = scope_lists.find_reading_block(block)
+  local reader = scope_lists.find_first_block(block)
   return device.buffers.scopes[reader].read_backward[reader.input_value] or false
 end
 
@@ -271,7 +272,8 @@ function M.is_in_group(device, value)
   end) and true or false
 end
 
--- The block or group whose state has the output of a block or a group.
+-- The block or group whose state stores the output of `block`: `block` itself; but if `block` is a group that ends with
+-- an inner block, the holder of the inner block's output.
 function M.find_holder(block)
   local maker = block.output_value.op
   return block.is_group and maker.kind == "block" and M.find_holder(maker.block) or block

@@ -34,7 +34,7 @@
 --   always       members of the workspace (cuda_buffers.lua) that both modes have
 --   training     members of the workspace that only training has
 --   lines        { always, training }: these members as lines of C
---   operands     the products whose operands shards store, if choices.by_team; else empty lists:
+--   operands     the products whose operands are stored by shards, if choices.by_team; else empty lists:
 --     list                 the products (sum_by_team of warp_products.lua)
 --     members              the parameters of these products (list_product_parameters)
 --     row_declarations     declarations of the numbers of rows of their streams, or false
@@ -223,8 +223,8 @@ end
 --   block_records         block or group -> its entry of `blocks` or `groups`
 --   unused                block -> the buffers that chains make unnecessary
 --   operands, rounded, rounded_values   see warp_products.lua
---   contributions         the set of the values that families request (`contribution` of an attention) and to which
---                         attention itself adds the bias of their product
+--   contributions         the set of the values `contribution` of attentions that visit keys outwards. Such an
+--                         attention itself adds the bias of the product that computes this value
 local function make_state(net, lists_by_scope, choices)
   local device = { net = net, lists = lists_by_scope, choices = choices, rows = calls.make_functions({}), masks = {},
     scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, block_records = {}, unused = {},
@@ -236,14 +236,16 @@ local function make_state(net, lists_by_scope, choices)
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     has_loops = lists.any(net.scopes, function(block) return block.loops > 1 end),
     has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end) }
-  device.rounds = choices.rounds and not device.has_loops -- in loops, gradients are summed in the memory of the copies
+  -- With loops there are no rounded copies of weights: gradients are summed in the memory where the copies would lie.
+  device.rounds = choices.rounds and not device.has_loops
   device.streams, device.variables = cuda_buffers.name_streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
   warp_products.find_rounded_values(device)
   return device
 end
 
--- The members of a scope's struct whose gradients products compute, in runs { first, size } of successive members:
+-- The members of a scope's struct whose gradients are computed by products, in runs { first, size } of successive
+-- members:
 -- first: the name of the first member; size: C text of the number of elements of all members. sizes: name of a member
 -- -> C text of its number of elements.
 local function find_runs(scope, sizes)
@@ -262,7 +264,7 @@ local function find_runs(scope, sizes)
   return runs
 end
 
--- The parameters whose gradients products compute, by block: { block, count, parameters_type, runs }.
+-- The parameters whose gradients are computed by products, by block: { block, count, parameters_type, runs }.
 local function list_product_parameters(device)
   return lists.map(lists.group(device.operands, function(product) return product.scope end), function(group)
     local scope, sizes = group.key, {}

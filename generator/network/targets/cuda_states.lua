@@ -147,7 +147,7 @@ local function make_group(device, op)
   return record
 end
 
--- The entries of the groups among the blocks that the operations block_ops run; inner groups come first.
+-- The entries of all groups that are run by the operations `block_ops`; inner groups come first.
 function M.make_groups(device, block_ops)
   local groups = {}
   for i = #block_ops, 1, -1 do

@@ -54,7 +54,8 @@ local function make_for_modes(device, op, training, make)
   return lists.merge(make(true), { condition = "training" }), lists.merge(make(false), { condition = "else" })
 end
 
--- The kinds of operations that may follow the first product of a chain. A chain expects an input that is not rounded.
+-- The kinds of operations that may follow the first product of a chain. If such an operation reads the result of a
+-- product, the product may begin a chain; its input is then not rounded (find_rounded_values), as chains expect.
 local ACTIVATIONS = { activation = true, gate = true }
 
 -- The only operation of a list, if it is a product without relu and dropout; nil in other cases.

@@ -23,8 +23,8 @@ M.list = {
   { 120, "RTX 5090", 170 },
 }
 
--- The number of shards for one round of thread blocks. The largest shard has as few sequences as one round allows;
--- several numbers of shards may have this property, and this function returns the least of them.
+-- The number of shards for one round of thread blocks: the least number for which one round is enough and the largest
+-- shard is as small as possible.
 function M.count_shards(batch, multiprocessors)
   local sequences = (batch + multiprocessors - 1) // multiprocessors
   return (batch + sequences - 1) // sequences

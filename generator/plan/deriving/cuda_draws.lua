@@ -29,8 +29,8 @@ local function describe_token_positions(plan, variables)
     count = "(size_t)in->sequences * " .. length, shape = "[sequences][T]", T = variables.T, template = false } or nil
 end
 
--- The draw of positions for vectors added to a stream's tokens, an entry of step_draws; nil unless the draw belongs to
--- no family. variables: the stream's variables in device code (device.streams).
+-- The draw of positions for vectors added to a stream's tokens, an entry of step_draws; nil if the positions are not
+-- random, or if the draw belongs to a family. variables: the stream's variables in device code (device.streams).
 local function describe_input_draw(plan, variables)
   local draw, prefix = plan.input_draw, variables.prefix .. "input_"
   return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",

@@ -39,8 +39,8 @@
 --   forward            the template of the forward pass, which decoding renders again
 --   visits_by_distance   whether a query visits its keys by distance, and the backward pass stores the weights of pairs
 --   in_fragments       whether warps compute attention on matrix units
---   fragment_rows      the number of queries or keys that a warp has at a time: 32, or 16 if heads are few (then more
---                      warps run) or wide (then registers would not be enough)
+--   fragment_rows      the number of queries or keys that a warp has at a time: 32; or 16 if heads are few, so that
+--                      more warps run, or if they are wide, since 32 would need too many registers
 --   head_lanes         the number of threads that share a head's channels in attention
 --   uneven_heads       whether some of these threads have fewer channels
 --   head_part          C text, the number of a thread's channels
@@ -68,8 +68,8 @@
 --   position_row, distance_row   C text of the index of the row of layer l, in parentheses if it is a sum; false for
 --                      row 0
 --   reads_positions    whether layers read sampled positions
---   to_log2            C text of the factor log2(e) of logits, so that weights are powers of 2; "" if attention has
---                      scores, which get this factor instead
+--   to_log2            C text of the factor log2(e) of logits, so that weights are powers of 2; "" if the family maps
+--                      logits to scores (terms.maps_logits): then the scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
 --   sum_pass_text      text of a comment about the sum passes, or ""
 
@@ -118,8 +118,8 @@ local STORES_ROUNDED = { tf32 = true, float64 = true }
 -- Reals of shared memory: in kernels/cuda/product_warps.cu a part for each of 8 warps; in product_chains.cu two
 -- operands of 24 rows and 256 columns.
 local WARP_STAGING, CHAIN_STAGING = 8 * 32 * 32, 2 * 24 * 256
--- The least compute capability of tiles: float64 stages more shared memory than a block of sm_75 may have. Products by
--- warp need tensor instructions of sm_80.
+-- The least compute capability for products that are computed in tiles: in float64 they need more shared memory than a
+-- block of sm_75 may have. Products by warp need tensor instructions of sm_80.
 local LEAST_ARCHITECTURE = { float32 = 75, float64 = 80, tf32 = 80, bf16 = 80 }
 local WARP_ARCHITECTURE = 80
 

@@ -21,8 +21,8 @@ local DIGEST_ABI = 2
 
 -- The part of the plan digest for the task. It covers the bytes of a user's task file, and of a validation file from
 -- which a task makes its examples. For examples in files it covers the numbers of symbols, whether inputs and outputs
--- share symbols, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the
--- lengths; the trainer compares the files' bytes itself.
+-- share symbols, the end symbol, computation, loss, and original_length of a scaled rotation, whose default
+-- may be the longest length in training; the trainer compares the files' bytes itself.
 local function identify_task(plan)
   local task, fields, scaling = plan.task, lists.merge(plan.resolved.task), plan.first_family.rotation.scaling or {}
   fields.options = task.active_options
@@ -44,7 +44,7 @@ local function identify_model(plan)
 end
 
 -- The plan digest covers the resolved spec, except fields that a run may change freely, and the choices that fix the
--- order of sums.
+-- order of sums. falls_over: the steps or epochs over which the learning rate falls; nil if it is constant.
 function M.digest_plan(plan)
   local resolved = plan.resolved
   local train, noise = resolved.train, features.get_noise(resolved)

@@ -1,5 +1,5 @@
--- Derives the parts of a plan about the network without its encoding: dimensions, families of attentions, tokens of the
--- model's own, and dropout.
+-- Derives the parts of a plan about the network without its encoding: dimensions, families of attentions, dropout, and
+-- the tokens that the model adds to the task's symbols.
 --
 -- Input: a plan with its resolved spec and task. Output of M.derive:
 --   layers          the number of layers of all stacks
@@ -40,7 +40,7 @@
 --   has_query_bounds   whether the kernels compute a range of queries within a sequence, since the family
 --                  computes_labelled_tokens or recomputes its weights for some queries at a time
 --   layers         the number of its layers
---   repetitions    the number of repetitions of its layers, over all passes of a looped model that store values
+--   repetitions    the number of repetitions of its layers; in a model with loops, over all passes that store values
 --   heads, head_width   the number of its heads, and the channels of a head
 --   head_part      the largest power of two that divides head_width
 --   dropout_rate   the dropout rate of its weights, or nil
@@ -86,7 +86,7 @@ local READOUTS = { probe = "The encoder reads the input; the answer is read at t
 local READINGS = { decoder = "The decoder reads the input, %sa separator and the target",
   encoder_decoder = "The encoder reads the input, %sthe decoder a separator and the target" }
 
--- The model's own tokens as members of a C enum.
+-- The tokens that the model adds to the task's symbols, as members of a C enum.
 local function write_constants(computation, other_constants)
   return (computation and ("COMPUTATION_TOKEN = %d, "):format(computation.token) or "") .. other_constants
 end
@@ -102,11 +102,11 @@ local vocabularies = {}
 
 -- After the input symbols come the computation token, if there is one, and the empty token. Without a computation token
 -- an unused token takes its place, unless model.spare_token is false or the embedding is linear. A model with a readout
--- has none of these tokens (spec/rules/rules.lua).
+-- has none of these tokens: check_readout (spec/rules/rules.lua) refuses computation tokens with a readout.
 function vocabularies.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
-    return { computation = plan_computation(times, inputs), tokens = inputs, tokens_text = "input symbols",
+    return { computation = false, tokens = inputs, tokens_text = "input symbols",
       empty_token = false, decoder = false, reading = READOUTS[model.readout],
       token_constants = model.readout == "probe" and ("PROBE = %s"):format(plan.task.probe) or "" }
   end
@@ -212,8 +212,8 @@ M.attentions = {
 }
 M.attentions.recurrent = M.attentions.encoder -- no description names this family
 
--- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all passes
--- that store values), and the names of both counts in C.
+-- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (with loops,
+-- over all passes that store values), and the names of both counts in C.
 function M.place_in_block(family, name, block)
   return lists.merge(family, { name = name, layers = block.count, repetitions = block.count * block.stored_loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
