@@ -101,8 +101,8 @@ function verbs.check(project, arguments)
 end
 
 -- Returns a planned spec with its generated files in `files`; or nil and an exit code after a message. target: "cpu" or
--- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open_spec; `gen` writes sources for any
--- machine.
+-- "cpu,cuda"; nil: both, if the network has device code. is_local: as for open_spec; nil for `gen`, whose sources are
+-- for any machine.
 local function render_spec(project, arguments, target, is_local)
   local spec, code = open_spec(project, arguments, is_local)
   if not spec then
@@ -184,7 +184,7 @@ local function provide_trainer(project, arguments, request)
   local text
   code, text = build.update_defaults(project, job, dir, request.linking)
   if code then
-    trainer.outcome = "new defaults, nothing compiled,"
+    trainer.outcome = "new defaults, nothing compiled," -- printed before words such as "for the CPU alone"
   else -- the trainer must be compiled
     print_error(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
     if job.cuda then
@@ -236,7 +236,8 @@ end
 function verbs.train(project, arguments)
   local trainer, code = provide_trainer(project, arguments, { levels = "best", target = arguments.target,
     jit = arguments.jit, cuda_root = arguments.cuda_root,
-    arch = arguments.arch or not arguments.jit and "here" or nil }) -- "here": native, or without a GPU the default
+    -- "here": the architecture of this machine's GPU; without a GPU the default architecture
+    arch = arguments.arch or not arguments.jit and "here" or nil })
   if not trainer then
     return code
   end

@@ -2,8 +2,8 @@
 -- functions that it applies become nodes of a formula.
 --
 -- Output: the functions that a spec may call, and M.begin, which returns x. Functions and operators return a number if
--- all arguments are numbers, so that a spec can compute its constants; for other arguments an object for a node of a
--- builder (ir.lua). Every other use of an object raises a mistake of the spec.
+-- all arguments are numbers, so that a spec can compute its constants; for other arguments they return an object that
+-- stands for a node of a builder (ir.lua). Every other use of an object raises a mistake of the spec.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -28,7 +28,9 @@ M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }
 
 local MAX_TERMS = 1024 -- terms of a sum
-local MAX_NODES = 2048 -- nodes of a formula in a spec; a single operation may exceed it, up to ir.MAX_NODES
+-- The limit for the nodes of a formula in a spec, checked after each operation. While one operation, such as sum, adds
+-- nodes, the limit is ir.MAX_NODES.
+local MAX_NODES = 2048
 
 -- Refuses a wrong number of arguments. expected: the right number; false: 2 or more.
 local function check_count(word, count, expected)
@@ -269,8 +271,8 @@ for _, metatable in next, { TRACED, TABLE, ROOT } do
   lists.update(metatable, EVENTS)
 end
 
--- The words of formulas, for tracers in other languages: the names of functions and symbols, the symbols of operators
--- by the names of their metamethods in Lua, and the message for each refused metamethod.
+-- The words of formulas, for tracers in other languages: the names of functions and of fields of x, the signs of
+-- operators by the names of their metamethods in Lua, and the message for each refused metamethod.
 function M.list_words()
   local operators, refusals = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
@@ -361,10 +363,11 @@ end)
 -- Begins a session, which M.finish ends; returns x, the argument of the function to trace. Fields of new_session:
 --   builder, heads, head_width, layers
 --   causal       1 or 0
---   score        the node of the score so far, or nil for the logit
+--   score        the node that the function gets as x.score: the result of the function before; nil for the first
+--                function, whose x.score is the logit
 --   parameters   the parameters, by their names in the spec
 --   used         set here: the set of the names of parameters that the function reads
---   written      set here: by node, the name of the symbol as the function first writes it
+--   written      set here: node -> the name of the symbol by which the function first reads it
 function M.begin(new_session)
   new_session.used, new_session.written = {}, {}
   session = new_session

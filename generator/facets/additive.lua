@@ -24,6 +24,7 @@ local positions = require("facets.positions")
 local M = { name = "additive", needs_no_export = true, is_for_tokens = true, reads = "positions" }
 
 -- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
+-- `shared`: whether another feature of the spec also produces these texts.
 M.fields = {
   { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },
   { path = "encoding.additive.kind", type = "kind", default = "none", doc = "the kind of vectors",

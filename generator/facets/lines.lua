@@ -7,8 +7,8 @@
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
 --     lines     the lines of the head, { step, keys, first, value }. With S keys, query i sees on a line the key with
---               the index keys * S + first + step * i, where `keys` is 0 or 1; value is the number in the spec divided
---               by the softmax's temperature
+--               the index keys * S + first + step * i; here `keys` is 1 if the line is counted from the last key, and 0
+--               if not. value is the number in the spec divided by the softmax's temperature
 --     corner    whether the head has the corner, with value 0
 --   flat        the lines of all heads, head after head
 --   starts      a list with the index in `flat`, from 0, of each head's first line; its last item is the number of
@@ -22,7 +22,7 @@
 --               family is cross-attention
 --   description   the visible keys in words
 --   causal      whether keys after a query stay hidden
---   sees_all    true: a query for which the lines of its head make no key visible sees all keys
+--   sees_all    true: if the lines of a head show a query no key, this query sees all keys
 --
 -- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
 -- direction -1 have the number (n + 1) - (i + j) in the paper, and (S - 1) - (i + j) in specs; both are 0 for the
@@ -85,7 +85,7 @@ local function warn_lines_without_pairs(view, report, name, stream_tokens)
   local is_causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
   local lines_without_pairs = lists.filter(encoding.lines.list, function(line)
-    -- The lines of a direction that contain a pair have the numbers from low to high.
+    -- A line of this direction contains pairs if its number is from low to high.
     local low = line.direction == 0 and 0 or 1 - queries
     local high = is_causal and line.direction == 1 and 0 or keys - 1
     return line.line < low or line.line > high
@@ -180,8 +180,8 @@ function M.make_mask(encoding, family, causal)
   return mask
 end
 
--- Whether an attention has corners but no lines. Earlier versions ignored such corners, so their order of sums was
--- different.
+-- Whether an attention has corners but no lines. Earlier versions of Longhand ignored such corners and added in another
+-- order, so this case is a part of the identity.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]

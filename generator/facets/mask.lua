@@ -7,7 +7,8 @@
 --   description      the visible keys in words; absent if all keys are visible
 --   sees_all         whether a query without any visible key sees all keys
 -- Fields of causal and window masks:
---   left             the number of visible keys before the query; false: no limit, also for antidiagonal masks
+--   left             the number of visible keys before the query; false: no limit. Antidiagonal masks also have
+--                    left = false, since their templates read this field
 --   right            the number of visible keys after the query
 -- Fields of antidiagonal masks. With S keys, query i sees the existing keys from (S + low - stride * i) to
 -- (S + high - stride * i):
@@ -30,6 +31,7 @@ local function hides_keys(resolved)
 end
 
 -- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
+-- `used`: whether the kind adds code; `shared`: whether another feature of the spec also produces these texts.
 M.fields = {
   { path = "encoding.mask", type = "table", omitted_value = "full",
     doc = "the keys that a query sees, by their indices",
@@ -54,7 +56,7 @@ M.fields = {
   { path = "encoding.mask.stride", is_rare = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" }, unit = "tokens",
     doc = "number of keys by which the line moves left from one query to the next, and the width of the line in keys; "
-      .. "2 for pairs of digits",
+      .. "with 2, each query has a pair of keys, such as a digit of each operand",
     details = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys outside the sequence are left out; a query for which no key remains sees all keys" } },
   { path = "encoding.mask.left_only", is_rare = true, type = "boolean", default = false, only = { "antidiagonal" },
@@ -149,7 +151,7 @@ end
 -- The name of the term's template, by the kind of mask.
 local TERM_TEMPLATES = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
 
--- The terms of attention (attention/terms.lua, which explains all properties).
+-- The terms of attention. attention/terms.lua explains all properties, such as has_open_keys.
 function M.make_terms(family)
   local mask, template = family.mask, TERM_TEMPLATES[family.mask.kind]
   local is_band, has_lines = template == "band", template == "segments"

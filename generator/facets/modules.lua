@@ -51,14 +51,14 @@
 --     bias                   whether the map has a bias
 --     comment                the comment of the parameter
 --     description            words for the width of the value
---     init                   initial values of the map's weights; nil: the values of other products
+--     init                   initial values of the map's weights; nil: those of the network's other weights
 --     cached                 whether attention caches, in decoding, the numbers that it computes from the value
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
---                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
---                            may add to the tables extra_inputs, part_texts and calls of context, and set
---                            context.layer; lab/export/pytorch.lua describes these fields
+--                            another stream), memory (the prefix of names of values of the keys' stream, "memory_" or
+--                            ""), formula, net; export may add to the tables extra_inputs, part_texts and calls of
+--                            context, and set context.layer; lab/export/pytorch.lua describes these fields
 --   needs_no_export          true: the facet needs no `export`, since operations of the network or the table of another
 --                            facet contain all of it
 --   parts                    a list of parts of an exported file: the functions and classes that attentions of the file

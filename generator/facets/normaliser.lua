@@ -104,7 +104,7 @@ local function check_stick(view, report)
   refuse(KIND, lists.has(view.family_names, "cross"), "stick-breaking attention needs keys of the query's own sequence",
     '"softmax"')
   refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
-    "stick-breaking attention visits all keys before the query and no later key, and the mask must not differ",
+    "stick-breaking attention visits all keys before the query and no later key, so it needs a causal mask",
     '"causal", or model.kind = "decoder"')
   refuse("encoding.lines", encoding.lines, "a table of lines hides keys from stick-breaking attention", "no lines")
   refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
@@ -187,8 +187,8 @@ end
 function M.describe_device_choice(family)
   if family.attends.visits_by_distance then -- a query visits its keys by distance (cuda_half.lua)
     return { what = "gpu attention", value = "weights recomputed",
-      why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are stored "
-        .. "between the two passes" }
+      why = "a thread owns a query, then a key: the backward pass loops over queries, then over keys, and stores the "
+        .. "results for a layer's pairs between these loops" }
   end
   return { what = "gpu attention", value = "probabilities recomputed", why = (family.attends.in_fragments
     and "a warp owns queries, then keys, of a head and computes their pairs in fragments of tensor instructions"
@@ -207,7 +207,8 @@ M.parts = { { name = "geometric", rank = 70, fields = { "geometric" },
 function M.export(family, context)
   local normaliser = family.normaliser
   if context.crosses and normaliser.kind == "geometric" then
-    -- An error of this form ends a command with the text and the exit code 1 (lab/stop.lua).
+    -- An error of this form ends a command with the exit code 1 (lab/stop.lua). The message is `text` after the words
+    -- "the PyTorch export does not know".
     local text = ("the order of keys of attention %s, which is between two streams"):format(family.name)
     error({ code = 1, text = text }, 0)
   end

@@ -8,22 +8,23 @@
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
 -- and its range, so facets with the same site and range have the same positions. Vectors that are added to embeddings
--- share one draw. With draw = "layer", each block has a draw for rotation, distances and vectors added in blocks; Ruoss
--- et al.'s released code has a draw for rotation and distances in each block. With several streams, each stream has its
--- own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
+-- share one draw. With draw = "layer", each block has a draw for rotation, distances and vectors that are added in the
+-- block; Ruoss et al.'s released code also has a draw in each block, for rotation and distances. With several streams,
+-- each stream has its own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
 -- The output's field `kind` is "index" if attention computes with the indices of tokens. This holds for the spec's
 -- kind "index", and for other kinds of the spec whose positions attention does not read:
 --   "grid": only tables of sinusoids read the cells of the grid;
---   "cyclic": only tables of positions contain the repeated positions; the output then has `period`, the number of
---     different positions;
+--   "cyclic": positions repeat only in the tables of rotations and of added vectors; the output then has `period`, the
+--     number of different positions;
 --   "digits", "by_task": only vectors added to tokens use these positions (token_positions.lua);
 --   "randomized", if no facet of the family reads positions.
 -- Otherwise the output has fields of sampled positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
 --   first          the least position to sample from, 0 or 1
---   max_position   the number of rows in tables of positions, which is one more than the largest position
+--   max_position   the number of rows in tables of positions: the largest position plus 1. The field max_position of
+--                  specs is `range` here
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
@@ -39,8 +40,8 @@
 --   "none"         no facet reads distances
 --   "index"        the distance is the difference of indices, key - query
 --   "difference"   the distance is the difference of two sampled positions of draw layer_index
---   "drawn", "clamped"   the distance is an element of the ascending draw shared->distance[distance.layer_index], which
---                  the function drawn_distance of generated code selects
+--   "drawn", "clamped"   the distance is an element of the ascending draw shared->distance[distance.layer_index]; the
+--                  function drawn_distance of generated code selects this element
 -- Draws of distances have sites of their own. With "drawn" and "clamped", `distance` has further fields:
 --   range, max_position, draws, site_offset, layer_index, per_layer, sharing   the fields of these names in the list
 --                  above, for draws of distances
@@ -131,8 +132,9 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local INDEX_WORDS = "x.query_index and x.key_index, or positions by index"
 
--- Makes a function that reports, if is_set is true, a message and the expected value for the field `path`. other_path,
--- value: path and value of the field that excludes the field `path`; by default positions of this kind.
+-- Returns a function of six arguments: if is_set is true, it reports a message and the expected value for the field
+-- `path`. other_path, value: path and value of the field that excludes the field `path`; by default positions of this
+-- kind.
 local function make_refusal(report, kind)
   return function(path, is_set, message, expected, other_path, value)
     if is_set then

@@ -26,7 +26,8 @@ M.fields = {
 }
 
 -- Warns about biases of keys if softmax cancels them, since they add the same number to the scores of all keys of a
--- query. This holds if keys are not rotated and the score adds the logit unchanged.
+-- query. This holds if keys are not rotated and the score is the sum of the logit and other terms; the logit may have a
+-- factor with one value for all keys.
 function M.warn_unreached(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
   local stated_bias = encoding.projections and encoding.projections.bias
@@ -47,7 +48,7 @@ function M.describe_details(family)
   if projections.bias ~= nil then
     parts[1] = projections.bias and "biases in its products" or "no biases in its products"
   end
-  parts[#parts + 1] = projections.output == false and "no product of its output" or nil
+  parts[#parts + 1] = projections.output == false and "no linear map after it" or nil
   return parts[1] and "attention has " .. table.concat(parts, " and ") or nil
 end
 

@@ -17,7 +17,8 @@
 --                side; for other kinds the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
 --   vectors_per_query   the number of vectors, each as wide as a head, that the backward pass over keys reads for each
---                query: the gradient of the output, and the query once for each of its biases (once without biases)
+--                query. Without biases it is 2, for the gradient of the output and the query; with biases it is 3,
+--                since the query is read with each bias
 --   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
@@ -249,7 +250,8 @@ function M.export(family, context)
     relative_rows = relative.rows or false, count_factor = relative.factor or false }
 end
 
--- The property that says how the vector of a pair is found (attention/terms.lua) -> the term's template.
+-- The property that says how the vector of a pair is found (attention/terms.lua) -> the term's template. Terms of
+-- rotated queries have looks_ahead.
 local TERM_TEMPLATES = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
 
 function M.make_terms(family)
@@ -298,10 +300,12 @@ function M.count_bytes(family, sizes, T, S)
     return { scratch = count_scratch(family, sizes, T),
       sums = family.layers * sizes.reals(sizes.round_up(relative.rows + 1, sizes.keys(family)) * relative.width) }
   end
-  local function round_stride(elements) -- to an odd number of vectors, as the strides of the tables' templates
+  -- Rounds up to an odd number of vectors, like the strides in the templates of the tables.
+  local function round_stride(elements)
     return (round_up(elements, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
-  local rows = relative.rotated and relative.width -- rows of the weight's gradient
+  -- The number of rows of the gradient: of the map of distances, of the vectors by offset, or of the table.
+  local rows = relative.rotated and relative.width
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then
     step_tables = relative.set_count * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width

@@ -7,8 +7,9 @@
 --   base             the base of the angles
 --   base_text        C text of the base
 --   heads            the number of heads that rotate, from the first on; nil: all heads
---   period           the number of channels after which the angles repeat in a row of all heads, a multiple of the head
---                    width and of the widest vector, 16 floats; the width of all heads if some do not rotate
+--   period           in a row with the channels of all heads, the angles repeat after this number of channels. It is a
+--                    multiple of the head width and of the widest vector, 16 floats; if some heads do not rotate, it is
+--                    the width of all heads
 --   draw             C text of the index of the draw that has the positions, such as "l"; nil if positions are not
 --                    sampled, or are sampled for every sequence
 --   scaling          the change of the angles for sequences longer than in training, the result of plan_scaling

@@ -35,7 +35,7 @@
 --     shape        the list of its dimensions
 --     shape_text   C text of these dimensions, such as "4][16"
 --     per_layer    whether each layer has its own numbers
---     by_token     whether it is a vector whose products with rows are values of tokens
+--     by_token     whether its products with queries or keys are values of tokens
 --     init         the distribution of initial values in the spec, or nil
 --     values       the list of initial values in the spec, or nil
 --     values_text  C text of this list, or nil
@@ -47,7 +47,7 @@
 --   filled_after   the samples that must exist before tables are filled: "distances", "positions" or "nothing"; false
 --                if no tables are filled
 --   running      terms of the tokens of a sequence and running sums of them (nests.lua, make_running), whose gradients
---                are gathered like gradients of tables; false if there are none. running.is_recomputed: whether
+--                are gathered like gradients of tables; false if there are none. running.is_read_backward: whether
 --                gradients of pairs read these numbers
 --   row_sums     sums over the keys of a query that the score reads (facets/score/row_sums.lua), or false
 --   pair         C statements that compute the score of a pair, and the text of the result
@@ -300,7 +300,8 @@ function M.derive(source, family, precision)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
   out.needs_pair_gradient = out.has_trained_tables or out.running ~= false or gradients_differ
   if out.running then
-    out.running.is_recomputed = nests.collect_words(out.pair_gradient).r or false
+    -- r is the C variable that holds these numbers
+    out.running.is_read_backward = nests.collect_words(out.pair_gradient).r or false
   end
   out.has_gathered_tables = #out.gathered > 0
   out.has_group = out.has_gathered_tables or out.row_sums and out.row_sums.has_gradients

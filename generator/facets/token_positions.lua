@@ -96,7 +96,8 @@ function M.check(view, report)
       expected = "a number below encoding.positions.max_position, the limit for the sum of a position and the offset" })
   elseif positions.offset then
     report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
-      "a number may fill the sequence, and training adds an offset of at most encoding.positions.offset to its digits",
+      "the digits of one number may fill the sequence, and training adds an offset of at most "
+        .. "encoding.positions.offset to their positions",
       "lower encoding.positions.offset", -positions.offset)
   end
 end

@@ -65,7 +65,7 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrMatches(own_page, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
   lu.assertStrMatches(own_page,
     ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
-  lu.assertStrContains(own_page, "logits by the tokens' vectors, loss")
+  lu.assertStrContains(own_page, "logits (products with the tokens' vectors), loss")
   local final_page = plan_page.format_page(make_plan({ ["model.output"] = "feedforward",
     ["model.output_bias"] = "false" }))
   lu.assertStrContains(final_page, ", a feed-forward part before the output layer, no bias in the output\n")

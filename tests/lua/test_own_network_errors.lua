@@ -27,7 +27,7 @@ local MISTAKES = {
   { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
   { [[local p = b:product("p", h, 32)
 b:output(b:add(h, p))]], 6, "the summands differ in width: input has 16 channels, and p has 32", "equal widths" },
-  { [[b:norm("a", h) b:norm("a", h)]], 5, "a and a are parameters of block layer", "different names" },
+  { [[b:norm("a", h) b:norm("a", h)]], 5, "a and a cannot both be parameters of block layer", "different names" },
   { [[local f = b:feedforward(h, { hidden = 32, activation = "relu" })
 local a = b:attention("self", h, h)
 b:output(b:add(b:add(h, f), a))]], 6, "two values of block layer are named branch", "{ name = ... }" },

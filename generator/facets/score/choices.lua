@@ -1,5 +1,5 @@
--- The choices of the generator for a score, which pages about a plan show: its tables, numbers of tokens, sums over
--- keys and pair formula. Arguments: see add_choices in facets/modules.lua.
+-- The choices of the generator for a score, which pages about a plan show: its tables, terms of tokens with their
+-- running sums, sums over keys, and pair formula. Arguments: see add_choices in facets/modules.lua.
 
 local expression_text = require("expression.text")
 local lists = require("base.lists")

@@ -16,8 +16,8 @@
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
 --   gathered_by_class   class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
---                       running sums have the classes query_token and key_token, false without such tables. An
---                       item of a list is { name, target, index (from 0) }. Fields of a list:
+--                       running sums have the classes query_token and key_token, whose entries are false if they have
+--                       no list. An item of a list is { name, target, index (from 0) }. Fields of a list:
 --     class                 the class
 --     count                 the number of items
 --     names                 the names of the tables in one text
@@ -200,7 +200,7 @@ local function make_gradients(build, tables)
   end
   for i, nest in ipairs(described_nests) do
     local has_scatters, is_last = nest.scatters[1] ~= nil, i == #described_nests
-    nest.barrier_within = has_scatters and not nest.sums[1] -- add_block_sums ends with a barrier
+    nest.barrier_within = has_scatters and not nest.sums[1] -- add_block_sums, which adds sums, ends with a barrier
     nest.barrier_after = not is_last and (has_scatters or not nest.sums[1])
   end
   local uses = merge_uses(build, described_nests)
@@ -261,6 +261,7 @@ local function describe_running(build, sums, gathered_tables)
   if not running then
     return false
   end
+  -- `heads` counts the rows of all sums and terms, `summed` the rows of running sums alone
   running.words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
   running.rows = lists.map(sums, function(sum) return sum.is_sum and (sum.query.head_row or "h") or nil end)
   running.products = lists.map(running.products, describe_product)

@@ -72,9 +72,9 @@ local function describe_score(formula, crosses, memory)
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
       local name, value = argument[1], argument[2]
-      local depends_on_keys = name == "distance" or name == "shared"
+      local has_stream_prefix = name == "distance" or name == "shared"
       score.arguments = score.arguments .. ", " .. name
-      score.passed_arguments = score.passed_arguments .. ", " .. (depends_on_keys and memory or "") .. value
+      score.passed_arguments = score.passed_arguments .. ", " .. (has_stream_prefix and memory or "") .. value
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",

@@ -24,7 +24,7 @@ local M = {}
 local FIELD = "encoding.score"
 local CALL = "sum_to_query(...)"
 
--- Refuses attention whose queries see later keys or do not see all earlier ones, and vectors in logits.
+-- Refuses vectors of distances, and attention whose queries see later keys or do not see all earlier keys.
 function M.check(view, report)
   local encoding = view.resolved.encoding
   if not (encoding.score or ""):find("%f[%w_.]sum_to_query%(") then
@@ -39,8 +39,8 @@ function M.check(view, report)
   refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
     "sum_to_query sums over the keys from a key to its query, so a query must see all of these keys and no later key",
     '"causal", or model.kind = "decoder"', mask == "full" and view.resolved.model.kind == "encoder_decoder"
-    and "a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... } uses the score "
-    .. "there alone" or nil)
+    and "a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... } gives the "
+    .. "score to the decoder only" or nil)
   refuse("encoding.lines", encoding.lines, "a table of lines hides keys over which sum_to_query sums", "no lines")
   refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
     "vectors of distances cannot be used with sum_to_query", '"none"')

@@ -23,8 +23,8 @@
 --     comment         text for comments
 --     mask_name       if it is a branch: the name from which the names of its dropout's mask and constants are made
 --     is_input        whether it is a block's input; nil if not
---     external        if it is a block's copy of a value of the network: that value of the network
---     is_external     whether a block has such a copy of the value; nil if not
+--     external        in a block's copy of a value of the network: the value that is copied
+--     is_external     in a value of the network: whether a block has a copy of it; nil if not
 --     carried, has_own_buffer   where the value is stored; scope_lists.lua sets these fields
 --   operation  has its operands (values) as fields, named by their roles in ops.lua, and:
 --     kind            the name of its entry in ops.lua
@@ -36,7 +36,7 @@
 --     dropout         { name, use, rate }, or nil (find_dropout)
 --     dropout_number  with dropout: the index of this dropout within the scope, from 0
 --     mask            with dropout: the name of the stored mask; nil for attention, whose weights have the dropout
---   scope      the network itself; a block; or a group, which repeats blocks, and operations between these blocks:
+--   scope      the network itself; a block; or a group, which repeats blocks together with the operations between them:
 --     name            its name in generated code
 --     title           its name in messages, such as "block layer"
 --     parent          the scope in which it is repeated; nil for the network
@@ -50,7 +50,8 @@
 --     count           the number of its sets of parameters
 --     loops           how many times it runs through all sets, so it has count * loops repetitions. Generated code also
 --                     calls a repetition a use of the block
---     times           the number of its repetitions in one repetition of its parent
+--     times           the number of its repetitions in one repetition of its parent. With count = 3 and loops = 2, it
+--                     is 6 in the network itself, and 3 in a group that has the same 2 loops
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input     the input of the first repetition, a value of the parent
 --     result          the output of the last repetition, a value of the parent
@@ -59,7 +60,8 @@
 --     count_name      C text of `count`, such as "LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
 --     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
---     has_passes      whether the number of loops may differ from `loops`, its largest value in training
+--     has_passes      whether a step may have another number of loops (specs call it a number of passes) than `loops`,
+--                     the largest number in training
 --     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
 --     stored_loops    the largest number of loops with gradient in a training step
@@ -121,7 +123,7 @@ end
 
 -- The dropout object { name, use, rate } for a rate; nil for rate 0. use: the kind of numbers to which the dropout
 -- applies, such as "value", "branch" or "weights"; dropouts with equal `use` and rate are one object. Names of its
--- constants begin with `name`; if another dropout has `name`, with `other_name`, possibly followed by a number.
+-- constants begin with `name`, or if it is taken with `other_name`; if that is taken too, a number follows it.
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
@@ -328,11 +330,11 @@ end
 
 -- Adds a block or a group, which runs `times` times in each repetition of its parent. Options, by default the options
 -- of the parent:
---   loops            how many times the `times` repetitions run, each time with the same parameters
+--   loops            how often the whole series of `times` repetitions runs, each time with the same parameters
 --   has_passes       whether a step may have another number of loops
 --   passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
---   is_progressive   whether a training step samples two numbers: the first loops, without gradient, and the following
---                    loops, with gradient
+--   is_progressive   whether a training step samples how many loops run first, without gradient, and how many loops
+--                    follow, with gradient
 --   has_losses       whether the loss of training is the mean of the losses after all loops; no other operation then
 --                    reads the result
 local function add_scope(parent, name, title, times, options)

@@ -58,7 +58,8 @@ function M.check_parameter(scope, parameter)
   for _, ending in ipairs(NAME_ENDINGS) do
     local namesake = used_names[parameter.name .. ending] or used_names[parameter.name:gsub(ending .. "$", "")]
     if namesake and namesake ~= parameter then
-      M.fail(scope.net, ("%s and %s are parameters of %s"):format(namesake.name, parameter.name, scope.title),
+      M.fail(scope.net,
+        ("%s and %s cannot both be parameters of %s"):format(namesake.name, parameter.name, scope.title),
         "different names, also if _bias, _scale, _offset or _transposed follows them")
     end
   end

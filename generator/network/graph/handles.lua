@@ -280,7 +280,8 @@ end
 
 -- A read-only copy of a section of the spec, which records reads of its fields. title: the section's name, such as
 -- "model.norm". Reading a missing field is a mistake, except in the table of the user's options, where it gives nil.
--- read_options: for this table, the set to which the names of read options are added; nil for other sections.
+-- read_options: for the table of the user's options, the set that gets the names of the options that are read; nil for
+-- other sections.
 function Handles:make_section(title, section, read_options)
   local fields_by_name = {}
   for name, value in next, section do

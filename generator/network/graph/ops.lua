@@ -48,7 +48,7 @@ end }
 M.place = {
   roles = { "x" },
   method = { owner = "block", { "value", "value" }, { "positions", "positions" } },
-  describe = function(op) return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "") end,
+  describe = function(op) return "adds vectors of positions" .. (op.dropout and ", with dropout of the sum" or "") end,
 }
 
 M.product = {
@@ -152,7 +152,8 @@ M.classify = {
   roles = { "x" },
   method = { owner = "network", { "readout", "readout" }, options = { tied = "table", bias = "flag" } },
   describe = function(op)
-    return op.class_table and not op.other_parameters[1] and "logits by the tokens' vectors, loss" or "logits, loss"
+    return op.class_table and not op.other_parameters[1] and "logits (products with the tokens' vectors), loss"
+      or "logits, loss"
   end,
   count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.unpadded_count } end,
 }

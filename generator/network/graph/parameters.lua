@@ -51,7 +51,7 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
--- A line of a struct that has GROUP_COLUMNS columns or more, without its comment, gets no further member; a line with
+-- If a line of a struct has GROUP_COLUMNS columns or more without its comment, it gets no further member. A line with
 -- several members has less than LINE_COLUMNS columns together with its comment.
 local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
@@ -79,7 +79,7 @@ end
 --   name, shape   see M.derive
 --   init          its initial values (initial.lua)
 --   stride        see M.derive; by default the size of its last dimension
---   member        the member that holds it, possibly next to or before other tensors
+--   member        the member that holds it, possibly together with other tensors, side by side or one after another
 --   column        the index of its first element in the member, by default 0
 --   frozen        whether training does not change it
 local forms = {}

@@ -35,7 +35,8 @@ local CELL = 8 -- the count of numbers in a cell of a memory
 local PANEL = 48 -- columns of the product are padded to a multiple of this, so that their vectors fill wide tiles
 local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
-local COMMENT = "in training; rows of one step in evaluation" -- the comment of buffers of the form "steps"
+-- The comment of buffers of the form "steps"; their shape in training, such as "[tokens][WIDTH]", stands before it.
+local COMMENT = "in training; rows of one step in evaluation"
 
 -- The width of a sequence's stack. Its text in C depends on the length of sequences; its count is only the count of
 -- numbers in one cell (buffers.lua, max_cells).
@@ -43,6 +44,7 @@ local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
 
+-- In buffers, dlater is the gradient of a state through all later steps.
 M.CELLS = {
   rnn = { words = "simple RNN", gates = 1, has_bias = true, buffers = function(op)
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }
@@ -125,7 +127,8 @@ function M.recur(scope, name, stream, cell_name, cells)
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
   local joint_rows = net.tokens.count + width.count -- the row count of one map of token and state
-  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- of the map of token and read cell of the memory
+  -- the row count of the map of the token and, with a memory, of the cell that is read
+  local input_rows = net.tokens.count + (cell.heads and CELL or 0)
   local scheme = make_part_scheme(net.initial, cell.is_joined and joint_rows or input_rows)
   local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
     columns = sums, init = scheme }) }

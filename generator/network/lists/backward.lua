@@ -6,8 +6,8 @@
 -- Buffers and entries:
 --
 --   buffer   a table with these fields; equal names mean the same buffer:
---     name      "gradient" for values of the residual stream, whose gradients are in this buffer one after another;
---               d<name> (base/names.lua) for the gradient of another value
+--     name      "gradient" for values of the residual stream: this buffer holds their gradients in turn, each in place
+--               of the one before; d<name> (base/names.lua) for the gradient of another value
 --     width, stream   the width and the stream of these values
 --     outside   whether it is a buffer of the network, in which gradients of a block's external value are summed
 --   entry    a step of the backward pass; fields that an entry does not need are nil:
@@ -324,7 +324,7 @@ function rules.block(tape, op)
     tape:record_version(value)
   end
   if op.block.is_progressive and op.block.parent == op.block.net and not op.x.op.definition.is_constant then
-    -- the value before the first pass has a gradient only if every pass has one
+    -- if passes without gradient come first, no gradient reaches the value before them
     tape:emit({ kind = "clear", to = gradient, needs_free_passes = true }, gradient)
   end
   tape:share_buffer(op.x, gradient)
