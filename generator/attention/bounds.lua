@@ -1,8 +1,9 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
 -- Input: a planned attention family with its terms (terms.lua), and its fields has_query_bounds, computes_ranges and
--- computes_labelled_tokens (plan/deriving/dimensions.lua). A group is LANES queries that are computed together; its
--- span is a run of consecutive keys with all keys that its queries see. Output, C texts unless another type is given:
+-- computes_labelled_tokens (plan/deriving/dimensions.lua), and slices (encoding_facets.lua there): whether shorter
+-- sequences read parts of the tables of the longest. A group is LANES queries that are computed together; its span is a
+-- run of consecutive keys that contains every key that its queries see. Output, C texts unless another type is given:
 --
 --   S             the number of keys
 --   K             the stride of keys: the number of elements from the row of one key to the row of the next key
@@ -29,12 +30,12 @@
 --   score_function   the function that computes a score from its logit, for any key; or false
 --   open_score_function   such a function for keys that all queries of the group see; or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
---   to_dlogits    the text that is added to the address of the array of gradients of logits if this array begins with
---                 zeros: " + " and the number of these zeros; else the empty text
---   group_array   "dlogits" or "weights": the name of the array of a group's gradients of logits; the name of the
---                 function that counts the array's elements contains it
---   to_zero_distance   the text that is added to the address of a sample of distances if the sample has distances to
---                 both sides: " + " and the index of the distance 0; else the empty text
+--   to_dlogits    an offset, not a bound: the text that is added to the address of the array of gradients of logits if
+--                 this array begins with zeros: " + " and the number of these zeros; else the empty text
+--   group_array   "dlogits" or "weights": the name of the array of a group's gradients of logits, which is also a part
+--                 of the name of the function that counts the array's elements
+--   to_zero_distance   an offset, not a bound: the text that is added to the address of a sample of distances if the
+--                 sample has distances to both sides: " + " and the index of the distance 0; else the empty text
 --   head_lengths  the declarators that read T from a head, and S if there are two lengths
 --   step_lengths  the length, or the two lengths, of a step
 --   shape_lengths   the length, or the two lengths, of a shape

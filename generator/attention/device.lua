@@ -17,7 +17,8 @@
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
 --   first_task    C text of a thread's first task in the loop over tasks
---   tasks         C text of the step from one task of a thread to its next task
+--   tasks         C text of the number of tasks that threads take at a time: the step from one task of a thread to its
+--                 next task
 --   unroll        the number of pairs by which the loop over pairs is unrolled
 --   sums_head_numbers   whether the pass also sums numbers of a head, which one thread stores for all threads that
 --                 share the head
@@ -73,12 +74,12 @@ function M.list_terms(family)
   end
   terms.folder = "attention/cuda/"
   terms.by_offset = family.relative.toeplitz
-  if terms.sums_terms then -- the sums of queries are computed together with their scores
+  if terms.sums_terms then -- the pass that computes scores also sums over a query's keys, so no pass scans the logits
     terms.scans_logits = false
   elseif terms.scans_logits then -- the pass over a query's keys also computes their scores
     terms.pair_vectors, terms.maps_logits = false, false
   end
-  terms.by_pair = terms.pair_vectors and not terms.by_offset -- also if the CPU rotates queries instead
+  terms.by_pair = terms.pair_vectors and not terms.by_offset -- even if code for the CPU rotates queries
   terms.samples_positions = family.positions.kind ~= "index"
   return terms
 end

@@ -51,8 +51,8 @@
 --                      of keys on its left
 --   row function:
 --     visits_outwards   keys are visited outwards from the query; probabilities are stored next to weights
---     breaks_stick     each query has a stick of length 1; the nearest key first, each key takes a part of the rest of
---                      the stick as its weight; no function computes scores
+--     breaks_stick     each query has a stick of length 1. From the nearest key on, each key takes a part of the rest
+--                      of the stick as its weight. No function for scores is generated
 --     saves_rests      the rest of each query's stick, which no key has taken, is stored next to weights
 --     normalised       weights are divided by their sum, so the backward pass needs the attended values
 --   weight map:

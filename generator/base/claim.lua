@@ -11,9 +11,9 @@
 --   BOOT        changes when the machine starts again
 --   NAMESPACE   the process's namespace of process ids; containers may share the other parts
 -- A process has certainly ended if its host, boot and namespace are the current ones and no process with its id exists;
--- nothing is known about processes elsewhere. No step leaves a folder without a mark: a marked folder takes its name by
--- one rename, which fails if another marked folder has the name. To take over the folder of an ended process, a claim
--- renames the mark in it; if several processes try this, only one succeeds.
+-- nothing is known about processes elsewhere. No step leaves a folder without a mark: a folder that already has its
+-- mark gets the claimed name by one rename, which fails if another marked folder has this name. To take over the folder
+-- of an ended process, a claim renames the mark in it; if several processes try this, only one succeeds.
 
 local lfs = require("lfs")
 local lists = require("base.lists")

@@ -60,8 +60,9 @@ end
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
 -- `what` is required; a hint may be a function, called only if the hint is shown. The position of an error or of a note
 -- may also be a table: at = { path, line, col }, or at = { set = text } for a value from the command line. An error is
--- a duplicate, and is not added, if an earlier error has the same position, field and `what`. If several families share
--- one value, each reports it as a field of its own; then `shared_field`, one name for all of them, is compared instead.
+-- a duplicate, and is not added, if an earlier error has the same position, field and `what`. Several
+-- families may share one value and report the same error, each for its own field: `shared_field`, a name for all these
+-- fields, is then compared in place of `field`.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local key = make_key(record)
@@ -194,8 +195,8 @@ function Diagnostics:list()
   end)
 end
 
--- Returns the first result of work(...), or nil and the table with a field `problem` that work throws. Other errors
--- propagate.
+-- Returns the first result of work(...). If work throws a table with a field `problem`, returns nil and this table;
+-- other errors propagate.
 function M.attempt(work, ...)
   local ok, result = xpcall(work, function(err)
     return type(err) == "table" and err or debug.traceback(err)

@@ -1,7 +1,8 @@
 -- Runs other programs: the compiler, make, gnuplot, a trainer.
 --
 -- Input: a list of words, which escape.lua quotes. Programs run without the limit of memory that the launcher sets for
--- Lua, and without the pipe to the launcher, descriptor 3. This module prints nothing.
+-- Lua, without the pipe to the launcher, descriptor 3, and without the launcher's variable LONGHAND_LAST_WORD. This
+-- module prints nothing.
 
 local lists = require("base.lists")
 local escape = require("base.escape")

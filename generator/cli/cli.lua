@@ -1,7 +1,7 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
 -- M.make(lab_lines) returns a table of functions. lab_lines: the command lines of the lab's verbs, { add, settle }
--- (command_lines.lua of the lab).
+-- (command_lines.lua of the lab): add(...) adds the verbs to a parser; settle(result) returns a problem or nil.
 --   help()                     returns the general help; help.txt is a copy, which the launcher shows without Lua
 --   outline()                  returns the command line as data (command_outline.lua)
 --   parse(arguments, root)     returns { verb = name, ... } with the verb's arguments, and the trainer's flags, which
@@ -221,7 +221,7 @@ end
 -- The problem with options that cannot be used together, or nil.
 local function find_conflict(result)
   local has_cuda = result.target == "cpu,cuda"
-  local serves_jobs = result.slurm or result.action == "resubmit" -- --cuda-root is also the toolkit's place for jobs
+  local serves_jobs = result.slurm or result.action == "resubmit" -- jobs of Slurm also use --cuda-root
   local name = not has_cuda and lists.find({ "arch", "jit", not serves_jobs and "cuda_root" or nil }, function(name)
     return result[name]
   end)

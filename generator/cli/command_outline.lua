@@ -8,7 +8,8 @@
 
 local M = {}
 
--- The kinds of arguments and of values of options, by their names in usages.
+-- The kinds of arguments and of values of options, by their names in usages. RUNS is a folder of runs; the kind "runs"
+-- is for specs.
 local KINDS = { spec = "runs", SPEC = "runs", study = "studies", STUDY = "studies", SITE = "sites", RUNS = "file",
   RUN = "file", DIR = "file", FILE = "file" }
 

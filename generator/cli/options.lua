@@ -28,7 +28,7 @@ function M.add(command, rows)
   end
 end
 
--- The row of the option that names the trainer for reading runs. owner: a possessive, such as "the run's".
+-- The row of the option --trainer: the trainer with which a verb reads runs. owner: a possessive, such as "the run's".
 function M.make_trainer_row(owner)
   return { "--trainer FILE", owner .. " trainer; default: the one in build/trainers, built again if it is missing" }
 end

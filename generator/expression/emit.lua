@@ -46,7 +46,8 @@ local MAX_PART_SIZE = 128    -- operations and leaves; a larger part cannot fit 
 local MAX_NEGATIVE_SIZE = 32 -- operations and leaves of a negated part that is repeated at each use, without a name
 local LONGEST_LINE = 94 -- characters of an indented expression, without the other text of its statement
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
-local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- maximum columns by level; under keys 4 more
+-- The largest indent of statements at each level, in columns; it is 4 more inside a loop over keys.
+local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 }
 local TERM_PRECEDENCE = 12 -- the least precedence (syntax.lua) of text after a plus sign
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
@@ -59,7 +60,7 @@ end
 
 -- The state of one nest. A scope is { list = its statements, names = [node] -> the node's name }. Fields:
 --   levels   name of a level -> its scope
---   open_loops   the scopes of the loops over sums that are not complete, outermost first
+--   open_loops   the scopes of the loops, over indices of sums, whose bodies are not complete, outermost first
 --   uses     node -> the number of its uses
 --   arrays   node -> the text of an element of its array
 --   needs_name   node -> whether it must get a name

@@ -5,9 +5,10 @@
 --   read(node, index, key)   returns the value of a leaf or, with `index`, from 0, of a lookup; nil if the value is
 --                  unknown. key: the index of the key, which differs between the terms of a sum over keys
 --   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
--- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and the values of the nodes that
--- were computed outside of sums or in the pair's own term of a sum over keys, by node. All tokens of a running sum have
--- the value that input.read returns. If the pair's key comes after the query, a sum over keys has only the pair's term.
+-- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and a table, node -> its value,
+-- for the nodes outside of sums and the nodes of the pair's own term in sums over keys. All tokens of a running sum
+-- have the value that input.read returns. If the pair's key comes after the query, a sum over keys has only the pair's
+-- term.
 
 local plain = require("expression.functions").plain
 

@@ -4,8 +4,8 @@
 --   arguments  the number of arguments; false: 2 or more arguments, combined from the left
 --   value      computes the function on plain numbers; NaN or infinite for invalid arguments
 --   expected   words for the valid arguments
---   low, high  the bounds of the function's values; for functions of one number without `simplify`, which ascend or are
---              periodic
+--   low, high  the bounds of the function's values. Only functions of one number without `simplify` have these fields;
+--              such functions ascend or are periodic
 --   above      a lower bound: the argument must be larger
 --   from       a lower bound: the argument must be equal or larger
 --   is_periodic   true: the function does not ascend, so its values reach `low` and `high` even if the range of the

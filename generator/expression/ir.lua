@@ -43,7 +43,7 @@ local walk = require("expression.walk")
 local M = {}
 
 M.MAX_LENGTH = 300000 -- tokens of the longest sequence: three times the longest task length
-M.MAX_NODES = 4096 -- nodes of a builder that is not trusted; traced.lua has a lower limit between operations
+M.MAX_NODES = 4096 -- nodes of a builder that is not trusted; traced.lua checks a lower limit after each operation
 M.MAX_DERIVED_NODES = 16384 -- nodes of a trusted builder: a formula and its gradients
 M.MAX_WRITTEN_SIZE = 16384 -- operations and leaves of a formula's text
 M.EXACT_LIMIT = 2 ^ 23 -- integers below this, and their quotients that are integers, are exact in float32
@@ -181,7 +181,8 @@ function Builder:parameter(p)
 end
 
 -- The value of a token, for a parameter that has a value for each token and head. The token is the pair's query or key;
--- inside a running sum, it is each token of the sum.
+-- inside a running sum, it is each token of the sum. p.from: "query" or "key" if the value is the product of this row
+-- and a learned vector; nil if a map computes the value from the block's input.
 function Builder:value(p)
   if p.from and self.context.cross then
     return refuse(("x.%s is used in cross-attention"):format(p.name), "self-attention, which computes values of tokens")
@@ -189,8 +190,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- A term of a token may not contain a node that does not belong to one token. Returns words for such a node; nil for
--- other nodes. written: node -> the name of the symbol as a spec writes it; or nil.
+-- A term of a token may read values of tokens, constants and x.head, and nothing else. Returns words for a node that
+-- breaks this rule; nil for other nodes. written: node -> the name of the symbol as a spec writes it; or nil.
 function M.describe_unsummable(node, written)
   local p, name = node.parameter, written and written[node]
   if name and name ~= "head" then
@@ -232,7 +233,7 @@ local function has_sum_to_query(root)
 end
 
 -- The sum of a term over pairs with the same query, for the keys from the pair's key up to the query's own key. score:
--- the node that the function reads as x.score, or nil.
+-- the node that the spec's score function reads as x.score, or nil.
 function Builder:sum_to_query(term, score)
   if has_sum_to_query(term) then
     return refuse("sum_to_query reads another sum_to_query", "a term of the pair without such a sum",
@@ -243,7 +244,8 @@ function Builder:sum_to_query(term, score)
     return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
       "self-attention, in which the query is one of the keys")
   end
-  local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low -- the query's own key has a term in every sum
+  -- A sum has at least one term, that of the query's own key, so a lower bound of 0 or more is also one of the sum.
+  local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low
   local high = term.high > 0 and term.high * M.MAX_LENGTH or term.high
   return self:make("sum_to_query", { term }, nil, { type = "real", low = low, high = high })
 end

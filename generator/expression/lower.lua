@@ -8,7 +8,8 @@
 --   uniform    no further number
 --   query      the index of the query
 --   key        the index of the key
---   distance   the difference of the indices, key - query
+--   distance   the difference of the indices: key - query, as x.distance in formulas; generated code indexes these
+--              tables by query - key
 --   sum        the sum of the indices, key + query
 --   pair       both indices, and not only their difference or only their sum
 --
@@ -19,10 +20,10 @@
 --            depend on learned parameters, so that they have gradients; value: the node of an entry, over symbols,
 --            parameters and loads from tables of lower classes; key: a text that is unique among all tables of the
 --            builder
---   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }. The first entries are
---            running sums of a term (is_sum), from the first token up to this token; the later entries are terms of the
---            token alone. query, key: the tables from which a pair loads the running number of its query or of its key,
---            or nil
+--   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }. Only the first entries
+--            are running sums of a term (is_sum), from the first token up to this token; the later entries are terms of
+--            the token alone. query, key: the tables from which a pair loads the number of its query or of its key, or
+--            nil
 --   row_sums   sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }.
 --            term: the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum
 --            in the pair formula
@@ -198,8 +199,8 @@ local function compute_replaced(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return replace_by_loads(state, argument, class) end))
 end
 
--- The node for a part of the value of a table of this class: in the result, loads from further tables replace expensive
--- inner parts of lower classes.
+-- Returns a node equal to `node`, which is a part of the value of a table of this class. In the result, loads from
+-- tables of their own replace the expensive parts of lower classes.
 function replace_by_loads(state, node, class)
   local results = state.results_by_class[class]
   results[node] = results[node] or compute_replaced(state, node, class)
@@ -261,7 +262,8 @@ end
 
 local lower
 
--- The sum or product of the operands so far, `total` (nil: there are none), and a further operand.
+-- Adds a further operand to `total`, or multiplies it by the operand, and returns the new total. total: the sum or the
+-- product of the operands before; nil if there are none.
 local function combine(state, kind, total, node, is_inverse)
   local b = state.builder
   if not total then
@@ -355,7 +357,7 @@ local function lower_sum_to_query(state, node)
   return entry.leaf
 end
 
--- The class, "query" or "key", of the token of a pair that alone determines a part's value; nil if both tokens do.
+-- "query" or "key" if this token of a pair alone determines a part's value; nil if both tokens do.
 local function find_token_class(node)
   local class, is_alone = nil, node.type ~= "truth"
   walk(node, function(inner_node)

@@ -99,8 +99,8 @@ local function is_learned(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
--- The parts with one value for all heads that are arguments of parts with a value for each head: a list in the order of
--- their ids, and a set. Their gradients are first summed over the heads, and then propagated once.
+-- The parts that have one value for all heads and are arguments of parts with a value for each head: a list in the
+-- order of their ids, and a set. Their gradients are first summed over the heads, and then propagated once.
 local function find_shared_parts(build, class, root)
   local shared_parts, is_listed = {}, {}
   walk(root, function(node)
@@ -213,7 +213,7 @@ function M.make_gradients(build, class, tables)
 end
 
 -- The statements for terms of tokens and running sums (lower.lua, `running`), each of which has a row of numbers for
--- each head; nil if there are none. sums: the list of lower.lua. Output:
+-- each head; nil if there are none. sums: the list `running` of lower.lua, which contains sums and terms. Output:
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
 --   sums       the argument `sums`
@@ -231,7 +231,7 @@ function M.make_running(build, sums)
     return nil
   end
   local environment, fill, backward, values = build.target.make_environment(build, "token"), {}, {}, {}
-  -- C text of the row of head h after `count` blocks with a row for each head.
+  -- C text of the index of head h's row after `count` earlier sums or terms, each of which has a row for each head.
   local function write_row(count)
     return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
   end
@@ -311,7 +311,7 @@ function M.make_gradient_leaf(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 
--- Whether a gradient changes the logit or a learned table.
+-- Whether a leaf takes a gradient: it is the logit, or a load from a learned table.
 local function takes_gradient(leaf)
   return leaf.name == "score" or leaf.op == "table" and leaf.table.learned
 end
@@ -320,7 +320,8 @@ end
 -- is a list with these fields:
 --   sum        the sum
 --   own        the node of the gradient of a key's sum
---   gathered   a leaf: the sum of these gradients over the keys that generated code has visited, from the farthest on
+--   gathered   the leaf for the sum of these gradients over the keys that generated code has visited so far; it visits
+--              keys from the farthest to the nearest
 -- The gradient of a key's term is the sum over this key and all farther keys, since the sums of these keys contain the
 -- term.
 function M.derive_sums(build, score, dscore)

@@ -13,7 +13,7 @@
 -- Texts are C and use these variables of generated code:
 --   s, d         the tables, their gradients
 --   r, dr        the running sums, their gradients
---   sums         the sums over keys, of all keys of a group of queries
+--   sums         for each query of a group and each key, the sum from this key to the query
 --   p, g         the parameters, their gradients
 --   T, S         the number of tokens, the number of keys in cross-attention
 --   h, l, i, j   head, layer, query, key

@@ -266,7 +266,7 @@ function M.make_sum_gradients(build, score)
   end)).lane
 end
 
--- The classes of running sums in the result of derive_pair, by the token of a pair.
+-- The classes that derive_pair gives to running sums, by the token, query or key, up to which the pair reads the sum.
 M.TOKEN_CLASSES = { query = "query_token", key = "key_token" }
 
 local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_CLASSES.query, M.TOKEN_CLASSES.key }

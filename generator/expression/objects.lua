@@ -1,10 +1,11 @@
 -- Tracing objects, which stand for numbers while the score function of a spec is traced, and calls between the
 -- generator's code and a spec's code.
 --
--- Output: the tables below, which map each object to its node, parameter or session; and functions that check the
--- arguments of traced functions and return numbers, or nodes of ir.lua. Invariants: a spec cannot read the content of
--- an object; every mistake is raised as { problem = true, word, what, expected, hint }, which the sandbox maps to a
--- line and column. Strings have methods only while the generator's code runs.
+-- Output: the tables below, which map each object to its node, parameter or session (the state of one tracing, see
+-- traced.lua); and functions that check the arguments of traced functions and return numbers, or nodes of ir.lua.
+-- Invariants: a spec cannot read the content of an object; every mistake is raised as { problem = true, word, what,
+-- expected, hint }, which the sandbox maps to a line and column. Strings have methods only while the generator's code
+-- runs.
 
 local diagnostics = require("base.diagnostics")
 

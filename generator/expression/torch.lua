@@ -97,8 +97,8 @@ function printers.lookup(self, node)
 end
 
 -- The terms of a sum may use the indices of sums around it. Returns the depth of the innermost sum of which they use
--- the index; -1 if there is none. Dimensions of the sums between the two have size 1 here; the summation removes them
--- together with the dimension of this sum.
+-- the index; -1 if there is none. Sums nested between that sum and this one have dimensions of size 1 in the terms; the
+-- summation removes them together with the dimension of this sum.
 local function find_outer_depth(node)
   local depth = -1
   walk(node, function(inner_node)

@@ -21,10 +21,9 @@
 --   "randomized", if no facet of the family reads positions.
 -- Otherwise the output has fields of sampled positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
---   range          L, the number of positions to sample from
+--   range          L, the number of positions to sample from: max_position in the spec
 --   first          the least position to sample from, 0 or 1
---   max_position   the number of rows in tables of positions: the largest position plus 1. The field max_position of
---                  specs is `range` here
+--   max_position   the number of rows in tables of positions: the largest position + 1
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
@@ -132,9 +131,8 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local INDEX_WORDS = "x.query_index and x.key_index, or positions by index"
 
--- Returns a function of six arguments: if is_set is true, it reports a message and the expected value for the field
--- `path`. other_path, value: path and value of the field that excludes the field `path`; by default positions of this
--- kind.
+-- Returns a function that reports a message and the expected value for the field `path`, if is_set is true. other_path,
+-- value: path and value of the field that excludes the field `path`; by default positions of this kind.
 local function make_refusal(report, kind)
   return function(path, is_set, message, expected, other_path, value)
     if is_set then

@@ -48,10 +48,9 @@
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
 --     count           the number of its sets of parameters
---     loops           how many times it runs through all sets, so it has count * loops repetitions. Generated code also
---                     calls a repetition a use of the block
---     times           the number of its repetitions in one repetition of its parent. With count = 3 and loops = 2, it
---                     is 6 in the network itself, and 3 in a group that has the same 2 loops
+--     loops           how many times it runs through all sets: count * loops repetitions, "uses" in generated code
+--     times           the number of its repetitions in one repetition of its parent: for 3 sets and 2 loops, it is 6 in
+--                     the network, and 3 in a group that has these 2 loops
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input     the input of the first repetition, a value of the parent
 --     result          the output of the last repetition, a value of the parent
@@ -60,8 +59,7 @@
 --     count_name      C text of `count`, such as "LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
 --     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
---     has_passes      whether a step may have another number of loops (specs call it a number of passes) than `loops`,
---                     the largest number in training
+--     has_passes      whether a step may run fewer or more loops (passes) than `loops`, the largest number in training
 --     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
 --     stored_loops    the largest number of loops with gradient in a training step
