@@ -391,6 +391,7 @@ local function make_running_term(family, score)
     properties = { reads_tokens = true, has_sums = multiplies, multiplies_rows = multiplies } }
 end
 
+-- The terms of attention. attention/terms.lua explains all properties, such as excludes_last_keys.
 function M.make_terms(family)
   local score = family.score
   if score.kind == "none" then
