@@ -25,7 +25,7 @@ local function make_lengths_reader(minimum)
   return function(text)
     local list, message = read(text)
     if list and #list < minimum then
-      return nil, ("%s: expected the length to fit on, then lengths to compare with it"):format(text)
+      return nil, ("%s: expected a length for fitting the components, then lengths to compare with it"):format(text)
     end
     return list, message
   end
@@ -109,8 +109,9 @@ local TRACE_ANALYSES = {
 local SETS = { "test", "train", "validation" }
 local SPLITS = { "test", "in_distribution", "between", "beyond", "train", "validation" }
 
--- Analyses of all runs in a folder, each with its name, summary and own options. splits and split: the choices of its
--- option --split and the default; without these fields, SETS and "validation".
+-- Analyses of all runs in a folder, each with its name, summary and own options. Two optional fields:
+--   splits   the choices of the option --split; default: SETS
+--   split    the default of this option; default: "validation"
 local STUDY_ANALYSES = {
   { "compare", "compare the cells of a study, or any runs, by statistical tests over their seeds", split = "test",
     splits = SPLITS, {
@@ -157,8 +158,8 @@ local STUDY_ANALYSES = {
       convert = converters.make_list_reader("ids of puzzles from 0 on, such as 99,100,101", read_count) },
     { "--copies N", "number of consecutive puzzles that are copies of one puzzle", default = "3",
       convert = read_positive },
-    { "--resamples N", "number of resamples of puzzles (copies of one puzzle count as one), and of splits of the "
-      .. "participants into halves", default = "2000", convert = read_positive },
+    { "--resamples N", "number of resamples of puzzles, and number of random splits of the participants into "
+      .. "halves; copies of one puzzle are resampled together", default = "2000", convert = read_positive },
     make_seed_row("resamples"),
   } },
   { "noise", "measure accuracy under noise on the embeddings", {

@@ -40,7 +40,7 @@ local function read_lengths(text)
 end
 
 local function add_tune(parser)
-  local tune = options.add_spec_verb(parser, "tune", "find the fastest settings on this machine that change no bit")
+  local tune = options.add_spec_verb(parser, "tune", "find this machine's fastest settings that change no bit")
   tune:description("Builds trainers with different tiles and evaluation blocks, with and without prefetching, "
     .. "measures them one by one, and stores the fastest settings, which later builds on this machine use. Then it "
     .. "also measures settings that change bits; it only proposes these.")
@@ -94,9 +94,9 @@ local function add_calibrate(parser)
     { "--positions", "whether the student keeps the teacher's encoding of positions; default: none, or keep with "
       .. "--init", choices = { "none", "keep" } },
     { "--init", "the student starts from the teacher's parameters instead of random initial values" },
-    { "--control", "write a control for comparison instead of the student; values: the mask without its constants; "
-      .. "heads: heads in another order; shifted: lines one key to the left; random: the same number of random lines, "
-      .. "by --seed",
+    { "--control", "write a control for comparison instead of the student: values (the mask without its constants), "
+      .. "heads (heads in another order), shifted (lines one key to the left), or random (the same number of random "
+      .. "lines, by --seed)",
       choices = { "values", "heads", "shifted", "random" } },
     { "--tables DIR", "folder of tables and pictures; default: calibration in the folder of the run" },
     { "--spec SPEC", "the spec of the run; default: the spec in run.json" },

@@ -1,7 +1,7 @@
 -- The command line of `runs`.
 --
--- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle returns a message if words cannot be used
--- together, nil if they can. It derives these fields from the words, the field `words` of the parser's result:
+-- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle gets the parser's result. It returns a
+-- message if words cannot be used together, nil if they can. It derives these fields from the list result.words:
 --   action   list, show, remove or rename
 --   paths    folders of runs
 --   name     the new name, for rename
@@ -16,9 +16,9 @@ local ACTIONS = { show = true, remove = true, rename = true }
 
 function M.add(parser)
   local command = parser:command("runs"):summary("list trained runs; show, remove or rename some of them")
-  command:description("Lists the runs of a folder: task, encoding, size, steps, score, state, date and bytes. Words "
-    .. "before the folders: show prints all facts of a run; remove deletes runs, after a question; rename gives the "
-    .. "runs of a spec another name, as if the spec's file had always had this name.")
+  command:description("Lists the runs of a folder: task, encoding, size, steps, score, state, date and bytes. A "
+    .. "word before the folders chooses another action: show prints all facts of a run; remove deletes runs, after a "
+    .. "question; rename gives the runs of a spec another name, as if the spec's file had always had this name.")
   command:usage("Usage: longhand runs [RUNS ...] [--where CONDITIONS] [--metric NAME] [--json]\n"
     .. "       longhand runs show RUN [--metric NAME] [--json]\n"
     .. "       longhand runs remove RUNS ... [--where CONDITIONS] [--yes]\n"

@@ -45,7 +45,8 @@ local function add_study(command, grid_folder)
     { "--seeds-draws A:B", "STUDY is a spec: seeds of random positions and dropout alone" },
     { "--learning-rate X,Y", "STUDY is a spec: one run for each rate; default: the spec's rate", target = "rates" },
     { "--label VALUE=TEXT", "with --axis: reports show TEXT instead of this value, as in none=NoPE; repeat it per "
-      .. "value. The same grid without --label keeps its labels", count = "*", args = 1, target = "labels" },
+      .. "value. If you give the same grid again without --label, its labels stay", count = "*", args = 1,
+      target = "labels" },
     { "--only AXIS=VALUE", "only cells with this value, or with one of VALUE,VALUE; with several axes, only cells that "
       .. "match all of them", count = "*", args = 1 },
     { "--scale NAME", "one of the study's scales, such as small" },
@@ -58,9 +59,9 @@ function M.add(parser)
   local sweep = parser:command("sweep"):summary("build, train and evaluate all runs of a study that are not finished")
   sweep:description("Builds the trainers of a study's cells and trains all runs that are not finished, as many side by "
     .. "side as there are processors; with --slurm, as tasks of a cluster. After any interruption, the same command "
-    .. "continues. Words before STUDY: status lists finished, running and waiting runs; watch repeats this list while "
-    .. "it changes, from files that other processes may write. For tasks of Slurm: resubmit submits the runs that are "
-    .. "neither finished nor in a queue; cancel cancels the tasks.")
+    .. "continues. A word before STUDY chooses another action: status lists finished, running and waiting runs; watch "
+    .. "repeats this list while it changes, from files that other processes may write. For tasks of Slurm: resubmit "
+    .. "submits the runs that are neither finished nor in a queue; cancel cancels the tasks.")
   sweep:usage("Usage: longhand sweep [status|watch|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] "
     .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
     .. "[--dry-run]\n       longhand sweep SPEC [--axis FIELD=VALUES ...] [--seeds A:B] [--learning-rate X,Y] ...")
@@ -123,7 +124,8 @@ local function settle_grid(result)
   return flag and result.scale and ("--scale cannot be used with %s: a grid from flags has no scales"):format(flag)
 end
 
--- Returns a message if options exclude each other or do not fit the action (nil: a sweep), a false value if they fit.
+-- Returns a message if options exclude each other or do not fit the action; otherwise a false value. action: the word
+-- before STUDY; nil for a sweep.
 local function find_conflict(result, action)
   if action and result.dry_run then
     return "--dry-run cannot be used with " .. action

@@ -5,8 +5,8 @@
 --   list            the classes, without the network's, in the order in which Python must read them
 --   network         the class of the network
 --   renamed         attributes that have other names in checkpoints (python_names.lua)
---   variables       variables of the network's forward pass, by stream: place, of positions; distance, of distances;
---                   and memory_distance, of distances to keys of the other stream
+--   variables       three tables with names of variables of the network's forward pass, each by stream: place (its
+--                   positions), distance (its distances), memory_distance (its distances to keys of the other stream)
 -- A class:
 --   name            its name
 --   template        the template that writes the class
@@ -16,8 +16,7 @@
 --   arguments       the text of the arguments of its forward pass
 --   lines           the lines of its forward pass
 --   attention       of an attention: the facts for its template; the class then has no modules and lines
--- If Python has no equivalent of a part of the network, M.derive ends the command (lab/stop.lua) with a message that
--- names this part.
+-- If Python has no equivalent of a part of the network, M.derive ends the command (lab/stop.lua) and names this part.
 
 local canonical = require("base.canonical")
 local forward = require("lab.export.forward")
@@ -144,7 +143,7 @@ local function name_variable(state, quantity, stream)
 end
 
 -- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
--- of a tensor whose type the result gets.
+-- of a tensor whose type the result gets. number_digits (digits.py.tpl) returns each digit's place in its number.
 function Class:add_position(encoding, rows, stream, like)
   if encoding.draw and encoding.draw.by_token then
     local place = encoding.draw.by_token.max_position and M.name_positions(self.state.net, stream)
@@ -159,8 +158,8 @@ function Class:add_position(encoding, rows, stream, like)
   return ("%s(%s%s)"):format(self:add_table(rows), place, self.state.one_based and " - 1" or "")
 end
 
--- Finishes a class and returns it, or an earlier class of a composite or an attention with the same texts. The class is
--- named after the first of the words (...) that names no other class, or after the last word if all do.
+-- Finishes and returns a class; or returns the earlier class with the same texts, but a block keeps its own. The class
+-- is named after the first of the words (...) that names no other class, or after the last word if all do.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.class_by_text[key] then
@@ -288,7 +287,7 @@ end
 
 local make_block_class, list_items
 
--- Returns how often all repetitions of a scope run: a number, or the name of an argument of the network's forward pass.
+-- Returns how many times a scope's series of repetitions runs: a number, or an argument of the network's forward pass.
 local function get_times(scope)
   return scope.passes_by_length and "passes" or scope.loops
 end
@@ -322,7 +321,7 @@ local function list_layer_blocks(op)
   return lists.map(list, function(inner) return inner.block.get_number and inner.block end)
 end
 
--- Returns the name that the encoding of a block's attention has in the spec's list of encodings by layer.
+-- Returns the entry of the spec's list of encodings by layer that a block's attention uses: the name of the encoding.
 local function find_entry(block)
   return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
 end
@@ -331,7 +330,7 @@ end
 -- Each class takes every argument that any of the classes needs, since the loop has one call.
 local function make_layers_item(state, class, layer_ops)
   local blocks, extra_inputs, layer_names = lists.collect(layer_ops, list_layer_blocks), {}, {}
-  local classes = {} -- a list, and by the name of an entry of the list of encodings
+  local classes = {} -- a list of the classes; also has each class by the name that find_entry returns
   for _, block in ipairs(blocks) do
     local entry = find_entry(block)
     classes[#classes + 1] = not classes[entry] and make_block_class(state, block) or nil
@@ -343,7 +342,7 @@ local function make_layers_item(state, class, layer_ops)
   for _, inner_class in ipairs(classes) do
     if inner_class.takes_layer or extra_inputs.shared and inner_class.extra_inputs.shared then
       stop.exit(INPUT, inner_class.takes_layer and "the layer index of layers with different encodings"
-        or "layers with different encodings, of which several share the numbers of their scores")
+        or "layers with different encodings, if several of these have score parameters that all layers share")
     end
     lists.update(extra_inputs, inner_class.extra_inputs)
   end
@@ -403,8 +402,8 @@ make_block_class = function(state, block)
   return add_class(state, class, block.name)
 end
 
--- Adds to the network's class the parameters that all layers share, and their expressions, by path, to state.shared.
-local function share_numbers(state, class)
+-- Adds the parameters that all layers share to the network's class. Stores their expressions in state.shared, by path.
+local function share_parameters(state, class)
   for _, shared in ipairs(state.shared_parameters) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
     local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
@@ -415,7 +414,7 @@ end
 
 local function make_network_class(state)
   local class = new_class(state)
-  share_numbers(state, class)
+  share_parameters(state, class)
   local items = list_items(state, class, state.net)
   local passes_by_length = lists.any(state.net.scopes, function(scope) return scope.passes_by_length end)
   local arguments = { "tokens", "positions", "distances", "noise", passes_by_length and "passes" or nil }
@@ -437,7 +436,8 @@ end
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
 function M.derive(net, facts)
-  -- class_by_text: finished classes, by their texts. parts: keys and Python names of written terms (name_parts).
+  -- class_by_text: finished classes, by their texts. parts (name_parts): [key] is true if the terms with this key are
+  -- written; [key .. name] is the Python name that a name of theirs got; [name] is true if the name is taken.
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
     shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, class_by_text = {},
     list = {}, parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }

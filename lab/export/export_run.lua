@@ -126,8 +126,8 @@ local function sample_inputs(trainer, ...)
   end)
 end
 
--- Returns examples { input, outputs (the count) }. The trainer samples the inputs for a task with a sampler, and for
--- a task that makes a set of examples and gives positions only to these.
+-- Returns examples { input, outputs (the count) }. The trainer samples the inputs for two kinds of tasks: those with a
+-- sampler, and those that generate a set of examples and give positions only to the tokens of these examples.
 local function make_inputs(spec, trainer)
   local data, positions = spec.plan.task.data, spec.plan.token_positions
   local has_task_positions = positions and not positions.digits
@@ -141,8 +141,8 @@ local function make_inputs(spec, trainer)
   end)
 end
 
--- Returns the text of stored.jsonl: a line per example with its input, positions, distances, passes if the example
--- determines them, the trainer's logits and, for a decoder, its answer as `output`.
+-- Returns the text of stored.jsonl: a line per example with its input, positions, distances, the number of passes (if
+-- the example determines it), the trainer's logits and, for a decoder, its answer as `output`.
 local function compute_lines(spec, run, trainer)
   local requests, outputs, loops = {}, {}, spec.resolved.model.loops
   local pass_axis = spec.plan.task.pass_axis > 0 and loops.times -- the axis whose value is the number of passes
@@ -168,7 +168,7 @@ local function compute_lines(spec, run, trainer)
     request.positions = answers[i].positions or request.positions
     request.output = spec.plan.decoder and answers[i].argmax or nil
     for k = #(request.output or {}) + 1, request.output and outputs[i] or 0 do
-      request.output[k] = request.output[k - 1] -- the trainer repeats the end symbol after the answer's end
+      request.output[k] = request.output[k - 1] -- fills the answer with its end symbol, as the trainer does
     end
     return json.encode(request, json_options) .. "\n"
   end))

@@ -23,7 +23,8 @@ local MAX_LINE = 112 -- characters, without the indentation of a method
 --   variables    the set of taken names
 --   variable     the variable to which the result is assigned; nil: the forward pass returns the result
 --   result_text  the beginning of the statement that assigns or returns the result
---   keeps_h      whether the result is assigned to another variable than `h`; then no value gets the name `h`
+--   keeps_h      whether the variable `h` must keep its value, since the result is assigned to another variable; then
+--                no value of this pass gets the name `h`
 local Pass = {}
 Pass.__index = Pass
 
@@ -114,8 +115,9 @@ function Pass:name_loop(item, i, lines, loop_name)
   local name, is_needed = self.names[x], self.last_reads[x] > i or lists.has(other_reads, x)
   if is_needed then
     local word = loop_name .. "_output"
+    -- i - 1: the loop itself must not read `h` either, since each repetition would read what an earlier one wrote.
     local result_name = self.stream == x and names.add_variable(self.variables, word)
-      or self:choose_name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
+      or self:choose_name(item.out, i - 1, word)
     lines[#lines + 1] = ("%s = %s"):format(result_name, name)
     name = result_name
   elseif self.stream == x then

@@ -59,7 +59,7 @@ function M.new_attributes()
 end
 
 -- Returns the attribute for a word of a tensor's name: the word itself if it is free, otherwise the word with "_"
--- appended until it is free. An appended name must not occur in files, or stand for another word.
+-- appended until it is free. A name with "_" appended must neither occur in files nor stand for another word.
 function Names:add_attribute(attributes, word)
   local name, words = word, self.words
   local function is_taken()

@@ -326,14 +326,15 @@ local function add_calls(facts)
   local function format_each(arguments, form)
     return table.concat(lists.map(arguments, function(name) return (form:gsub("NAME", name)) end))
   end
-  lists.append(facts.comments, facts.by_task and { "Its argument `positions` has the task's position of every token of "
-    .. "with_target (0: none), which `trainer predict`", "prints for an input." } or {})
+  lists.append(facts.comments, facts.by_task and { "Its argument `positions` has a number for each token of "
+    .. "`with_target`: the position that the task gives", "to the token, or 0 if it gives none. "
+    .. "`trainer predict` prints these numbers for an input." } or {})
   lists.append(facts.comments, facts.passes_by_length and {
     ("Its argument `passes` is the number of passes through the layers: in training the %s, which"):format(
       facts.passes_by_length), "`trainer predict` prints for an input." } or {})
   facts.given_arguments = format_each(needed_names, ", NAME")
   facts.forward_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME=None")
-  facts.pass_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
+  facts.call_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
   facts.check_arguments = format_each(needed_names, ', example["NAME"]')
     .. format_each(sampled_names, ', NAME=example["NAME"]')
   facts.forward_words = ""
@@ -379,7 +380,7 @@ local function add_network(facts, spec, net, attentions, facets, first)
       table.unpack(lists.map(attentions, function(op) return facets[op].extra_inputs end)))
     lists.update(facts, write_places(family.positions, extra_inputs, is_additive))
   elseif not facts.decoder then
-    stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
+    stop.exit(INPUT, ("a second stream, %s besides %s, in a network that is no decoder"):format(net.streams[2].name,
       net.streams[1].name))
   end
   local network_classes = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind),

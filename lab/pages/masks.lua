@@ -53,7 +53,7 @@ local function make_row(mask, i, S, get_value)
   return row
 end
 
--- Returns the values of all pairs of a query and a key, as the head of this file describes.
+-- Returns the values of all pairs of a query and a key, as the first comment of this file describes.
 function M.list_cells(family, T, S)
   local mask, heads = family.mask, {}
   for h = 1, (mask.heads or family.terms.differs_by_head) and family.heads or 1 do

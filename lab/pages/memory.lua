@@ -11,7 +11,8 @@
 --   tables_bytes    bytes of the tables of positions
 --   workspace_bytes bytes of one thread's workspace
 --   memory_bytes    bytes of a process that trains with M.THREADS threads
---   largest_block   { bytes, size, sequences }: the sequences of one pass of a thread with the largest workspace
+--   largest_block   { bytes, size, sequences }: the pass of one thread that needs the largest workspace; the bytes of
+--                   this workspace, the size of a sequence, and the number of sequences in the pass
 -- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
 -- operation, over all repetitions, for the sequences of largest_block.
 
@@ -126,13 +127,13 @@ local function count_scratch(family, sizes, queries, keys)
   end
   local rotated_bytes = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  -- 8 bytes and a vector register are KEEP_SLACK of kernels/cpu/dropout.h, after the last byte that is used.
+  -- KEEP_SLACK of kernels/cpu/dropout.h: the buffer of masks also has 8 bytes and a vector register after its masks.
   local keep_bytes = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
   return row_bytes + sizes.reals(dlogit_count) + rotated_bytes + keep_bytes
 end
 
--- Returns the number of bytes of a family's facets for T queries and S keys that have one purpose: "sums" (sums.tpl),
--- "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
+-- Returns the number of bytes that a family's facets need for one purpose, with T queries and S keys. purpose: "sums"
+-- (sums.tpl), "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
 local function count_facets(family, sizes, purpose, T, S)
   return lists.sum(facet_modules.collect("count_bytes", family, sizes, T, S), function(bytes_by_purpose)
     return bytes_by_purpose[purpose] or 0
@@ -241,7 +242,8 @@ function M.find_largest_workspace(plan, sizes, level)
       end
     end
   end
-  for tokens = 1, find_max_stored_length(plan, max_length) do -- a workspace fits all shorter lengths, too
+  -- The workspace must also fit every shorter length; a length that stores its weights may need more than the longest.
+  for tokens = 1, find_max_stored_length(plan, max_length) do
     local size = { tokens }
     compare_size(size, count_block_sequences(plan, size))
   end

@@ -70,10 +70,10 @@ local function describe_answers(plan)
     return "answers     teacher-forced (eval.decoding): one pass over the target's tokens, no answers of the model"
   end
   local on_device = plan.device and plan.device.decoding and "on a device, in one launch for all models of a process"
-    or "on a device, at most a pass for each answer, which the models of a process share"
+    or "on a device, at most one pass for each answer; the models of a process share these passes"
   local cost = plan.cpu.decoding
-    and "sequences with an error in this pass are then decoded token by token, with cached keys and values: at most as "
-      .. "many operations again as the pass, in 1 to 2 times its time; " .. on_device
+    and "sequences with an error in this pass are then decoded token by token, with cached keys and values: this adds "
+      .. "at most as many operations as the pass has, and 1 to 2 times its time; " .. on_device
     or "sequences with an error in this pass are then decoded together, with at most a pass for each answer"
   return ("answers     the model's own (greedy), %s; first a pass over the target's tokens; %s"):format(ends, cost)
 end
@@ -147,8 +147,9 @@ function M.format_page(plan)
     describe_task(plan),
     "parameters  " .. format_count(plan.parameters)
       .. (plan.frozen > 0 and (", and %s frozen"):format(format_count(plan.frozen)) or ""),
-    string.format("step        %.3f GFLOP nominal at the %s length (%.1f tokens), batch %d",
-      plan.flops_per_step / 1e9, plan.task.data and "longest" or "mean training", plan.mean_tokens, plan.train.batch),
+    string.format("step        %.3f GFLOP (nominal) at the %s (%.1f tokens), batch %d",
+      plan.flops_per_step / 1e9, plan.task.data and "longest length" or "mean length in training", plan.mean_tokens,
+      plan.train.batch),
     string.format("memory      %.1f MB in training with %d threads, without evaluations (%.1f MB per vector of "
       .. "parameters, %.1f MB of activations per thread)%s", bytes.memory_bytes / 1e6, memory.THREADS,
       bytes.vector_bytes / 1e6, bytes.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),

@@ -24,8 +24,8 @@ local M = {}
 
 -- The fields of a row, in the order in which they are shown.
 --   steps                the number of trained steps
---   score                the mean of `metric`, in its unit, over the last evaluation of `split`, at the lengths of the
---                        spec if `trainer eval` has added others
+--   score                the mean of `metric`, in its unit, over the last evaluation of `split`; without lengths that
+--                        only `trainer eval` has added to those of the spec
 --   best_step            the step of the best checkpoint, if the run keeps it
 --   best_score           the score of the best checkpoint
 --   exit                 the trainer's exit code
@@ -45,6 +45,7 @@ end
 -- Returns the names of encodings in the studies that were swept here, by "<id>/<digest>" of their cells.
 local function read_encodings(root)
   local names = {}
+  -- This function returns nothing, so `find` calls it for every cell.
   swept_cells.find(root, function(_, cell) names[cell.id .. "/" .. cell.digest] = cell.key.encoding end)
   return names
 end

@@ -69,7 +69,7 @@ local function parse_condition(text)
   return meets_condition and function(row) return meets_condition(get_value(row, field)) end, message
 end
 
--- Returns the rows of a list that meet all conditions of a text (nil: none).
+-- Returns the rows of a list that meet all conditions of a text. text: nil for no conditions, which all rows meet.
 function M.select(list, text)
   for condition in ((text or "") .. ","):gmatch("([^,]*),") do
     if condition:find("%S") or text and text ~= "" then -- a blank condition among others is invalid

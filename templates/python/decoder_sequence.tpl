@@ -32,7 +32,7 @@ def decode(model, inputs, outputs${forward_arguments}):
     inputs = torch.as_tensor(inputs, device=next(model.parameters()).device)
     target = inputs.new_zeros(len(inputs), outputs)
     for t in range(outputs):
-        target[:, t] = model(${star}with_target(inputs, target)${pass_arguments})[:, t - outputs].argmax(dim=-1)
+        target[:, t] = model(${star}with_target(inputs, target)${call_arguments})[:, t - outputs].argmax(dim=-1)
     return target
 
 

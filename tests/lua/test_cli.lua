@@ -218,7 +218,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["plan a --target cuda"] = "The plan shows the choices for the CPU and for the GPU: leave out --target",
     ["analyze pac a"] = "Did you mean 'pca'?",
     ["tune a --lengths 4x8"] = "4x8: expected lengths, as in 20,40",
-    ["analyze pca a --lengths 40"] = "expected the length to fit on",
+    ["analyze pca a --lengths 40"] = "expected a length for fitting the components",
     ["analyze pca a --lengths 40,x"] = "expected different lengths",
     ["analyze pca a --part middle"] = "must be one of 'input', 'output'",
     ["analyze attention a --sequences 3"] = "Did you mean '--sequence'?",

@@ -429,7 +429,7 @@ function TestNetworks.test_unsupported_networks_are_named()
     b:output(b:norm("first", y))
   end)), "does not know temperature of the operation activation (bent) of block half")
   lu.assertEquals(find_problem(describe_two_streams, nil, make_cross),
-    "does not know the stream target of the network in addition to source")
+    "does not know a second stream, target besides source, in a network that is no decoder")
   lu.assertEquals(find_problem(describe_two_streams, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), make_cross,
     DECODER),
     "does not know sampled positions of two streams")

@@ -151,7 +151,8 @@ local COUPLED = [[{ task = { kind = "reverse_string"%s }, model = { kind = %q },
 
 function TestTokenPositions.test_exported_files_take_positions_of_the_task()
   local coupled = exports.render_spec(COUPLED:format("", "decoder", ""))
-  assert_has(coupled, "Its argument `positions` has the task's position of every token of with_target (0: none), which")
+  assert_has(coupled, "Its argument `positions` has a number for each token of `with_target`: the position that the "
+    .. "task gives")
   assert_has(coupled, "    target = decode(model, inputs, 5, positions)\n", "def forward(self, tokens, positions):",
     "positions = torch.as_tensor(positions, device=tokens.device)", 'self.embed["position"](positions)',
     "def decode(model, inputs, outputs, positions):", "model(with_target(inputs, target), positions)",

@@ -151,7 +151,8 @@ compares_seeds() {
 
 refuses_wrong_arguments() {
     ends_with 2 'missing argument' ./longhand analyze pca &&
-        ends_with 2 '--lengths 4: expected the length to fit on' ./longhand analyze pca "$drawn" --lengths 4 &&
+        ends_with 2 '--lengths 4: expected a length for fitting the components' \
+            ./longhand analyze pca "$drawn" --lengths 4 &&
         ends_with 2 '--lengths 4,4: expected different lengths' ./longhand analyze pca "$drawn" --lengths 4,4 &&
         ends_with 1 'expected the folder of a run' ./longhand analyze pca "$work" &&
         ends_with 1 'its plan digest is' ./longhand analyze pca "$plain" --trainer "$work/drawn/trainer" &&

@@ -82,8 +82,8 @@ local function test_pair(a, b)
 end
 
 -- Adds to a pair the tests without an assumption on the distribution of scores, and the name of the deciding test. This
--- is Welch's test if in each group the scores vary and form one cluster, otherwise the permutation test. Each pair's
--- permutation test starts the same random sequence.
+-- is Welch's test if in each group the scores vary and form one cluster, otherwise the permutation test. The
+-- permutation tests of all pairs start with the same seed.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation_p, pair.splits, pair.min_p = exact.test_permutation(a.scores, b.scores, options.resamples,
@@ -186,8 +186,8 @@ end
 --   raw_fisher_p, fisher_p    Fisher's p before and after Holm's correction over all pairs
 --   method, raw_p, p          the deciding test, "Welch" or "permutation", and its p before and after correction
 --   raw_min_p, corrected_min_p   the least possible p of the deciding test, 0 for Welch's, before and after correction.
---                             These two fields, method, raw_p and p are nil if all seeds of both groups have the same
---                             score.
+--                             If all seeds of both groups have the same score, five fields are nil: method, raw_p, p,
+--                             raw_min_p and corrected_min_p.
 --   raw_equivalence_p, equivalence_p   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)

@@ -89,8 +89,8 @@ local function read_streams(source, trace, prefix)
   return { make_stream(single, inputs, first, answer, model.kind == "decoder") }, answer
 end
 
--- Returns the streams of an attention's queries and keys. The site names each stream. If the shape has another number
--- of tokens than the named stream, the other stream is returned.
+-- Returns the streams of an attention's queries and keys. The site's name tells both streams. If the shape has another
+-- number of tokens than a stream told by the name, the other stream is returned.
 local function find_sides(site, streams, shape)
   local source, target = streams[1], streams[2]
   local function choose_side(stream, count)
@@ -164,7 +164,7 @@ local function analyze(source, text, options)
     streams = streams }
 end
 
--- Returns the biases on scores of the masks in the run's spec, for masks of the kinds lines, window and antidiagonal:
+-- Returns the biases that masks of the run's spec add to scores, for masks of the kinds lines, window and antidiagonal:
 -- a list of { site, writes, reads, heads (of masks.list_cells) }. Returns also a message if the run's own spec cannot
 -- be read. spec_path: the path of the spec that the user names, or nil for the run's own spec.
 local function list_biases(result, project, spec_path)

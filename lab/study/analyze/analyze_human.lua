@@ -197,10 +197,11 @@ local function tabulate_similarity(result, options)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
     #result.puzzles.included, wording.count(result.base_count, "base")), caption = ("split %s, means over seeds; "
     .. "composite: mean of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% "
-    .. "of %d resamples of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds",
-    "cosine", "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says "
-    .. "little: it is %s for a model that is always right, and similar for all models that have learned the task. "
-    .. "Compare the rank correlations."):format(format_number("%.4f", result.perfect.similarity.cosine.value)) } })
+    .. "of %d resamples of bases; copies of one base are resampled together"):format(options.split, options.resamples),
+    heads = { "cell", "seeds", "cosine", "interval", "Spearman", "interval", "composite", "interval" }, rows = rows,
+    notes = { ("The cosine says little: it is %s for a model that is always right, and similar for all models that "
+    .. "have learned the task. Compare the rank correlations."):format(format_number("%.4f",
+      result.perfect.similarity.cosine.value)) } })
 end
 
 local function tabulate_vectors(result)

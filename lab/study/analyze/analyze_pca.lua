@@ -46,8 +46,9 @@ local function find_token_range(source, file, length, options)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
 end
 
--- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
--- standard deviations of the fitted points, over the components that vary. The mean over the fitted points is 1.
+-- Returns for each point its squared distance from the centre of the fitted points, in the plane: each squared
+-- coordinate is divided by the fitted variance of its component, and the quotients are averaged over the components
+-- that vary. The average of these distances over the fitted points is 1.
 local function compute_squared_distances(coordinates, fitted)
   return lists.map(coordinates[1], function(_, i)
     return statistics.mean(lists.map(coordinates, function(values, k)
@@ -85,7 +86,7 @@ local function analyze(source, options)
     options) end)
   local shared_sites = lists.filter(source:list_sites(file, options.lengths[1], "activations"), function(site)
     return not lists.any(options.lengths, function(length)
-      return not file.entries[("n%d.%s"):format(length, site)] -- passes of shorter sequences may be fewer
+      return not file.entries[("n%d.%s"):format(length, site)] -- shorter sequences may run fewer passes
     end)
   end)
   local sites = lists.map(shared_sites, function(site)

@@ -79,9 +79,9 @@ local function format_count(row, i)
 end
 
 local function describe(options, unit)
-  return ("seeds of each of two cells with which Welch's two-sided t test at %.0f%% finds this difference of their "
-    .. "means with a probability of %g%%; assumes normal scores with the row's standard deviation (n - 1) in both "
-    .. "cells, and no correction for several comparisons; differences and standard deviations in %s"):format(
+  return ("seeds that each of two cells needs, so that Welch's two-sided t test (level %.0f%%) finds this difference "
+    .. "of their means with a probability of %g%%; assumes normal scores with the row's standard deviation (n - 1) in "
+    .. "both cells, and no correction for several comparisons; differences and standard deviations in %s"):format(
     100 * inference.ERROR, options.power, unit)
 end
 

@@ -31,8 +31,9 @@ end)
 
 local FILES = { start = "checkpoint-0.safetensors", trained = "checkpoint.safetensors" }
 
--- Returns the series of the i-th run of a group at a step: its tables (position_tables.lua) with { group, run, accuracy
--- (of the trained run), step }; nil without tables. Fixed tables are read from the last checkpoint.
+-- A series: the list of one run's tables (position_tables.lua) at one step, with the fields group, run, accuracy (of
+-- the trained run) and step. Returns the series of the i-th run of a group; nil without tables. Fixed tables are read
+-- from the last checkpoint.
 local function read_series(group, i, step, options)
   local run = group.runs[i]
   local spec = run.facts.spec
@@ -131,7 +132,7 @@ local function correlate(result, choice)
     function(sample) return #sample.x > 0 end))
   local list = { lists.update(over_runs, { over = "all runs" }), lists.update(over_means, { over = "means of cells" }) }
   for i, group in ipairs(learned_groups) do
-    -- The group has tables at this step if it has norms, since each table has a norm, even a table of zeros.
+    -- Ask for norms, not for the chosen measure: a table of zeros has a norm, but not every other measure.
     if #list_values(result, group, choice.step, "norm", choice.block).x > 0 then
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end
@@ -276,8 +277,8 @@ local function make_picture(result, correlations, options)
       end))
   end))
   return { title = ("Position tables and the %s"):format(REFERENCE_TITLES[options.reference]),
-    note = "colours of tables: from minus to plus the panel's largest; points: cells in the same order, dark to light; "
-      .. "r: Pearson's, of learned tables", panel_height = 190, rows = rows }
+    note = "colours of tables: from minus to plus the panel's largest; points: a shade for each cell, dark to light in "
+      .. "the order of the tables; r: Pearson's, of learned tables", panel_height = 190, rows = rows }
 end
 
 function M.run(study, options)

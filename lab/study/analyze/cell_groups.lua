@@ -39,7 +39,7 @@ function M.choose_axis(study, name)
 end
 
 -- Returns the cell's values on all axes with several values but `excluded_axis`.
-local function name_set(study, cell, excluded_axis)
+local function join_values(study, cell, excluded_axis)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= excluded_axis and #axis.values > 1 and score_tables.label(study, axis.name,
       cell.key[axis.name]) or nil
@@ -48,7 +48,7 @@ end
 
 -- Makes the group of a cell; the head of this file lists its fields. axis: nil if the set has all cells.
 local function make_group(study, set, cell, axis, split, metric)
-  local best, name = cell.summary.best_rate or cell.summary.rates[1], axis and "" or name_set(study, cell)
+  local best, name = cell.summary.best_rate or cell.summary.rates[1], axis and "" or join_values(study, cell)
   axis = axis or study.axes[#study.axes].name
   local group = { set = set, value = cell.key[axis], cell = cell, requested = best.requested, rate = best.rate,
     name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
@@ -62,7 +62,7 @@ end
 -- Returns the sets along an axis, with scores of this split in the study's metric. Without an axis: one set of all
 -- cells; a group's name is its values on all axes with several values, and scores are token accuracies.
 function M.list_sets(study, axis, split)
-  local cells_by_set = lists.group(study.cells, function(cell) return axis and name_set(study, cell, axis) or "" end)
+  local cells_by_set = lists.group(study.cells, function(cell) return axis and join_values(study, cell, axis) or "" end)
   return lists.map(cells_by_set, function(cells)
     local set = { name = cells.key }
     set.groups = lists.map(cells, function(cell)
@@ -127,8 +127,8 @@ function M.find_usual_grid(groups, split)
   return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
--- Returns notes on chosen learning rates: for each set of examples on which cells chose their rate, the number of these
--- cells; and a caution if the compared scores are of the same examples.
+-- Returns notes on chosen learning rates. Cells that chose their rate on the same examples share a note, with the
+-- number of these cells, and with a caution if the compared scores are of the same examples.
 local function note_rates(groups, split)
   local choices = lists.map(groups, function(group)
     local run = group.cell.summary.best_run

@@ -45,7 +45,7 @@ local function compute_tail(count, n, share)
   return sum
 end
 
--- Returns the success probability with which n trials have at least `count` successes with probability `probability`.
+-- Returns the share, the success probability of one trial, for which compute_tail(count, n, share) is `probability`.
 local function find_share(count, n, probability)
   return bisect(0.0, 1.0, function(share) return compute_tail(count, n, share) < probability end)
 end
