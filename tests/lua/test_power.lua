@@ -57,7 +57,8 @@ function TestPower.test_spread_of_pilot_runs()
   lu.assertStrMatches(text, ".*\nall, pooled +%- +1%.63 +12 +2\n.*") -- 2 and 1 degrees of freedom: sqrt(8 / 3)
   lu.assertStrContains(text, "sort_c: a single seed")
   local words = text:gsub("%s+", " ")
-  lu.assertStrContains(words, "sort_b: runs share seeds of init, so they are not independent, as the tests assume; 2 "
+  lu.assertStrContains(words, "sort_b: runs share seeds of init, so they are not independent, although the tests "
+    .. "assume that they are; 2 "
     .. "seeds; a standard deviation of so few seeds is itself uncertain")
   lu.assertStrContains(support.read(root .. "/power/power.csv"), "sort_a,3,2,2,80,17\n")
 end

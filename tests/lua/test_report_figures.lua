@@ -78,7 +78,7 @@ end
 function TestFigures.test_accuracy_while_training()
   local item = { kind = "progress", lines = "encoding" }
   local figure = figures.make_by_epoch(make_trained_study("epochs", { epoch_batches = 10 }), item)
-  lu.assertEquals(list_titles(figure), { "batches of training", "training, evaluated", "held out" })
+  lu.assertEquals(list_titles(figure), { "batches of training", "the training set, evaluated", "held out" })
   lu.assertEquals(figure.panels[1].xlabel, "epochs")
   local faint, second, mean = table.unpack(figure.panels[1].curves)
   lu.assertEquals({ faint.points, faint.faint }, { { { 1, 25 }, { 2, 50 } }, true })

@@ -48,7 +48,7 @@ function TestItems.test_mistakes_name_the_field()
     { { kind = "curves", lines = "encoding" }, "report[1].where: the axis task has 15 values" },
     { { kind = "curves", lines = "encoding", pannels = "task" }, 'report[1].pannels: no field of kind "curves"' },
     { { kind = "table", value = "best", rows = "task", columns = "encoding" },
-      'report[1].value: not a value of a table: "best"' },
+      'report[1].value: not a number that a table can show: "best"' },
     { { kind = "best", value = "max", rows = "task", axis = "encoding", of = { "rop" }, against = { "none" } },
       'report[1].of: not on the axis encoding: "rop"' },
     { { kind = "curves", lines = "encoding", where = { task = "sort" } },

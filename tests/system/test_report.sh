@@ -54,7 +54,7 @@ compares_two_runs() {
     a=$(echo "$work"/runs/*/*/lr0.001-seed1) b=$(echo "$work"/runs/*/*/lr0.001-seed2)
     ends_with 0 "seed  " "$LUA" generator/main.lua report "$a" "$b" &&
         ends_with 0 "The first logged step that differs is 10" "$LUA" generator/main.lua report "$a" "$b" &&
-        ends_with 0 "have the same numbers, times aside" "$LUA" generator/main.lua report "$a" "$a" &&
+        ends_with 0 "have the same numbers, except for times" "$LUA" generator/main.lua report "$a" "$a" &&
         ends_with 1 "is not a folder of a run" "$LUA" generator/main.lua report "$a" "$work"
 }
 

@@ -39,8 +39,8 @@ function M.describe_shared(runs)
   local shared_parts = lists.filter(M.PARTS, function(part_name)
     return #lists.drop_repeats(lists.map(runs, function(run) return M.get(run, part_name) end)) < #runs
   end)
-  return shared_parts[1] and ("runs share seeds of %s, so they are not independent, as the tests assume"):format(
-    table.concat(shared_parts, ", ")) or nil
+  return shared_parts[1] and ("runs share seeds of %s, so they are not independent, although the tests assume that "
+    .. "they are"):format(table.concat(shared_parts, ", ")) or nil
 end
 
 -- Whether run a precedes run b in the order of seeds.

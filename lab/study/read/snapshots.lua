@@ -46,8 +46,8 @@ end
 
 local ENDINGS = { ["task.source"] = ".c", ["model.source"] = ".lua" }
 
--- Returns the path, below the folder of all runs, of the copy of a file with this digest that the spec's field names;
--- nil for fields whose files are not copied.
+-- Returns the path, below the folder of all runs, of the copy of a file; nil for fields whose files are not copied.
+-- field: the field of the spec that names the file; digest: the file's digest.
 function M.get_copy(field, digest)
   return ENDINGS[field] and ("%s/sources/%s%s"):format(M.FOLDER, digest, ENDINGS[field])
 end

@@ -106,8 +106,8 @@ local function get_omitted_default(field)
 end
 
 -- Returns a facet (such as `positions`) of an attention family's own encoding, and adds the fields that the resolved
--- spec omits, with their defaults. In the text, the facet overrides the same facet of the encoding of all families,
--- which may have other values for these fields.
+-- spec omits, with their defaults. Without these fields in the text, the family would take their values from the same
+-- facet of the encoding of all families.
 local function complete_facet(facet, value)
   local out = lists.copy(value)
   for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
@@ -118,7 +118,7 @@ local function complete_facet(facet, value)
   return out
 end
 
--- Writes an encoding. is_own: whether it belongs to one attention family, as a part of the encoding of all families.
+-- Writes an encoding. is_own: whether it is the table of one attention family inside the encoding of all families.
 local function write_encoding(encoding, is_own)
   local parts = {}
   for _, name in ipairs(canonical.sort_keys(encoding)) do

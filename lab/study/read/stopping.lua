@@ -12,8 +12,8 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Whether a run's own score has as many passes as each example's task length, or its value on an axis. A model itself
--- does not know this number.
+-- Whether the examples determine the number of passes with which a run is scored: an example's task length, or its
+-- value on an axis. A model itself does not know this number.
 function M.uses_oracle(run)
   return type(lists.get(run.facts, "spec.model.loops.times")) == "string"
 end

@@ -107,9 +107,11 @@ function M.plan_spec(project, info)
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
--- Calls use(spec, path, sets) with the run's spec. path: `spec_path`, a spec or a cell of a study; if it is nil, the
--- file in spec/runs if its spec has the run's plan digest, or else a temporary file with run.json's spec. sets: the
--- words of --set that turn the file's values into the run's. Returns the results of `use`, or nil and a message.
+-- Calls use(spec, path, sets) with the run's spec. Returns the results of `use`, or nil and a message. path:
+--   spec_path, a spec or a cell of a study, if it is not nil
+--   otherwise the file in spec/runs, if its spec has the run's plan digest
+--   otherwise a temporary file with run.json's spec
+-- sets: the words of --set that turn the file's values into the run's.
 function M.with_spec(project, run, spec_path, use)
   local info = run.info
   local path, spec, sets = spec_path or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil

@@ -50,7 +50,7 @@ local function read(path)
   return run
 end
 
--- Adds every value inside `value` that is not a table to `texts`, as a text with its path as key, and returns `texts`.
+-- Adds to `texts` every value inside `value` that is not a table, as a text with its path as key. Returns `texts`.
 -- path: the path of `value`.
 local function flatten(value, path, texts)
   if type(value) ~= "table" then
@@ -95,8 +95,9 @@ local function list_differences(a, b)
   return lists.append(filter(false), filter(true))
 end
 
--- Finds the first step at which both runs logged different numbers. Returns { step, keys, a, b } or nil: the step, the
--- names of these numbers, and the logged lines of both runs; and the count of common steps up to this one.
+-- Finds the first step at which both runs logged different numbers. Returns { step, keys (the names of these numbers),
+-- a, b (the logged lines of both runs) }, or nil if there is no such step. Second result: the count of common steps up
+-- to this one.
 local function find_first_difference(a, b)
   local rows_by_step, common_count = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
@@ -131,8 +132,8 @@ local function describe_first_difference(a, b)
   elseif common_count == 0 then
     return "The two logged no step in common."
   end
-  return common_count == 1 and "The only step that both logged has the same numbers, times aside."
-    or ("All %d steps that both logged have the same numbers, times aside."):format(common_count)
+  return common_count == 1 and "The only step that both logged has the same numbers, except for times."
+    or ("All %d steps that both logged have the same numbers, except for times."):format(common_count)
 end
 
 -- Draws a curve as a line of bars, each as high as its value between low and high.

@@ -87,7 +87,7 @@ function M.add_modules(dependencies)
   end
 end
 
--- Removes files that the computation itself wrote from the dependencies, also from the states of listed folders.
+-- Removes from the dependencies the files that the computation itself wrote, also from the states of listed folders.
 -- own_paths: the set of the absolute paths of these files.
 function M.remove(dependencies, own_paths)
   for path, state in pairs(dependencies) do

@@ -57,7 +57,7 @@ local function make_form_check(is_valid, problem, expected)
   end
 end
 
-local checks = { value = make_word_check("not a value of a table", { "hours", "max", "mean", "median" }),
+local checks = { value = make_word_check("not a number that a table can show", { "hours", "max", "mean", "median" }),
   show = make_word_check("not a value to show", { "median", "max" }),
   set = make_word_check("not a set", study_module.SPLITS) }
 

@@ -76,7 +76,7 @@ local function find_used_axes(study, item)
   return used_by
 end
 
--- Checks `where`; and that each axis which no field of the item uses has a single value, or a value in `where`.
+-- Checks `where`. An axis that no other field of the item uses must have a single value, or a value in `where`.
 -- used_by: from find_used_axes. Returns the same results as find_problem.
 local function check_where(study, item, used_by)
   local where = item.where or {}

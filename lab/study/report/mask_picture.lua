@@ -20,8 +20,8 @@ local MAX_TOKENS = 400 -- maximum count of queries, and of keys
 local PANEL = 220 -- pixels
 local ENVIRONMENT = 4
 
--- Returns a list with one element for each attention. Its field `label` is the attention's name; its list has an entry
--- { title, rows } for each head, with rows from masks.list_cells.
+-- Returns a list with one element for each attention: a list of { title, rows (of masks.list_cells) }, one for each
+-- head, with the attention's name as the field `label`.
 local function list_masks(plan)
   return lists.map(plan.attentions, function(family)
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]

@@ -23,7 +23,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MAX_REMARKS = 3 -- texts that a remark shows, of a longer list of texts
+local MAX_TEXTS = 3 -- maximum number of texts in a remark
 
 local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
@@ -148,10 +148,10 @@ function M.open(options, prefix)
   return study
 end
 
--- Joins the first MAX_REMARKS texts as sentences, and adds the count of the other texts.
+-- Joins the first MAX_TEXTS texts as sentences, and adds the count of the other texts.
 local function join_first(texts)
-  local shown_text = table.concat(texts, ". ", 1, math.min(#texts, MAX_REMARKS)) .. "."
-  return #texts > MAX_REMARKS and ("%s And %d more."):format(shown_text, #texts - MAX_REMARKS) or shown_text
+  local shown_text = table.concat(texts, ". ", 1, math.min(#texts, MAX_TEXTS)) .. "."
+  return #texts > MAX_TEXTS and ("%s And %d more."):format(shown_text, #texts - MAX_TEXTS) or shown_text
 end
 
 -- Returns study.remarks and sentences on cells that show runs of an earlier version, and on versions left out.

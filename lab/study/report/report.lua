@@ -88,8 +88,8 @@ local function read_published(project, study, checked_items)
     local function read(field, name)
       local file, message = published_module.read(project, name)
       local ambiguous_cell = file and field == "published" and find_ambiguous_cell(study, item, file)
-      local problem = ambiguous_cell and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(
-        file.path, ambiguous_cell) or message
+      local problem = ambiguous_cell and ("%s: several rows fit the cell %s\n  expected: `names` that select one of "
+        .. "them"):format(file.path, ambiguous_cell) or message
       return must(INPUT, not ambiguous_cell and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.index,
         field, problem))
     end
@@ -231,8 +231,8 @@ local function make_lead(report, study)
   local remarks, differing = lists.join(open_study.list_remarks(study), report.unfitted),
     settings.list_differing(report.settings)
   if #differing > 0 then
-    table.insert(remarks, 1, ("%sNot the paper's setting: %s. The differences from the paper's numbers are not a "
-      .. "measure of a reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
+    table.insert(remarks, 1, ("%sNot the paper's setting: %s. So differences from the paper's numbers do not "
+      .. "show whether its results were reproduced."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
       table.concat(differing, ", ") .. (#differing == 1 and " differs" or " differ")))
   end
   return lists.append(lead, lists.map(remarks, function(text) return { text = text, is_flagged = true } end))

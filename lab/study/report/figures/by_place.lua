@@ -35,7 +35,7 @@ local function read_lines(study, item)
   end)
 end
 
--- Returns a list of the places at a number, of all runs of a line that have places there.
+-- Returns the counts by place (places.lua) at a number, one table for each run of a line that has them.
 local function list_places(entry, number)
   return lists.map(entry.by_run, function(by_number) return by_number[number] end)
 end
@@ -125,11 +125,11 @@ local function tabulate_places(study, item, line_entries, axis, kinds, number)
   local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
   local caption = captions.join(item.title and heading,
     "labels: their number, over all seeds at the chosen learning rate", captions.name_rates(study))
-  local subs = lists.map(kinds, function(kind)
+  local sub_titles = lists.map(kinds, function(kind)
     return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right"
   end)
   return { name = ("%s%g"):format(axis, number), title = score_tables.make_title(item, heading), caption = caption,
-    corner = "place", subs = lists.append(subs, { "labels" }),
+    corner = "place", subs = lists.append(sub_titles, { "labels" }),
     columns = lists.map(line_entries, function(entry) return { title = entry.line.label } end),
     rows = rows, notes = {} }
 end

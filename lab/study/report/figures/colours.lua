@@ -7,10 +7,10 @@
 --   point    gnuplot's number of the kind of point
 -- A randomized form has a dashed line, and another colour than its plain form. Names without a style of their own take
 -- the remaining colours in their order, and then the same colours with other dashes. Points are filled or consist of
--- strokes. A hollow point would show the curve inside it: all of the curve's width in most points, half of it in the
--- first and the last point, so that these two would look like another kind of point. The eight colours differ by at
--- least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to 1 with the
--- page and with its shaded parts; a test measures both.
+-- strokes; none is hollow. A hollow point would show the curve inside it, but only one half of the curve in the first
+-- and the last point, so that these two would look like another kind of point. The eight colours differ by at least 24
+-- in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to 1 with the page and
+-- with its shaded parts; a test measures both.
 
 local lists = require("base.lists")
 
@@ -45,7 +45,8 @@ local function find_index(list, value)
   end
 end
 
--- Returns the style of an index in the palette; round 0 has solid lines, each further round other dashes and points.
+-- Returns the style of an index in the palette. round: how many times all colours have been used before; each round
+-- has other dashes and points, and round 0 has solid lines.
 local function make_style(index, round)
   local colour, dark, point = table.unpack(M.PALETTE[index])
   return { colour = colour, dark = dark, dash = round == 0 and SOLID or DASHES[(round - 1) % #DASHES + 1],

@@ -9,7 +9,8 @@
 --   curves = { { points = { { x, y }, ... }, style, faint, line, band }, ... }: style: from colours.lua; faint: whether
 --     the curve is thin and pale; line: the name of the line to which the curve belongs; band: an area around the
 --     curve, { { x, low, high }, ... }, or nil. figure.lua reads further fields
---   levels = { { y, text, shift }, ... }: horizontal lines with a text, `shift` text lines above the level
+--   levels = { { y, text, shift }, ... }: horizontal lines, each with a text, which is moved up by `shift` times the
+--     height of the text
 --   marks = { { x }, ... }: dashed vertical lines; shade = { from, to }: a range of x
 --   labels = { { x, y, text, align }, ... }: texts in the panel; align: gnuplot's word, such as "center"
 --   strip: a low panel below this panel, or nil. It has the same x axis, without numbers. Its legend = { { title,
@@ -181,7 +182,8 @@ local BARE = "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nu
   .. "unset object\nunset arrow\nunset label\nunset logscale x\nunset nonlinear y\nunset logscale y\n"
   .. "set xrange [0:1]\nset yrange [0:1]"
 
--- Returns the lines that draw the legend of lines (M.list_lines) in a part of the picture, and its height in pixels.
+-- Returns the script that draws the legend in a part of the picture, and its height in pixels. lines: the entries of
+-- the legend, from M.list_lines.
 local function format_legend(lines, width)
   local letters = lists.max(lines, function(line) return utf8.len(escape.plain(line.title)) end)
   local rows = math.ceil(#lines / math.max(1, width // (SAMPLE + LETTER * letters)))

@@ -24,7 +24,8 @@ local M = {}
 local MIN_LOG_RATIO = 20 -- ratio of the longest to the shortest time; below it the axis is linear
 M.BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
 M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
-local SAMPLES_TEXT = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
+local SAMPLES_TEXT = "; the band of a single seed is the 95% Wilson interval of its exact match, over the examples of "
+  .. "each length"
 
 -- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
 -- each named measure, multiplied by `factor`, without lengths that lack a measure. split: the argument `name` of
@@ -50,8 +51,8 @@ local function make_sample_band(run, scored)
   return #band > 0 and band or nil
 end
 
--- Returns the levels (curves.lua) of a task's chance and baseline; none if the metric, by default accuracy, cannot be
--- guessed. Names of close levels are moved apart.
+-- Returns the levels (curves.lua) of a task's chance and baseline; none if guesses have no known score in the metric
+-- (nil: accuracy). Names of close levels are moved apart.
 function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.by_name[metric or "accuracy"].has_chance then
     return {}
@@ -212,8 +213,8 @@ local function tabulate_times(study, item, times, threshold)
     return slow[key] and fast[key] and ("%.1f times"):format(slow[key] / fast[key]) or entries.MISSING
   end)
   rows[#rows + 1] = lists.append({ table.concat(titles, " / "), "" }, ratios)
-  local caption = ("Runs at the chosen learning rate; the time of the first evaluation at or above %g%%; in the "
-    .. "median, runs that never reach this count as slower than all others%s"):format(threshold, item.published
+  local caption = ("Runs at the chosen learning rate; the time of the first evaluation at or above %g%%; for the "
+    .. "median, runs without such an evaluation are slower than all others%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = ("Training time to %g%% %s"):format(threshold, entries.name_metric(study))
   local contents = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), caption = caption,

@@ -13,7 +13,7 @@ local NAN = 0 / 0
 local MAX_TICS = 40 -- along an axis
 local MAX_BOXES = 1000
 local LETTER = 6 -- pixels
-local LIGHT = 0.6 -- share of the palette from which on dark text is readable
+local LIGHT = 0.6 -- on the colours from this share of the palette on, dark text is readable
 
 local function make_image(values, columns)
   local words, lines = lists.map(values, function(value) return ("%.5g"):format(value) end), {}
@@ -140,8 +140,8 @@ local function add_symbol(lines, symbol, position, offsets, font)
   lines[#lines + 1] = symbol.is_wrong and format_label(CROSS, position, offsets[2], font, WRONG) or nil
 end
 
--- Replaces the numbers of rows (sides.writes) and columns (sides.reads) by symbols { text, is_wrong }; a wrong symbol
--- is red and has a cross.
+-- Replaces the numbers of rows by the symbols sides.writes, which the model writes at these queries, and the numbers of
+-- columns by the symbols sides.reads, its keys. A symbol: { text, is_wrong }; a wrong symbol is red and has a cross.
 function M.add_symbols(panel, sides, font)
   table.insert(panel.lines, "unset xtics\nunset ytics")
   for i, symbol in ipairs(sides.writes) do

@@ -9,8 +9,8 @@ local novel_shares = require("lab.study.report.tables.novel_shares")
 
 local M = {}
 
-M.CAPTION = ("Below: %s; the first two only where positions are indices; no colour where encodings agree, no line "
-  .. "where nothing is new"):format(novel_shares.DESCRIPTION)
+M.CAPTION = ("Below: %s; new positions and new distances only where positions are indices; grey where encodings "
+  .. "agree; no line where nothing is new"):format(novel_shares.DESCRIPTION)
 
 local function make_style(style, dash)
   return { colour = style.colour, dark = style.dark, dash = dash }

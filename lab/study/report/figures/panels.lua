@@ -83,8 +83,8 @@ end
 --   left, bottom         pixels to the left of all panels and below them; nil: LEFT and BOTTOM
 --   column_gap, row_gap  pixels between panels of a row, and between rows; nil: COLUMN_GAP and ROW_GAP
 --   rows                 lists of panels, with label, a line above the row
--- A panel = { title, lines, layers }: lines of the script that set its axes; layers = { data, words }: a list of lines
--- of numbers, and words of gnuplot's plot command that draw them.
+-- A panel = { title, lines, layers }: lines of the script that set its axes; layers: a list of { data, words }.
+-- data: a list of lines of numbers; words: the words of gnuplot's plot command that draw these numbers.
 function M.make_script(picture)
   local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
   picture.left, picture.bottom = picture.left or LEFT, picture.bottom or BOTTOM

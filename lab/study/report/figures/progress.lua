@@ -21,7 +21,7 @@ local M = {}
 M.LOSS = "loss"
 M.SPLITS = { M.LOSS, "epoch", "train", "test", "validation" } -- sets of an item that names none
 
-local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "training, evaluated" }
+local TITLES = { [M.LOSS] = "loss of training", epoch = "batches of training", train = "the training set, evaluated" }
 
 local function count_epoch_steps(run)
   return run.facts.data and run.facts.data.epoch_batches

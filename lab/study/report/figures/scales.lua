@@ -65,9 +65,9 @@ function M.fit_axis(letter, lists_of_numbers)
     M.choose_step(high - low + 2 * pad))
 end
 
--- Sets the y axis of a panel to fit its curves. An axis of percentages is zoomed if most of them are near 100. Another
--- axis is logarithmic if its numbers differ much. Otherwise it is linear: it begins just below the smallest number if
--- this number exceeds half of the largest; else it begins at 0, or at a negative smallest number.
+-- Sets the y axis of a panel to fit its curves. An axis of percentages is zoomed if most of them are near 100. An axis
+-- without percentages is logarithmic if its numbers differ much. Otherwise it is linear: it begins just below the
+-- smallest number if this number exceeds half of the largest; else it begins at 0, or at a negative smallest number.
 function M.fit_panel(panel)
   if panel.percent then
     panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }

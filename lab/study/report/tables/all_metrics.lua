@@ -24,8 +24,8 @@ local function find_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Returns the sets on which any run was evaluated. They end with the parts of test that are beyond training on named
--- axes. Second result: whether some sets are parts of test.
+-- Returns the sets on which any run was evaluated. The last of them are parts of the set "test": the examples that are
+-- beyond training on an axis, after which the part is named. Second result: whether some run has such parts.
 local function list_sets(study)
   local is_evaluated, axis_sets, has_parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do

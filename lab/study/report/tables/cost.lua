@@ -67,7 +67,8 @@ function M.make_cells_table(study)
     return nil
   end
   local caption = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
-    .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
+    .. "multiplied by its number of steps. Times are durations of training, without evaluation: the mean of a run, and "
+    .. "the sum of all runs."
   return entries.tabulate({ name = "cost", title = "What it took", caption = caption, heads = { "cell", "rates tried",
     "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time", "all runs" },
     rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })

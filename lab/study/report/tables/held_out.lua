@@ -19,7 +19,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 -- Returns the conditions of a cell's runs at the chosen learning rate, a list of entries:
---   run, condition   of this run, from its evaluation
+--   run              the run
+--   condition        a condition of the run's evaluation
 --   by               { [axis] = number } of the condition
 --   axis             the first axis
 --   number           the number on the first axis, or false
@@ -73,7 +74,8 @@ local function tabulate_trained(study)
     heads = { "cell", "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the further axes of those conditions whose number on the first axis was also evaluated without further axes.
+-- Returns the axes that divide numbers on the first axis further: such a number has a condition with this axis, and a
+-- condition with the first axis alone.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -92,8 +94,8 @@ local function list_finer_axes(study)
 end
 
 -- Whether a table by an axis includes a condition. The frame of a condition is the width to which numbers are padded.
--- frame: the frame that the condition must have; nil: the condition must name no frame, and so has the frame of
--- training. A table by frames includes only conditions without further axes.
+-- frame: the frame that the condition must name; nil: it must name none, since its frame is that of training. A table
+-- by frames includes only conditions without further axes.
 local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
     return entry.by[runs.FRAME] == frame
@@ -147,7 +149,7 @@ local function tabulate_axis(study, axis, frame)
       return entries.make_entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
     end) }
   end)
-  local caption = "an entry is a mean over the numbers on the other axes with which its number was evaluated; each "
+  local caption = "an entry is a mean over all evaluated combinations of its number with numbers on other axes; each "
     .. "combination has examples of its own; (beyond): no training example has such a number"
   if axis == runs.FRAME then
     caption = "an entry is a mean over the counts of digits that fit the frame; a frame is the width to which numbers "
@@ -163,7 +165,8 @@ local function tabulate_axis(study, axis, frame)
     caption = caption, corner = axis, rows = rows })
 end
 
--- The tables by level: the name of the level, the end of the title, the end of the explanation.
+-- The tables by noise and by passes, the levels of runs.list_levels: the name of the level, the end of the title, the
+-- end of the explanation.
 local LEVELS = {
   { "noise", "noise on embeddings", "the numbers are deviations, in the unit eval.noise. The score of a run is its "
     .. "score at the least noise" },
