@@ -234,11 +234,11 @@ function Project:render_files(plan, has_cuda)
       plan.source, refusal.what, position)
   end
   local function read(...) return self:read_template(...) end
-  local files, digest = gen.render_files(plan, read, self:read_kernels(), has_cuda)
+  local files, digest_or_error = gen.render_files(plan, read, self:read_kernels(), has_cuda)
   if not files then
-    return nil, self:format_template_error(digest)
+    return nil, self:format_template_error(digest_or_error)
   end
-  return files, digest
+  return files, digest_or_error
 end
 
 -- SHA-256 of files of the repository. The program sha256sum computes them if it exists, since sha256.lua takes a

@@ -5,7 +5,7 @@
  * template  templates/cuda/device.cu.tpl
  *
  * Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, forward and
- * backward through all layers; blocks synchronise where gradients are folded.
+ * backward through all layers; blocks synchronise where gradients are summed.
  * 5 layers, 8 heads x 8, width 64, feed-forward 256, float32.
  * Sinusoids are added to the token embedding.
  */

@@ -113,9 +113,9 @@ return {
       "by default: products in tiles that a block stages in shared memory; "
       .. "device_products = \"warps\" issues fewer instructions, but no GPU has timed it yet" },
     { "gpu shared memory", "50176 bytes",
-      "of a block, at every length: 49152 that operations use in turn, the most for "
-      .. "products (width 64), and 1024 for the block's state; attention: 8 heads of 8 "
-      .. "channels, a thread for each head" },
+      "of a block, at every length: 49152 bytes that operations use in turn (products "
+      .. "at width 64 need the most), and 1024 bytes for the block's state; attention: 8 "
+      .. "heads of 8 channels, a thread for each head" },
     { "gpu attention", "probabilities recomputed",
       "a thread owns a query, a key or a distance and loops over its pairs: no "
       .. "atomics, a fixed order of sums" },

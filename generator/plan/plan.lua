@@ -66,7 +66,7 @@ end
 -- longhand_<role>_<symbol>. A role is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for
 -- one instruction-set level); cuda, images, text (the CUDA half); train, evaluate (its kernels). No other names begin
 -- with longhand_: names of the runtime begin with lh_, names of a task with lh_task_. C reserves two underscores in a
--- row for compilers, so in a symbol, also in the Makefile, the second of two underscores is written U; no id contains a
+-- row for compilers, so a symbol has _U in place of two underscores (the Makefile replaces them, too); no id contains a
 -- U.
 local function make_head(resolved, facts)
   return {

@@ -18,7 +18,7 @@ M.MAX_LINES = 4096 -- lines of one attention
 M.MAX_LINE_NUMBER = 1048576 -- the largest magnitude of `line`
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
--- Returns a function that reads an integer node, or returns nil for other nodes; and the expected form, in words.
+-- Returns two values: a function that returns the integer of a node, nil for other nodes; the expected form, in words.
 local function make_reader(low, high)
   return function(node) return tree.get_integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
 end
@@ -63,7 +63,7 @@ local function read_line(node, path, heads, report)
   end
   if is_valid and line.direction == 0 and line.line < 0 then
     refuse(node.fields.line, "line", ("there is no key %d"):format(line.line),
-      "an integer from 0 for direction 0, where keys are counted from one side")
+      "0 or more: with direction 0, `line` is an index of a key, counted from one side")
   end
   return is_valid and line or nil
 end

@@ -13,10 +13,10 @@
 --     kernels     paths of files with device code, relative to kernels/
 --     title       the usual name with these settings, if it differs from the title of the entry
 --     states      names of the vectors that the optimiser stores in addition to the parameters, in order
---     constants   arguments of the call on the CPU, in order: { type, name, value, values }, with false for the value
---                 of a struct, whose members have the list `values`
---     numbers     constants of device code: { name, value, complement }; with a complement, which is not false, the
---                 value is 1 - complement
+--     constants   arguments of the call on the CPU, in order: { type, name, value, values }; for a struct, value is
+--                 false, and `values` lists the values of its members
+--     numbers     constants of device code: { name, value, complement }; complement: false, or a number in place of
+--                 `value`: the constant is 1 minus this number
 --     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
 --     decay       the fraction of its value that a parameter loses per unit of the learning rate (spread_decay in

@@ -332,7 +332,7 @@ def Train(*, use: str | None = None, batch: int | None = None, shards: int | Non
     checkpoint.best.metric: the metric of the score; the loss is better if it is lower [accuracy, exact_match, loss;
         default: exact_match for models that answer token by token, otherwise accuracy]
     checkpoint.best.tie: the best one of several checkpoints with equal scores [latest, earliest; default: latest]
-    patience: number of evaluations by eval.during without a better score after which training ends early; absent: all
+    patience: training ends early after this number of evaluations (eval.during) without a better score; absent: all
         steps are made [an integer from 1 to 2147483647]
     """
     return _make_section(locals())

@@ -289,9 +289,9 @@ function TestErrors.test_mistakes_at_run_time_have_their_line()
 end
 
 function TestErrors.test_wrong_includes_are_reported()
-  check_error('% if flag then include("p") end\n', "1:16: include stands alone on its line, or under an if")
+  check_error('% if flag then include("p") end\n', "1:16: include must begin its line; conditions go on a line before")
   check_error('  % include("zzz")\n', "1:3: no such template: templates/zzz")
-  check_error('% if flag then splice("p") end\n', "1:16: splice stands alone on its line, or under an if")
+  check_error('% if flag then splice("p") end\n', "1:16: splice must begin its line; conditions go on a line before")
   check_error('x\n  % splice("zzz")\n', "2:3: no such file: kernels/zzz")
   local takes = "splice takes the name of a file in kernels/, or a name and another folder"
   check_error("x\n% splice(n)\n", "2:1: " .. takes)

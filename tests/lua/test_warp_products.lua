@@ -211,10 +211,11 @@ function TestWarpProducts.test_the_plan_shows_shared_memory()
     find_choice(make_plan("none", "tiles"),
     "gpu shared memory")
   lu.assertEquals(warps.value, ("%d bytes"):format(2 * 24 * 256 * 4 + 1024))
-  lu.assertStrContains(warps.why, "49152 that operations use in turn, the most for chains of products (width 64)")
+  lu.assertStrContains(warps.why,
+    "49152 bytes that operations use in turn (chains of products at width 64 need the most)")
   lu.assertStrContains(warps.why, "attention: 8 heads of 8 channels, fragments of 32 rows")
   lu.assertEquals(tiles.value, ("%d bytes"):format(6 * 32 * 64 * 4 + 1024))
-  lu.assertStrContains(tiles.why, "the most for products (width 64)")
+  lu.assertStrContains(tiles.why, "(products at width 64 need the most)")
   lu.assertStrContains(tiles.why, "8 heads of 8 channels, a thread for each head")
 end
 

@@ -24,10 +24,11 @@
 --                      count }, a constant in C and its value; false if no sequence has its own positions
 --   draws_distances    whether distances are sampled
 --   any_draws          whether positions or distances are sampled
---   has_tables_by_length   whether sequences of each length of a batch have draws and tables of their own
+--   has_tables_by_length   whether, in a batch with sequences of several lengths, each length has its own draws and
+--                      tables
 --   slices             with has_tables_by_length, whether shorter sequences read parts of the tables of the longest
 --                      sequences
---   panels_member      the workspace's member with the packed weights
+--   panels_member      the workspace's member with the packed weights: "panels" with tables by length, else "shared"
 -- M.derive_shared, which reads the families' terms, returns the fields that its comment lists, and sets for each
 -- family:
 --   has_sums               whether its shards sum further values in addition to the gradient
@@ -82,9 +83,9 @@ local function derive_family(plan, family, facts)
 end
 
 -- The names of the arrays with which the backward pass sums gradients of keys and values together: `pairs`, weights
--- next to the gradients of their logits; `rows`, rows that alternate channels of a value and its key. If pairs have
--- vectors, these arrays exist in addition to the other buffers; without vectors they replace the other buffers. False
--- without a softmax, and if even the widest level's vectors cannot hold one of these rows.
+-- next to the gradients of their logits; `rows`, rows that alternate channels of a value and its key. If pairs of a
+-- query and a key have vectors, these arrays exist in addition to the other buffers; otherwise they replace these
+-- buffers. False without a softmax, and if even the widest level's vectors cannot hold one of these rows.
 local function name_pairs(plan, family)
   local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector
@@ -116,8 +117,8 @@ function M.derive_shared(plan)
     sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates_rows") }
 end
 
--- Sets first_site of streams: the samples of a stream begin, in the counter of random numbers, at the site of the first
--- family whose keys are in the stream.
+-- Sets first_site of streams, the site in the counter of random numbers at which a stream's samples begin: it is the
+-- site of the first family whose keys are in the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -137,8 +138,9 @@ end
 --   first_drawn     C text, the least drawn position
 --   range_drawn     C text, the number of positions to draw from
 --   distance_site   C text that is added to a draw's index for distances
--- Queries and keys of one stream share a draw. The positions of a stream have the sites of its self-attention; source
--- positions for a block of the decoder have a site of cross-attention. Encodings by layer share the draw of a pass.
+-- Queries and keys of one stream share a draw. The positions of a stream are sampled at the sites of its
+-- self-attention; but with a draw for each layer, cross-attention samples the positions of its keys at its own sites.
+-- Encodings by layer share the draw of a pass.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -234,7 +236,7 @@ local function find_limit(plan, additive, input_draw)
   for _, stream in ipairs(plan.streams) do
     for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
-      if range or distance.range then -- random distances alone: n tokens have distances below n
+      if range or distance.range then -- without range only distances are random: those of n tokens are below n
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
@@ -277,7 +279,7 @@ function M.derive_added_vectors(plan, facts)
   return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
--- Whether blocks of sequences share values that depend on their lengths: draws, or tables of a step.
+-- Whether the sequences of one length share values that depend on this length: draws, or tables of a step.
 local function has_values_of_lengths(plan, input_draw)
   local is_drawn_by_length = input_draw and input_draw.is_separate and input_draw.kind == "randomized"
   return is_drawn_by_length or lists.any(dimensions.list_families(plan), function(family)
@@ -286,8 +288,8 @@ local function has_values_of_lengths(plan, input_draw)
   end)
 end
 
--- Whether shorter sequences can read a part of the tables of the longest sequences. They can if the only tables contain
--- rows of sinusoids of fixed distances.
+-- Whether shorter sequences can read a part of the tables of the longest sequences. They can if every table contains
+-- sinusoids of fixed distances.
 local function has_only_slices(plan, any_draws)
   return not any_draws and not lists.any(dimensions.list_families(plan), function(family)
     local relative = family.relative

@@ -144,7 +144,7 @@ local function describe_task(facts, resolved, arrays)
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
     has_result = facts.result ~= nil, -- whether targets have intermediate results
-    -- if labels may be masked, the labels in the loss: "all", or only the "counted", which are not masked; else false
+    -- the labels in the loss: "all", or "counted", those that are not masked; false if no label can be masked
     loss = facts.loss or false,
     has_counted_labels = facts.loss == "counted",
     chance = facts.chance,

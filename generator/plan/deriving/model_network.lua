@@ -184,7 +184,7 @@ local function check_tokens(plan, net, file)
   end
 end
 
--- Checks that in self-attention one product of one value computes queries, keys and values.
+-- Checks that self-attention has one input for queries, keys and values, since one product computes them all.
 local function check_attentions(net, file)
   for _, op in ipairs(ops.find_all(net, "attention")) do
     if op.q ~= op.kv and not op.family.cross then
@@ -194,16 +194,17 @@ local function check_attentions(net, file)
   end
 end
 
--- Checks that an attention with a score is in a block of model.layers repetitions, since scores count layers. Checks
--- also blocks that place vectors without an attention: such a block uses the draws of the first attention, so it must
--- not have more layers than this attention.
+-- Checks that an attention with a score is in a block of model.layers repetitions, since a score may read the index of
+-- the layer. Checks also blocks that place vectors without an attention: such a block uses the draws of the first
+-- attention, so it must not have more layers than this attention.
 local function check_layers(plan, net, file)
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       refuse(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
-        ("in a block of model.layers = %d repetitions, since scores count layers (write all stages of a "
-          .. "stack as one block, and put further operations of the last stage after the block, with net:feedforward "
-          .. "and net:norm); or an encoding without a score, such as rope or relative"):format(plan.layers))
+        ("in a block of model.layers = %d repetitions, since a score may read the index of the layer "
+          .. "(write all stages of a stack as one block, and put further operations of the last stage after the block, "
+          .. "with net:feedforward and net:norm); or an encoding without a score, such as rope or relative"):format(
+          plan.layers))
     end
   end
   local family = plan.first_family
@@ -338,15 +339,14 @@ local function derive_constants(plan, net)
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 
--- Refuses too many dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN), and random
--- counters have a limited number of bits for this number.
+-- Refuses too many dropouts: in evaluation, each dropout of each layer has an index of its own
+-- (EVAL_DROPOUT_DOMAIN), and random counters have a limited number of bits for the index.
 local function limit_dropouts(eval_dropout, net)
   local dropouts, layers = builder.find_max_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
   if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
     error({ problem = true, field = "eval.dropout",
-      what = ("dropout in evaluation would need %d numbers, for %d dropouts in each of %d layers"):format(
-        dropouts * layers, dropouts, layers), expected = ("false, or at most %d numbers"):format(
-        builder.MAX_DROPOUTS) }, 0)
+      what = ("the model has %d dropouts in each of %d layers, together %d"):format(dropouts, layers,
+        dropouts * layers), expected = ("false, or at most %d dropouts together"):format(builder.MAX_DROPOUTS) }, 0)
   end
 end
 

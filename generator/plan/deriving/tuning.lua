@@ -86,8 +86,8 @@ end
 --   constants(value)       the constants for tuned.h
 --   values(plan, level)    the values that tuning tries
 --   default(plan, level, values, machine)   the default value
---   why         the reason for the default, a format for a number or without a number
---   get_number(level, machine)   returns this number, or nothing
+--   why         the reason for the default; a format with %d if get_number returns a number
+--   get_number(level, machine)   returns the number in `why`, or nothing
 local choices = {}
 
 -- The tile of a product, rows x vectors: the results that are summed in registers at the same time. With 32 registers,
@@ -231,8 +231,8 @@ function M.format(values)
   return table.concat(words, ", ")
 end
 
--- A table with two parts: name of a choice -> its possible values at a level, a list that is also a set; and the list
--- of the names.
+-- The possible values of all choices at a level: name of a choice -> a table that is both the list and the set of its
+-- values. The items of the result are the names of the choices.
 function M.list_values(plan, level)
   local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do

@@ -38,9 +38,9 @@ local function add_shared_memory(plan, add)
       family.head_width, attends.in_fragments and ("fragments of %d rows"):format(attends.fragment_rows) or sharing)
   end)
   add("gpu shared memory", ("%d bytes"):format(cuda.staging * plan.real_bytes + cuda.block_state),
-    ("of a block, at every length: %d that operations use in turn, the most for %s (width %d), and %d for the "
-      .. "block's state; attention: %s"):format(cuda.staging * plan.real_bytes, users, plan.width, cuda.block_state,
-      table.concat(families, "; ")))
+    ("of a block, at every length: %d bytes that operations use in turn (%s at width %d need the most), and %d bytes "
+      .. "for the block's state; attention: %s"):format(cuda.staging * plan.real_bytes, users, plan.width,
+      cuda.block_state, table.concat(families, "; ")))
 end
 
 -- The reason why gradients of weights are summed over the batch, or by shard.
@@ -145,8 +145,8 @@ local function add_capacity(capacity, add)
   local general_texts = { stack = "a push on the full stack loses the bottom cell",
     tape = "the tape is circular: longer inputs wrap around" }
   if not capacity.cells then
-    add("stack", "no limit", "half as many cells as a sequence has tokens; a deeper cell cannot return to the top, so "
-      .. "this is as good as no limit")
+    add("stack", "no limit", "a stack has half as many cells as a sequence has tokens, and no sequence needs more: a "
+      .. "deeper cell could not return to the top")
   else
     local kind = capacity.kind
     add(kind, capacity.cells .. " cells", capacity.excess_length and excess_texts[kind]:format(capacity.excess_length)

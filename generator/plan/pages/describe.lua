@@ -140,9 +140,9 @@ function M.make_comments(plan)
     score = score,
     device = wrap(plan.cuda.products == "library"
       and "Device code: training and evaluation, phase by phase; a library computes matrix products between phases, "
-        .. "over the whole batch. A block runs a phase for one shard; blocks synchronise where gradients are folded."
+        .. "over the whole batch. A block runs a phase for one shard; blocks synchronise where gradients are summed."
       or "Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, "
-        .. "forward and backward through all layers; blocks synchronise where gradients are folded.", size, encoding),
+        .. "forward and backward through all layers; blocks synchronise where gradients are summed.", size, encoding),
     cuda = wrap("The device code's description for the runtime: kernels, memory, draws, position tables."),
     layers = wrap((plan.is_step_major and "The recurrence over one block of sequences, forward and backward."
       or "The %s's layers over one block of sequences, forward and backward."):format(

@@ -11,10 +11,10 @@ local wording = require("base.wording")
 local M = {}
 
 local PLAN_COLUMNS = 110 -- columns of a line of plan.lua
-local MAX_LITERAL = 100 -- bytes of the longest reason that is one literal
+local MAX_LITERAL = 100 -- a reason with more bytes is written as several literals
 
--- The text of a string as one or several Lua literals, joined by "..", in lines of limited width. If possible, a
--- literal that another one follows ends with a blank.
+-- The text of a string as one or several Lua literals, joined by "..", in lines of limited width. If possible,
+-- every literal except the last one ends with a blank.
 local function write_string(value, indent)
   local pieces, first, max_length = {}, 1, PLAN_COLUMNS - 30 -- 30: space for indentation, name and quotes
   repeat

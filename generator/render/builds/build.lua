@@ -6,7 +6,7 @@
 --   1  the digest of the sources of the CPU half, its linking and its levels
 --   2  only with a CUDA half: the word cuda, the digest of its sources, and its targets
 --   3  the word defaults, and the digest of the data files, which contain no code: the defaults of flags, and plan.lua
--- "Words" are a text in which blanks separate the words.
+-- A value that a comment calls words is one string, in which blanks separate the words.
 
 local claim = require("base.claim")
 local lfs = require("lfs")

@@ -113,11 +113,11 @@ local function render_half(half, plan, read, files)
   local functions, carrier, carrier_index = signatures.new(), nil, nil
   -- Inserts a rendered entry at an index of `files`; returns false, or an error.
   local function add(entry, names, index)
-    local text, map = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
+    local text, map_or_error = render.render(entry.template, names, read, entry.path == DEVICE and prune.prune or nil,
       entry.family, functions)
-    table.insert(files, index, text and { path = entry.path, text = text, map = map, cuda = half.cuda,
-      is_data = entry.is_data, changes_no_bits = entry.changes_no_bits })
-    return not text and map
+    table.insert(files, index, text and { path = entry.path, text = text, map = map_or_error,
+      cuda = half.cuda, is_data = entry.is_data, changes_no_bits = entry.changes_no_bits })
+    return not text and map_or_error
   end
   for _, entry in ipairs(half.entries) do
     local problem

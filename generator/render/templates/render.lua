@@ -78,8 +78,8 @@ local function make_hint(name, ...)
   return similar_names.make_hint(name, names, "%q")
 end
 
--- Returns the innermost frame, after setting its line to the template line that runs now. Lines of text, and calls that
--- give lines, set it themselves when they run; for other lines of Lua it is found in Lua's call stack.
+-- Returns the innermost frame, after setting frame.line to the template line that runs now. Lines of text, and calls
+-- that give lines, have set frame.line themselves; for other lines of Lua the number is found in Lua's call stack.
 local function locate(run)
   local frame = run.stack[#run.stack]
   for level = 2, 30 do
@@ -172,8 +172,8 @@ local function include(run, name, values_by_name, section)
   run.indent = indent
 end
 
--- Adds a line of text. place: its origin, { name, line, folder }; depth: the number of stack frames, from the outermost
--- on, whose includes led to this place.
+-- Adds a line of text. place: its origin, { name, line, folder }; depth: the number of frames, counted from the
+-- outermost, whose includes led to this place. They are added to the place in the map, the innermost first.
 local function add_line(run, text, place, depth)
   run.lines[#run.lines + 1] = text
   local chain = { place }
@@ -343,6 +343,7 @@ local function convert_error(run, err)
   elseif type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
+  -- without a name in the error: "\0", which no line contains, so that the column stays
   point_at(run, err:match("%(%l+ '([^']+)'%)") or "\0")
   local _, located_error = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
   return located_error
@@ -362,7 +363,7 @@ end
 --                source, chunk, line, col }
 --   extras       tables of names; names of later tables take precedence
 --   parsed       parsed templates, by name and section
---   sections     whether pages have sections, by name and section (slots.lua)
+--   sections     whether templates of terms have sections, by template and section (slots.lua)
 --   indent       the indentation of the lines of an include
 --   pieces       the pieces of the current line
 --   lines, map   the result

@@ -172,7 +172,7 @@ local function remove_parameters(functions, text, number, name, counts)
     is_kept[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     keeps_all = keeps_all and is_kept[i]
   end
-  -- If the name is in kept_parameters, then the calls so far are calls of another function, of an earlier text.
+  -- If the name is in kept_parameters, an earlier text defines a function of this name, which the calls so far call.
   local is_called_above = functions.called[name] and not functions.kept_parameters[name]
   functions.kept_parameters[name] = nil
   if not keeps_all and (text.defined[name] or not is_called_above) and not is_value(text, name) then

@@ -148,8 +148,8 @@ local function check_brackets(reader, tokens, line)
   end
 end
 
--- Checks the keywords of the pending statement. Puts a ";" before its code, so that check_syntax can report its place,
--- and the call that records its place if it gives lines of output.
+-- Checks the keywords of the pending statement. Puts a ";" before its code, so that check_syntax can report its place.
+-- If the statement gives lines of output, puts a call after the ";" that records the place.
 local function check_statement(reader)
   local pending = reader.pending
   local tokens, first = pending.tokens, pending.tokens[1]
@@ -158,7 +158,7 @@ local function check_statement(reader)
   end
   for _, token in ipairs(tokens) do
     if LINE_CALLS[token.text] and token.kind == "name" and token ~= first then
-      fail(reader, token.line, token.col, token.text .. " stands alone on its line, or under an if")
+      fail(reader, token.line, token.col, token.text .. " must begin its line; conditions go on a line before")
     end
     if token.kind == "name" then
       read_keyword(reader, token, token.line)
@@ -397,7 +397,7 @@ local function read_lines(reader, text)
     elseif text_of_line:find("^ *%%") then
       read_control(reader, text_of_line, line, suffix)
     elseif #reader.brackets > 0 then
-      break
+      break -- a line of text within brackets of Lua: the bracket is reported below
     else
       read_text(reader, text_of_line, line)
     end

@@ -26,7 +26,7 @@ local BREAKS = {
 }
 local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
-local break_line -- returns the lines of at most COLUMNS of a line of code, with its comment above
+local break_line -- breaks a line of code into lines of at most COLUMNS; a comment at its end becomes the first line
 
 -- Returns the cost of a break after the first `last` characters; nil if a break there is impossible.
 local function find_cost(text, last)

@@ -127,8 +127,8 @@ return {
     doc = "the distribution of initial weights and biases",
     choices = {
       { "haiku", "truncated normal of standard deviation 1 / sqrt(fan in), biases 0, as in Ruoss et al.'s code" },
-      { "torch", "PyTorch's defaults; they are uniform in +-1 / sqrt(fan in), for queries, keys and values as xavier, "
-        .. "for embeddings normal" },
+      { "torch", "PyTorch's defaults: uniform in +-1 / sqrt(fan in); queries, keys and values as with xavier; "
+        .. "embeddings normal" },
       { "xavier", "matrices uniform in +-sqrt(6 / (fan in + fan out)), with queries, keys and values as one "
         .. "matrix (Glorot and Bengio 2010)" } } },
   { path = "model.embedding", is_rare = true, only = WITH_ATTENTION, type = "choice", default = "table",

@@ -26,7 +26,7 @@ return lists.join({
   { path = "train.keep_probabilities", is_rare = true, type = "boolean", optional = true,
     doc = "whether attention weights are stored for the backward pass on the CPU; false: they are recomputed, which "
       .. "takes less memory",
-    details = { "absent: they are stored for short sequences and recomputed for long ones, whichever is faster" } },
+    details = { "absent: they are stored for short sequences and recomputed for long ones, where this is faster" } },
   { path = "train.steps", type = "integer", min = 1, max = common.MAX_INTEGER, default = 2000000, unit = "steps",
     flag = "--steps", doc = "number of optimiser steps" },
   { path = "train.epochs", type = "integer", min = 1, max = common.MAX_INTEGER, optional = true, unit = "epochs",
@@ -107,7 +107,7 @@ return lists.join({
   { path = "train.checkpoint.best.tie", is_rare = true, type = "choice", choices = { "latest", "earliest" },
     default = "latest", doc = "the best one of several checkpoints with equal scores" },
   { path = "train.patience", type = "integer", min = 1, max = common.MAX_INTEGER, optional = true, unit = "evaluations",
-    doc = "number of evaluations by eval.during without a better score after which training ends early; absent: all "
+    doc = "training ends early after this number of evaluations (eval.during) without a better score; absent: all "
       .. "steps are made",
     details = { "needs train.checkpoint.best, which defines the score; an equal score is not better" } },
 }))

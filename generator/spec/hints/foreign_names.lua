@@ -1,7 +1,7 @@
 -- Names that other languages and libraries use for Lua's words, fields of a spec, and flags of a trainer.
 --
 -- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meanings of the word in Longhand.
--- Words for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers;
+-- Words for flags are in runtime/cli/usual_flags.c, which this module reads; trainers use it for hints, too.
 -- M.FIELDS adds names of fields in other libraries and in papers. Invariants: pure functions, except that they read
 -- usual_flags.c; a word that is in no table has no meaning.
 
@@ -25,7 +25,8 @@ M.NAMES = {
   True = "true", False = "false", ["None"] = "nil, or leave the field out", null = "nil, or leave the field out",
   range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
   list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
-  math = "exp(x), log(x), sqrt(x), abs(x), without math.", string = "texts joined by .., the only operation on them",
+  math = "exp(x), log(x), sqrt(x), abs(x), without the prefix `math.`",
+  string = "texts joined by .., the only operation on them",
   softplus = "-log_sigmoid(-x), which is log(1 + exp(x)) without its overflow",
   torch = "the functions of a score: exp(x), log(x), abs(x)",
 }

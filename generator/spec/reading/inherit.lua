@@ -162,7 +162,8 @@ end
 
 -- Changes the shared facet `relative` of kind shaw, if it has vectors of distances to both sides: the facet gets the
 -- field `sides`, since without it a decoder would have vectors to the left alone. If the decoder's facet differs only
--- by sides = "left", it is removed instead, since a spec without the field `sides` resolves to these two facets.
+-- by sides = "left", the decoder's facet is removed instead: a spec with the shared facet alone, without `sides`, has
+-- both sides in the encoder and the left side in the decoder.
 local function write_out_sides(encoding)
   local decoder_facet, shared_facet = get_table(get_table(encoding.decoder).relative), get_table(encoding.relative)
   if shared_facet.kind ~= "shaw" or shared_facet.sides then

@@ -51,8 +51,8 @@ function M.is_id(text)
   return #text <= M.MAX_ID_LENGTH and text:find(ID) ~= nil
 end
 
--- A path for generated files: relative to the root if the file is below the root, else `relative`, a path relative to
--- the main spec. Messages show a file outside the root by a path that opens it.
+-- The path by which generated files name a file: relative to the root if the file is below the root, else `relative`, a
+-- path relative to the main spec. In place of `relative`, messages show a path that opens the file.
 local function get_shown_path(state, real, relative)
   local path_in_root = paths.remove_folder(real, state.root)
   if not path_in_root then
@@ -237,8 +237,8 @@ local function merge_section(section, base, own_table)
   return sections.merge(section, section == "encoding" and inherit.mark_facets(base) or base, own_table)
 end
 
--- The section of the file that `use`, a node in `file`, names; an empty table if that file is a spec without the
--- section; nil after an error.
+-- Reads the section from its parent, the file that `use` names; an empty table if the parent is a spec without the
+-- section; nil after an error. use: a node in `file`.
 local function resolve_use(state, file, section, use, field, chain)
   local parent, is_spec = open_use(state, file, section, use, field)
   if not parent or check_cycle(state, chain, parent, use, field) then
