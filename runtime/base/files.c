@@ -370,10 +370,10 @@ static bool is_local(int directory) {
 }
 
 /* Whether the process that made a temporary file has ended. If the name contains this machine's boot id, the process
- * can be looked up. With another boot id, the process ended before this machine's last start if the file system is
- * local; on a network file system the process may be running on another machine. If the name contains the process id of
- * the caller, an earlier process with the same id made the file, because the caller writes nothing in the directory
- * before it has the lock. */
+ * can be looked up. If the name contains another boot id: on a local file system the process ended before this
+ * machine's last start; on a network file system it may be running on another machine. If the name contains the process
+ * id of the caller, an earlier process with the same id made the file, because the caller writes nothing in the
+ * directory before it has the lock. */
 static bool is_abandoned(const char *name, bool is_local_file_system) {
     const char *file_boot_id = name + strlen(TEMPORARY_PREFIX);
     size_t bytes = strlen(get_boot_id());

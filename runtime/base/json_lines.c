@@ -27,8 +27,8 @@ static lh_status read_bytes(int file, const char *path, off_t offset, char *text
     return LH_OK;
 }
 
-/* Sets *tail to the offset at which the last line begins if it lacks its newline. If the file ends with a newline or is
- * empty, sets *tail to size. */
+/* If the last line lacks its newline, sets *tail to the offset at which this line begins. If the file ends with a
+ * newline or is empty, sets *tail to size. */
 static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, lh_error *error) {
     char piece[4096];
     *tail = size;

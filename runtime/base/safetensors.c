@@ -122,9 +122,9 @@ static char *make_file_start(const char *header, size_t *bytes) {
     return text;
 }
 
-/* Lists the pieces of a file, for free(): first an empty one, which the caller sets to the start of the file, then the
- * pieces of the tensors in their order. *piece_count: the number of pieces, the empty one included. NULL: out of
- * memory. */
+/* Lists the pieces of a file; the caller frees the list. The first piece is empty, and the caller sets it to the start
+ * of the file; then come the pieces of the tensors in their order. *piece_count: the number of pieces, the empty one
+ * included. NULL: out of memory. */
 static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *piece_count) {
     size_t bytes, capacity = 1;
     for (int i = 0; i < count; i++) capacity += lh_st_count_pieces(sorted[i], &bytes);

@@ -78,7 +78,8 @@ double lh_find_median(double *values, int count) {
 }
 
 /* Converts the ticks of each part to shares. ticks: elapsed time times the number of workers. If `ticks` exceeds the
- * sum of all parts, the difference counts as waiting, because a team starts or ends, or one thread works alone. */
+ * sum of all parts, the difference counts as waiting: in this time a team starts or ends, or threads wait while one
+ * thread works alone. */
 static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
     double measured = 0;
     for (int i = 0; i < LH_PARTS; i++) measured += parts[i];
@@ -133,7 +134,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
 }
 
 /* The number of passes at task length n divided by spec->passes, since flops are counted for spec->passes passes; 1
- * without loops. */
+ * if the model has no passes. */
 static double compute_pass_share(const lh_spec *spec, int n) {
     return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
 }

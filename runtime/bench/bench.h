@@ -1,5 +1,5 @@
 /* Measures steps per second of training or evaluation, the arithmetic peak of the same threads between these
- * measurements, and the shares of the parts of a step in the time of the threads. */
+ * measurements, and how the time of the threads divides among the parts of a step. */
 #ifndef LONGHAND_BENCH_H
 #define LONGHAND_BENCH_H
 
@@ -15,7 +15,7 @@ typedef struct lh_bench_request {
     const lh_target *target;
     lh_mode mode;
     int length;     /* task length */
-    int threads;    /* maximum number of threads of the processor that compute */
+    int threads;    /* maximum number of processor threads, for computing */
     int replicas;   /* 0: one model on all threads or the whole GPU; R: R models at once, on the CPU one thread each */
     double seconds; /* approximate duration, peak measurement included */
     int windows;    /* number of windows for medians, at most LH_BENCH_WINDOWS; 0: LH_BENCH_WINDOWS */
@@ -23,7 +23,7 @@ typedef struct lh_bench_request {
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens;        /* length: task length that users see; tokens: per sequence, in all streams */
+    int length, tokens;        /* length: task length that users see; tokens: sum over the streams of a sequence */
     int replicas;              /* at least 1 */
     int threads;               /* threads that compute; on a device threads that make batches */
     double steps_per_second;   /* rate of all replicas together; evaluation: batches in place of steps */

@@ -18,7 +18,8 @@ typedef struct decoder {
     lh_engine *batch_engine, *single_engine; /* batch_engine: all threads; single_engine: one */
     lh_query query;
     uint16_t *input, *answers; /* input: [sequences][input tokens]; answers: [sequences][labels] */
-    int32_t **line_positions;  /* [sequences] see lh_query */
+    /* [sequences] the positions that each sequence's line of the dataset gives (lh_query); NULL if lines give none */
+    int32_t **line_positions;
 } decoder;
 
 bool lh_bench_decodes(const lh_target *target) {

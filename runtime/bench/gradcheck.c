@@ -28,8 +28,8 @@ enum {
  * point the rounding error is about 1e-9. */
 static const double FIRST_STEP = 1e-5;
 static const double SPACING = 1e-3; /* distance of points, far larger than the step of a difference */
-/* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest product of the elements of gradient and
- * direction with the same index. */
+/* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest |gradient[i] * direction[i]| over all
+ * elements i of a tensor. */
 static const double TOLERANCE = 1e-5, FLOOR = 1e-4;
 static const double NOISE = 0.1; /* width of the noise on the parameters, since values of 0 and 1 would hide errors */
 
@@ -237,7 +237,9 @@ lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradche
     lh_target small_target = *target;
     small_target.spec.train.batch = count_sequences(&target->spec);
     small_target.spec.train.shards = small_target.spec.train.batch > 1 ? SHARDS : 1;
-    if (target->spec.progressive) { /* passes without gradient change the loss, but not the gradient */
+    /* A progressive step has free passes, which the gradient leaves out although they change the loss: only the passes
+     * with gradient are checked. */
+    if (target->spec.progressive) {
         small_target.spec.progressive = false;
         small_target.spec.passes = target->spec.passes / 2;
     }

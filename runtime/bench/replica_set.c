@@ -1,5 +1,5 @@
-/* See replica_set.h. On the CPU, each of several replicas is an engine that computes on one thread: the worker of the
- * benchmark's team that steps this replica. */
+/* See replica_set.h. On the CPU, each of several replicas is an engine that computes on one thread: the thread of the
+ * benchmark's team that calls the engine. */
 #include "bench/replica_set.h"
 
 #include <stdlib.h>

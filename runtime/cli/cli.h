@@ -14,7 +14,7 @@ typedef struct lh_cli {
     const char *program; /* last part of the path argv[0] */
     int argc;            /* arguments after the verb; lh_data_files_open removes the data flags */
     char **argv;
-    bool reads_data; /* whether the verb has flags for files of examples if the spec has a dataset */
+    bool reads_data; /* whether the verb has flags for files of examples; they need a spec with a dataset */
 } lh_cli;
 
 /* The function of a verb. Returns the exit code. After an error `error` holds the message; after LH_STOPPED it is

@@ -203,7 +203,7 @@ lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *
     *in_order = strcmp(word, "file") == 0;
     if (*in_order || strcmp(word, "hash") == 0) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE,
-                   "--order: %.40s\n  expected: hash (chosen by the seed) or file (the first examples)", word);
+                   "--order: %.40s\n  expected: hash (the seed chooses examples) or file (the first examples)", word);
 }
 
 /* Finds the shape with this input length that has the most training examples. */

@@ -9,7 +9,8 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MAX_FOLDERS = 8 }; /* maximum number of searched folders: the training's, and seven around the checkpoint */
+/* Maximum number of searched folders: the folder where the run was trained, and seven around the checkpoint. */
+enum { MAX_FOLDERS = 8 };
 
 typedef struct search {
     const char *path;   /* path in the spec */

@@ -80,7 +80,7 @@ void lh_progress_show_evaluation(void *context, const lh_eval_result *result, in
     if (!lh_progress_is_due(progress, 10.0) && completed < count) return; /* a line every 10 seconds */
     double seconds = lh_progress_get_seconds(progress);
     if (result->counted == 0)
-        lh_progress_print(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
+        lh_progress_print(progress, "evaluation %s %d/%d  %s  no counted labels  %s left",
                           lh_progress_write_bar((double)completed / count, bar), completed, count,
                           lh_eval_write_name(result, name),
                           lh_write_duration(seconds / completed * (count - completed), remaining));
@@ -124,7 +124,7 @@ static void print_numbers(const char *decoding, const lh_eval_means *means) {
     print_number(10, means->loss, is_known);
 }
 
-/* Prints a row with means up to its last number and a newline; prints nothing if there are no results. */
+/* Prints a whole row of means, its newline included; prints nothing if there are no results. */
 static void print_means(int split_width, const char *name, const char *decoding, const lh_eval_means *means) {
     char lengths[48];
     snprintf(lengths, sizeof lengths, "%d..%d", means->first, means->last);
@@ -151,8 +151,8 @@ static void print_examples(const lh_eval_result *results, int count) {
 static void print_uncounted(const lh_eval_result *results, int count) {
     int uncounted = 0;
     for (int i = 0; i < count; i++) uncounted += results[i].counted == 0;
-    if (count == 1) printf("  no label counts");
-    else if (uncounted > 0) printf("  no label counts in %d of %d conditions", uncounted, count);
+    if (count == 1) printf("  no counted labels");
+    else if (uncounted > 0) printf("  no counted labels in %d of %d conditions", uncounted, count);
 }
 
 /* Whether two results have equal noise and equally many passes. */

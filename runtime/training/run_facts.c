@@ -211,7 +211,7 @@ lh_status lh_run_read_recorded_end(const lh_run *run, lh_recorded_end *ending, l
         ending->exit_code = (int)json_integer_value(code);
         ending->step = json_integer_value(json_object_get(facts, "step"));
         const json_t *steps = json_object_get(facts, "patience_of_steps");
-        ending->steps = json_is_integer(steps) ? json_integer_value(steps) : ending->step;
+        ending->requested_step = json_is_integer(steps) ? json_integer_value(steps) : ending->step;
     }
     json_decref(facts);
     return status;

@@ -17,9 +17,9 @@ lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error 
 
 /* The end of a run as run.json records it. */
 typedef struct lh_recorded_end {
-    int exit_code; /* -1: the run has not ended, or run.json is missing or not JSON */
-    int64_t step;  /* the run's last step */
-    int64_t steps; /* the requested last step of a run that patience ended; else the same as `step` */
+    int exit_code;          /* -1: the run has not ended, or run.json is missing or not JSON */
+    int64_t step;           /* the run's last step */
+    int64_t requested_step; /* the requested last step of a run that patience ended; else the same as `step` */
 } lh_recorded_end;
 
 /* Reads the recorded end from run.json of a claimed folder. */

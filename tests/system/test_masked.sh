@@ -117,7 +117,7 @@ have_no_score_without_a_label() {
     grep -F '"by":{"length":4}' "$results" >"$work/line" &&
         grep -q '"counted":0' "$work/line" && ! grep -q 'accuracy\|exact_match\|loss' "$work/line" &&
         ! grep -F '"by":{"length":3}' "$results" | grep -q '"counted"' &&
-        grep -q 'no label counts' "$work/screen" || { cat "$results" "$work/screen" && return 1; }
+        grep -q 'no counted labels' "$work/screen" || { cat "$results" "$work/screen" && return 1; }
 }
 
 # A sampler that masks labels needs a line `mask:` in its comment; without it the sampler is refused.

@@ -21,7 +21,7 @@ enum {
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
-/* A folder that list_folders finds, and the time at which the file in it was last changed. */
+/* A folder that list_folders finds, and the time of the last change of the file `file_name` in it. */
 typedef struct folder {
     char name[128];
     time_t change_time;
@@ -50,8 +50,8 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* Lists the folders in `path` that have a suitable name and contain a file file_name (".": any folder), newest first;
- * returns their number. */
+/* Lists the folders in `path` that have a suitable name and contain `file_name`, newest first; returns their number.
+ * Every folder contains the file_name ".", the folder itself. */
 static int list_folders(const char *path, bool (*is_suitable)(const char *name), const char *file_name,
                         folder list[MAX_LISTED]) {
     int count = 0;

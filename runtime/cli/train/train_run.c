@@ -115,7 +115,7 @@ static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
     lh_recorded_end ending;
     if (!lh_best_is_exhausted(&window->best, train_run->spec)) return LH_OK;
     lh_status status = lh_run_read_recorded_end(&train_run->run, &ending, error);
-    if (status != LH_OK || ending.exit_code < 0 || ending.steps == train_run->flags->steps) return status;
+    if (status != LH_OK || ending.exit_code < 0 || ending.requested_step == train_run->flags->steps) return status;
     window->best.waited_evaluations = 0;
     return lh_window_save(window, train_run->run.windows, train_run->engine->step, error);
 }
@@ -196,7 +196,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finis
     lh_status status = lh_run_read_recorded_end(&train_run->run, &ending, error);
     bool has_more_steps =
         ending.step > train_run->flags->steps && (ending.exit_code == LH_OK || ending.exit_code == LH_STOPPED);
-    *is_finished = has_more_steps || (ending.exit_code == LH_OK && ending.steps == train_run->flags->steps);
+    *is_finished = has_more_steps || (ending.exit_code == LH_OK && ending.requested_step == train_run->flags->steps);
     request.step = ending.step;
     if (status != LH_OK || !*is_finished || has_more_steps || !is_evaluated(train_run)) return status;
     *is_finished = lh_records_data(train_run->run.evaluations, train_run->spec);

@@ -140,7 +140,7 @@ static void show_group(lh_train_screen *screen) {
         used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d evaluating (%d conditions)",
                                  summary.evaluating, summary.conditions);
     if (summary.finished > 0)
-        used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d over", summary.finished);
+        used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d ended", summary.finished);
     if (summary.failed > 0) snprintf(extra + used, sizeof extra - used, ", %d failed", summary.failed);
     lh_progress_print(&screen->progress,
                       "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
@@ -317,6 +317,6 @@ void lh_screen_print_summary(lh_train_screen *screen) {
         printf("%s%s\n", get_outcome(train_run)[0] != 0 ? "  " : "", get_outcome(train_run));
     }
     if (spec->format->teacher_forced)
-        printf("teach.-f.: accuracy if the model reads the target's tokens; all ...: exact match\n");
+        printf("teach.-f.: accuracy if the model reads the target's tokens; columns \"all ...\": exact match\n");
     lh_print_guessing(spec);
 }

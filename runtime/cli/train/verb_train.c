@@ -21,11 +21,11 @@ enum { MAX_RUNS = 4096 };
 static const lh_verb verb = {
     "train", "Trains and evaluates. Files are written to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
     "For a file of examples, the name of a run's folder ends with -data and 8 digits of the file's SHA-256.\n"
-    "Several seeds or learning rates train side by side, each run on one thread, with the same bits as alone. "
-    "--seeds-init,\n"
-    "--seeds-data and --seeds-draws give separate seeds to parts of the random numbers, with one run for each "
-    "combination\n"
-    "of seeds. If a run fails (a loss that is not a number), the others continue, and the exit code is 1.\n"
+    "Several seeds or learning rates train side by side, each run on one thread, with the same bits as if it ran "
+    "alone.\n"
+    "--seeds-init, --seeds-data and --seeds-draws give separate seeds to parts of the random numbers, with one\n"
+    "run for each combination of seeds. If a run fails (a loss that is not a number), the others continue, and the\n"
+    "exit code is 1.\n"
     "On a CUDA device all runs step together, by the code for many models; --seeds S:S trains one run by this code.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume continues\n"
     "with the same bits.\n"
@@ -34,7 +34,8 @@ static const lh_verb verb = {
 
 static int64_t count_range(const lh_option_range *range) { return range->last - range->first + 1; }
 
-/* The number of runs. If it is above MAX_RUNS, the result may be lower, but it is also above MAX_RUNS. */
+/* The number of runs. If there are more than MAX_RUNS, the result is some number above MAX_RUNS, perhaps not the exact
+ * one. */
 static int64_t count_runs(const lh_train_flags *f) {
     int64_t count = f->rates.count, seeds = count_range(&f->seeds);
     for (int i = 0; i <= LH_SEED_PARTS; i++) {
@@ -85,11 +86,11 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_prin
         {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &has_seeds, "A:B",
          "one run for each seed from A to B"},
         {"--seeds-init", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_INIT], 0, LH_LARGEST_SEED,
-         &f->has_part_seeds[LH_SEED_INIT], "A:B", "seeds of initial values alone (each run's seed)"},
+         &f->has_part_seeds[LH_SEED_INIT], "A:B", "separate seeds of initial values (each run's seed)"},
         {"--seeds-data", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_DATA], 0, LH_LARGEST_SEED,
-         &f->has_part_seeds[LH_SEED_DATA], "A:B", "seeds of training examples alone"},
+         &f->has_part_seeds[LH_SEED_DATA], "A:B", "separate seeds of training examples"},
         {"--seeds-draws", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_DRAWS], 0, LH_LARGEST_SEED,
-         &f->has_part_seeds[LH_SEED_DRAWS], "A:B", "seeds of random positions and dropout alone"},
+         &f->has_part_seeds[LH_SEED_DRAWS], "A:B", "separate seeds of random positions and dropout"},
         {"--learning-rate", LH_OPTION_NUMBERS, &f->rates, 0, 1e6, NULL, "X,...",
          "rates, one run for each (the spec's)"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "DIR", "folder of the runs (runs)"},
@@ -141,8 +142,8 @@ static lh_status try_task(const lh_spec *spec, const lh_train_flags *flags, lh_e
     return status;
 }
 
-/* Checks that the sequences of the evaluation after training fit the encoding, and with eval.places that its targets
- * allow accuracies by place. */
+/* Checks that the sequences of the evaluation after training fit the encoding and, if eval.places is set, that the
+ * targets of this evaluation allow accuracies by place. */
 static lh_status check_evaluation(const lh_spec *spec, lh_error *error) {
     const lh_eval_defaults *eval = &spec->eval;
     lh_status status = lh_check_limit(spec, &eval->lengths, error);
@@ -158,7 +159,7 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
     lh_status status = LH_OK;
     if (flags->overfit > 0 && spec->eval.dropout)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--overfit: this spec has eval.dropout, and errors from dropout would count as not learnt\n"
+                       "--overfit: this spec has eval.dropout, so learnt examples may be wrong because of dropout\n"
                        "  hint: a build with --set eval.dropout=false");
     if (!flags->no_eval && flags->overfit == 0) status = check_evaluation(spec, error);
     if (status == LH_OK && spec->eval.during_every > 0)

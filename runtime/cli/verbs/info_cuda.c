@@ -130,7 +130,7 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_json_raw(&json, "least_driver", "");
     put_least_driver(out, program);
     lh_json_raw(&json, "shards", "");
-    lh_json_begin(&variants, out);
+    lh_json_begin(&variants, out); /* chip: for one model on the whole GPU; replicas: for several models at once */
     lh_json_integer(&variants, program->chip.name, program->chip.shards);
     lh_json_integer(&variants, program->replicas.name, program->replicas.shards);
     lh_json_end(&variants);

@@ -60,7 +60,7 @@ static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     return max_outputs > 1 ? max_outputs : 1;
 }
 
-/* Sets shape 1 of the dataset to the lengths of the line, and raises the lengths of shape 2 if necessary. */
+/* Sets shape 1 of the corpus (lh_line_shapes) to the lengths of the line, and enlarges shape 2 if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *current = &spec->corpus->sizes[0], *max_sizes = &spec->corpus->sizes[1];
     *current = (lh_sizes){input->input_length, choose_outputs(input, spec), input->passes};
@@ -192,8 +192,8 @@ static lh_status fail_length(int64_t line, int found, int expected, lh_error *er
                    expected);
 }
 
-/* Replaces the content of input by the task's solution of a literal, and checks the solution, since a user's own task
- * may be wrong. */
+/* Replaces the content of input by the example, with its answer, that the task makes from the symbols of a literal.
+ * Checks the example, since a user's own task may be wrong. */
 static lh_status solve(lh_input *input, const lh_task *task, const lh_literal *literal, int64_t line, lh_error *error) {
     lh_example example = {.options = task->options};
     lh_error problem = {""};

@@ -6,8 +6,8 @@
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
-/* A list of a line, with a number for each token: the positions that lines give, or values that replace the random
- * positions or distances of a stream. */
+/* A list in a line of input, with a number for each token: given positions, or values that replace the random positions
+ * or distances of a stream. */
 typedef struct lh_input_list {
     int32_t *numbers; /* NULL: the line has no such list */
     int count;
@@ -21,7 +21,7 @@ typedef struct lh_input {
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS]; /* values that replace the random positions of each stream */
     lh_input_list distances[LH_MAX_STREAMS]; /* values that replace the random distances: 0, then ascending */
-    lh_input_list line_positions;            /* see lh_dataset.positions, if the spec has positions of lines */
+    lh_input_list line_positions;            /* see lh_dataset.positions, if the model reads positions from lines */
     int32_t *token_positions; /* positions of all streams (lh_find_input_positions); NULL: none are given */
     uint16_t *target;         /* [target_length] the right answer; NULL: unknown */
     uint8_t *mask;            /* [target_length] 0: the target's token does not count; NULL if target is NULL */
@@ -43,8 +43,8 @@ typedef struct lh_line_shapes {
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
 /* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N. If
- * the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. If the spec
- * has positions of lines, "positions" is a list of them (lh_dataset.positions). The right answer is "target":[...]
+ * the model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. If the model
+ * reads positions from lines, "positions" is a list of them (lh_dataset.positions). The right answer is "target":[...]
  * with an optional "mask":[...], which also give the number of outputs; or the task's solution, if the input has the
  * form of the task's examples. Keys of the task's axes are allowed, and the key of lh_spec.pass_axis is required.
  * line: number of the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of

@@ -112,7 +112,8 @@ static lh_status read_lists(const json_t *object, const lh_spec *spec, const val
     return read_list(lists, ranges->name, *ranges->first, *ranges->end, line, out, error);
 }
 
-/* Checks that distances begin with 0 and ascend, because distances[d] is the distance of two tokens d apart. */
+/* Checks that distances begin with 0 and ascend, because distances[d] is the distance that the model uses for tokens
+ * whose indices differ by d. */
 static lh_status check_distances(const lh_input_list *list, const char *name, int64_t line, lh_error *error) {
     const int32_t *distances = list->numbers;
     if (distances == NULL) return LH_OK;
@@ -127,7 +128,7 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
     return LH_OK;
 }
 
-/* Reads the positions of the tokens that a decoder reads, if the spec has positions of lines. */
+/* Reads the positions of the tokens that a decoder reads, if the model reads positions from lines. */
 static lh_status read_line_positions(lh_input *input, const json_t *object, const lh_spec *spec, int64_t line,
                                      lh_error *error) {
     const json_t *list = json_object_get(object, "positions");

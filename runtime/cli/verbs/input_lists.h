@@ -11,8 +11,8 @@
 lh_status lh_input_read_lists(lh_input *input, const json_t *object, const lh_spec *spec, int64_t line,
                               lh_error *error);
 
-/* Checks that each list of an input has the length of its stream and, if the spec has positions of lines, that the line
- * has as many as the model reads. shape: the shape of the input's sequence. */
+/* Checks that each list of an input has the length of its stream and, if the model reads positions from lines, that the
+ * line has as many positions as the model reads. shape: the shape of the input's sequence. */
 lh_status lh_input_check_counts(const lh_input *input, const lh_spec *spec, const lh_shape *shape, int64_t line,
                                 lh_error *error);
 

@@ -136,8 +136,9 @@ lh_status lh_print_answers(const lh_traces *traces, bool as_json, lh_error *erro
                 status = print_answer(&a, as_json, error);
             }
     if (unknown > 0)
-        fprintf(stderr, "trace: %s does not know all right answers; answers to the other inputs are not marked%s\n",
+        fprintf(stderr,
+                "trace: %s does not know all right answers; answers without a known right answer are not marked%s\n",
                 traces->spec->task->kind,
-                traces->spec->task->solve != NULL ? " (these inputs do not have the form of the task's examples)" : "");
+                traces->spec->task->solve != NULL ? " (their inputs do not have the form of the task's examples)" : "");
     return status;
 }

@@ -19,7 +19,8 @@ typedef struct lh_trace_inputs {
  * line. Call lh_trace_inputs_free also after an error. */
 lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error);
 
-/* Reads inputs from texts, in frames of `frame` places (lh_literal.frame). Messages call text i, from 1, line i. */
+/* Reads inputs from texts. frame: the number of places to which numbers are padded, see lh_literal.frame. Messages call
+ * text i, from 1, line i. */
 lh_status lh_trace_inputs_read_texts(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts,
                                      int frame, lh_error *error);
 

@@ -137,19 +137,18 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "The peak is the speed of a loop of multiply-adds on the same threads; loop and steps alternate; all speeds "
         "are medians.\n"
         "The share counts the executed operations; the nominal share counts the dense operations of the model.\n"
-        "The peak does not count the exponentials of the softmax: limit is the share of the peak plus the share of the "
-        "time\n"
-        "of exponentials; the rest is time that neither multiply-adds at their peak nor exponentials need.\n"
+        "The peak does not count the exponentials of the softmax: the column limit adds the share of their time\n"
+        "to the share of the peak; the remaining time is needed neither by multiply-adds at their peak nor by "
+        "exponentials.\n"
         "With --replicas R, R models run side by side, one thread each; steps/s counts the steps of all of them.\n"
         "On a CUDA device, the peak and the processor seconds of a step are unknown (--json: null), and threads and "
         "parts\n"
         "are those of the host, which makes the batches.\n"
-        "The parts of the time of all threads come from separately timed steps; their sum is 100%. rest: "
-        "normalisation,\n"
-        "dropout, embedding, loss, packing of weights, sums of gradients.\n"
+        "The parts of the time of all threads come from separately timed steps; their sum is 100%. The part rest is\n"
+        "normalisation, dropout, embedding, loss, packing of weights and sums of gradients.\n"
         "For generative models, bench also measures answers per second on the processor: of a batch, and of one "
         "sequence on\n"
-        "one thread, with cached keys and values; and with a pass for each answer."};
+        "one thread, both with cached keys and values; and of this sequence with a pass for each answer."};
     static const int32_t default_lengths[] = {20, 40};
     lh_option_lengths lengths = {.lengths = {.list = default_lengths, .count = 2}};
     int64_t threads = 0, replicas = 0;
