@@ -116,7 +116,7 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
   accept_network(changed_text, { "model.options.loops=64" })
   local result, message = plan_network(changed_text, { "model.options.loops=64", "eval.dropout=true" })
   lu.assertTrue(result == nil)
-  lu.assertStrContains(message, "for 2 dropouts in each of 129 layers")
+  lu.assertStrContains(message, "2 dropouts in each of 129 layers")
 end
 
 -- The loops of a block share its parameters, which are stored once; each loop is traced.

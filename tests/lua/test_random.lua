@@ -303,7 +303,7 @@ end
 -- limited.
 function TestPlaces.test_too_many_places_are_refused()
   lu.assertNil(find_dropout_problem(4, 63))
-  lu.assertStrContains(find_dropout_problem(4, 64), "for 4 dropouts in each of 65 layers")
+  lu.assertStrContains(find_dropout_problem(4, 64), "4 dropouts in each of 65 layers")
   lu.assertStrContains(find_dropout_problem(257, 1), "block layer has 257 dropouts")
 end
 
