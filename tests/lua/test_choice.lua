@@ -125,7 +125,8 @@ function TestChoice.test_a_choice_beyond_training_is_marked()
   local cell, study = write_cell("beyond", make_two_rates())
   lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.is_beyond, cell.summary.choice.is_scored },
     { 0.2, true, true })
-  lu.assertEquals(entries.join_cautions(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
+  lu.assertEquals(entries.join_cautions(cell, "median", { value = 75 }),
+    "the learning rate was chosen on examples beyond training")
   lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
   lu.assertEquals(captions.name_chosen(cell), "beyond (scored)")
 end

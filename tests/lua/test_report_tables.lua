@@ -163,8 +163,8 @@ function TestViews.test_spread_within_and_between()
   lu.assertNil(spread.compute({ { 1 }, { 2 } }).within)
   local item = { kind = "spread", rows = "encoding", of = "task" }
   local contents = spread.make_table(make_study("spread", SCORES), item)
-  lu.assertEquals({ #contents.rows, contents.columns[4].title }, { 2, "runs of tasks" })
-  lu.assertEquals(contents.rows[1].cells[4].texts[1]:match("of %d+"), "of 2")
+  lu.assertEquals({ #contents.rows, contents.columns[4].title }, { 2, "runs, tasks" })
+  lu.assertEquals(contents.rows[1].cells[4].texts[1]:match(", %d+"), ", 2")
 end
 
 -- If an item joins an axis (over), the runs of all its values become one cell. The cell's learning rate is the best for

@@ -1,8 +1,9 @@
--- Novelty in a report: scores by length next to the shares of a test sequence that no training sequence has
--- (lab/pages/novelty.lua).
+-- Novelty in a report: scores by length, next to shares that tell how much of a test sequence occurs in no training
+-- sequence (lab/pages/novelty.lua).
 --
 -- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.find returns, for a cell, a
--- table from lengths to shares { positions, distances, keys }, empty if they are unknown; it computes them once a cell.
+-- table from lengths to shares { positions, distances, keys }, empty if they are unknown; a cell's shares are computed
+-- only once.
 -- M.make_cells_table returns a table as in score_tables.lua, with rows for some lengths of each cell; nil if no cell
 -- was evaluated at a length with something new.
 

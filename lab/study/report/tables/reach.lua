@@ -92,7 +92,7 @@ function M.make_cells_table(study)
     return nil
   end
   local caption = ("a seed's reach is the greatest evaluated length at which it has %s; at smaller lengths it may miss "
-    .. "this criterion; median: of an even number of seeds the lower one of the middle two; at most: "
+    .. "this criterion; median: for an even number of seeds, the lower one of the middle two; at most: "
     .. "the largest reach if every exact match were at the upper end of its 95%% interval over examples; generalise: "
     .. "seeds whose score meets the criterion, with the 95%% Wilson interval"):format(
     metrics.format_criterion(criterion))

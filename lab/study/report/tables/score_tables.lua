@@ -68,7 +68,7 @@ function M.parse_number(value)
 end
 
 -- Titles of the sets in tables and figures.
-M.SETS = { epoch = "last epoch, while it was trained", train = "training", test = "held out",
+M.SETS = { epoch = "last epoch, during training", train = "training", test = "held out",
   validation = "validation", in_distribution = "in_distribution", between = "between", beyond = "beyond" }
 
 local function mark_columns(rows, columns, metric)

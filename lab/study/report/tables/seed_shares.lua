@@ -106,8 +106,8 @@ local function compute_mean_squares(crossed_runs, factors, sets)
 end
 
 -- Returns the variance components of crossed runs with scores:
---   factors            the factors, with two more fields: share, of the sum of all components; and is_negative, whether
---                      the factor's estimate is negative and counts as 0
+--   factors            the factors, with two more fields. share: the factor's share of the sum of all components;
+--                      is_negative: whether the factor's estimate is negative and counts as 0
 --   sd                 the root of the sum of all components
 --   rest               the share of all sets of several factors
 --   rest_is_negative   whether an estimate for such a set is negative and counts as 0

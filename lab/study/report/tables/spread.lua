@@ -1,4 +1,4 @@
--- A table of a report: the spread of scores between the seeds of a value of an axis, and between these values.
+-- A table of a report: the spread of scores over seeds within each value of an axis, and between these values.
 --
 -- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
 -- value of the axis `rows`. Each value of the axis `of` has a mean over its seeds. "sd within" is the root of the
@@ -51,11 +51,11 @@ local function make_row(study, item, row)
   end
   return { title = row.label, cells = { make_entry(components.mean, notes[1] and table.concat(notes, "; ")),
     make_entry(components.within), make_entry(components.between),
-    { texts = { ("%d of %d"):format(components.runs, components.groups) } } } }
+    { texts = { ("%d, %d"):format(components.runs, components.groups) } } } }
 end
 
 function M.make_table(study, item)
-  local columns = entries.make_columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
+  local columns = entries.make_columns({ "mean", "sd within", "sd between", ("runs, %ss"):format(item.of) })
   local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row) return make_row(study, item,
     row) end)
   local heading = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),

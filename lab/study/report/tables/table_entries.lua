@@ -145,8 +145,8 @@ function M.describe_missing_runs(cell)
 end
 
 -- Adds cautions on a cell's scores, if they apply: the grid differs from the study's; runs were evaluated with two
--- decodings; the rate was chosen on scored examples or beyond training; there are scores only on training examples or
--- at training lengths.
+-- decodings; the rate was chosen on scored examples or on examples beyond training; there are scores only on training
+-- examples or at training lengths.
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.has_other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   if summary.other_decoding then
@@ -156,7 +156,7 @@ local function add_score_cautions(parts, summary)
   end
   local choice = summary.choice
   if choice.rate_count > 1 and not choice.is_named and (choice.is_scored or choice.is_beyond) then
-    parts[#parts + 1] = choice.is_beyond and "the learning rate was chosen beyond training"
+    parts[#parts + 1] = choice.is_beyond and "the learning rate was chosen on examples beyond training"
       or "the learning rate was chosen on the scored examples"
   end
   if summary.best_run and summary.best_run.is_within then

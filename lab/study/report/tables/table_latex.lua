@@ -1,7 +1,8 @@
 -- Writes a table (score_tables.lua) as LaTeX with rules of the booktabs package, in consecutive blocks of as many
 -- columns and rows as fit into the text of the class article.
 --
--- Input: a table. Output: the text of `table` environments of one number, which need only \usepackage{booktabs}.
+-- Input: a table. Output: the text of `table` environments that share one table number; the document needs only
+-- \usepackage{booktabs}.
 
 local lists = require("base.lists")
 local escape = require("base.escape")

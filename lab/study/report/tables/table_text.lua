@@ -39,8 +39,8 @@ local function measure_widest(texts)
   return lists.max(texts, measure_width)
 end
 
--- Returns the left column as lines: the corner, an empty line next to the titles of values, if there are several, and
--- the titles of rows; and the column's width.
+-- Returns the lines of the left column, and its width. The lines are the corner and the titles of rows; if cells have
+-- several values, an empty line next to the titles of values comes between.
 local function format_left(contents)
   local titles = lists.map(contents.rows, function(row) return row.title end)
   local lines = lists.join({ contents.corner, #contents.subs > 1 and "" or nil }, titles)
@@ -48,7 +48,8 @@ local function format_left(contents)
   return lists.map(lines, function(text) return pad(text, width, true) end), width
 end
 
--- Returns a column as lines, its title, the titles of values if there are several, the values by row; and its width.
+-- Returns the lines of a column, and its width. The lines are its title and the values of each row; if cells have
+-- several values, the titles of values come between.
 local function format_column(contents, column)
   local title, values = contents.columns[column].title, lists.map(contents.rows, function(row)
     return row.cells[column].texts
