@@ -147,7 +147,7 @@ local function confirm(job, best)
   local from, to = measure.build(job.work, job.model), measure.build(job.work, best)
   local gain, total_gain = {}, 1
   for i, mode in ipairs(MODES) do
-    local now = os.time() -- each mode gets a fifth of the time that was left before the first; proposals get the rest
+    local now = os.time() -- each mode gets a fifth of the time that is left before the loop; proposals get the rest
     local result = measure.compare(from, to, { mode }, job.options, now + (job.end_time - now) // (6 - i))
     gain[mode], total_gain = result and result.gain, total_gain * (result and result.gain or 1)
     local outcome = result and format_result(result) or "no time"
@@ -279,7 +279,8 @@ function M.run(arguments)
       lengths = arguments.lengths or choose_lengths(spec), files = trainer_flags.list_files(spec.data_files) } }
   job.earlier = read_earlier(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
-  job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, format_duration(arguments.seconds)))
+  job.say(("%s; ratios of steps per second of processor time; %s"):format(job.key.shape,
+    format_duration(arguments.seconds)))
   local ok, problem = xpcall(run_search, function(err)
     return type(err) == "table" and err or debug.traceback(tostring(err))
   end, job)

@@ -180,7 +180,7 @@ def make_folder(root, *below):
     for name in below:
         folder = folder / name
         if folder.is_symlink():
-            raise LonghandError(f"{folder}: found a link; expected a folder of its own, since nothing is written or "
-                                "deleted through a link")
+            raise LonghandError(f"{folder}: found a link; expected a folder, since nothing is written or deleted "
+                                "through a link")
         folder.mkdir(exist_ok=True)
     return folder

@@ -310,8 +310,8 @@ function TestEqualPlans.test_finished_runs_of_another_name_are_reported()
   lu.assertEquals(list_decisions(), {})
   write_facts(facts)
   lu.assertEquals(list_decisions(), { ("of an equal plan: 1 run of %s: in the folder parity_check_old; the cell is "
-    .. "trained again under its own name. To reuse runs that no study has: longhand runs rename RUNS/parity_check_old "
-    .. "%s"):format(cell.id, cell.id) })
+    .. "trained again under its own name. If no study has these runs, reuse them: longhand runs rename "
+    .. "RUNS/parity_check_old %s"):format(cell.id, cell.id) })
   run.state = "done"
   lu.assertEquals(list_decisions(), {})
 end

@@ -79,8 +79,8 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(line) return (json.decode(line)) end)
 end
 
--- Measures a trainer. A model whose number of passes is the task length is evaluated at a training length, since its
--- buffers are too small for longer examples. Returns nil if bench fails, or
+-- Measures a trainer. If a model makes as many passes as the task length, its evaluation is measured at a training
+-- length, since its buffers are too small for longer examples. Returns nil if bench fails, or
 --   id             the spec's id
 --   side_by_side   the number of concurrent runs
 --   train, eval    operations per second of all these runs
@@ -173,8 +173,8 @@ local function add_evaluations(cell, work, section, count)
   end
 end
 
--- Returns the work of the final evaluation at all levels of noise and all numbers of passes, divided by the work at one
--- level and with the number of passes of training.
+-- Returns a factor: the work of the final evaluation at all levels of noise, or with all numbers of passes, relative to
+-- a single evaluation with training's number of passes.
 local function compute_level_factor(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
   local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
@@ -202,7 +202,7 @@ function M.compute_data_work(cell)
   local work = { steps = steps, train = epoch_operations * steps / batches, passes = 0, eval = 0 }
   add_evaluations(cell, work, eval, compute_level_factor(resolved) * (cell.spec.plan.any_draws and eval.draws or 1))
   if eval.during then
-    local unit_steps = train.cadence == "epochs" and batches or 1 -- steps of the unit in which `every` counts
+    local unit_steps = train.cadence == "epochs" and batches or 1 -- steps of one unit of `every`
     add_evaluations(cell, work, eval.during, steps // (eval.during.every * unit_steps))
   end
   return work

@@ -21,8 +21,8 @@ function M.find_link(folder, path)
 end
 
 function M.describe_link(link)
-  return escape.plain(("%s: found a link; expected a folder of its own, since nothing is written, moved or deleted "
-    .. "through a link"):format(link))
+  return escape.plain(("%s: found a link; expected a folder, since nothing is written, moved or deleted through "
+    .. "a link"):format(link))
 end
 
 -- Calls act with the paths, and returns its results. If a parent of a path is a link or behind a link, returns nil and
@@ -50,8 +50,8 @@ function M.move(folder, from, to)
   return guard(os.rename, folder, from, to)
 end
 
--- Makes a folder with its parents, unless a link is in the way. `guard` gets the path of an entry that the folder need
--- not have, so that it checks `path` itself, too.
+-- Makes a folder with its parents, unless a link is in the way. `guard` checks only the parents of a path, so it gets
+-- the path of an entry in this folder; the entry need not exist.
 function M.make_directory(folder, path)
   return guard(function() return write.make_directory(path) end, folder, path .. "/any")
 end

@@ -81,7 +81,8 @@ function M.run(project, lines, max_concurrent, callbacks)
   local is_ok, message
   repeat
     is_ok, message = pcall(jobs.handle_all, jobs)
-    if not is_ok and not tostring(message):find("interrupted!", 1, true) then -- the error that Ctrl-C raises, once
+    -- Lua raises this error at the first Ctrl-C; the loop then reads on.
+    if not is_ok and not tostring(message):find("interrupted!", 1, true) then
       error(message, 0)
     elseif not is_ok then
       jobs.is_stopped = true

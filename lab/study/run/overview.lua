@@ -229,8 +229,9 @@ local function list_cell_decisions(cell)
       cell.earlier.differences, "; ")), cell.earlier.runs)
   end
   if cell.equal then
-    add("of an equal plan", ("in the folder %s; the cell is trained again under its own name. To reuse runs that no "
-      .. "study has: longhand runs rename RUNS/%s %s"):format(cell.equal.id, cell.equal.id, cell.id), cell.equal.runs)
+    add("of an equal plan", ("in the folder %s; the cell is trained again under its own name. If no study has these "
+      .. "runs, reuse them: longhand runs rename RUNS/%s %s"):format(cell.equal.id, cell.equal.id, cell.id),
+      cell.equal.runs)
   end
   for _, run in ipairs(cell.runs) do
     if run.link then

@@ -18,9 +18,10 @@ local run_files = require("lab.study.read.run_files")
 local M = {}
 
 local END_BYTES = 512 -- bytes at the end of run.json that record the end of a run
--- Seconds without a change until a run counts as not running: later, and at the first reading of its files.
+-- A run whose files have not changed for this many seconds counts as not running; the first reading of its files uses
+-- FIRST_QUIET_SECONDS.
 local QUIET_SECONDS, FIRST_QUIET_SECONDS = 120, 900
-local LAG_LINES = 3 -- a running trainer adds a line to metrics.jsonl within the usual time of this many lines
+local LAG_LINES = 3 -- a running trainer may need as long for a line of metrics.jsonl as usually for this many lines
 
 -- Records a file's state in `files`. Returns whether the file has changed since the last call, and its time.
 local function note_change(files, path, name)

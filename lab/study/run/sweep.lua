@@ -80,7 +80,8 @@ end
 local function split_cell(cell, max_runs)
   local subsets = { { part_seeds = {} } }
   -- Splits every subset into pieces with at most `max_runs` of the values of one flag. add(subset, piece) returns the
-  -- fields of a piece that differ from the subset's fields. max_runs becomes the maximum number of runs per value.
+  -- fields of a piece that differ from the subset's fields. For the next flag, max_runs is divided by the number of
+  -- values in a piece.
   local function split(values, add)
     local size = math.min(max_runs, #values)
     max_runs = max_runs // size
@@ -182,8 +183,8 @@ local function describe_failure(job, failed_count, status)
     reason and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, reason or "")
 end
 
--- Reports the end of job i with this exit code. runner: the object of jobs.lua, which stops starting jobs after an
--- error of the machine.
+-- Reports the end of job i with this exit code. After an error of the machine, tells `runner`, the object of jobs.lua,
+-- to start no further job.
 function Sweep:finish(i, status, runner)
   local job, locks, undone_count = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
@@ -350,9 +351,9 @@ local function sweep_all(options, study)
   options.deadline = options.hours and start_time + 3600 * options.hours
   while true do
     must(ENVIRONMENT, overview.write_note(options, study))
-    local outcome, code, undone_count = train_round(options, study, tried_cells)
+    local outcome, code, round_failed_count = train_round(options, study, tried_cells)
     local has_new_specs = false
-    worst_code, failed_count = waiting_cells.choose_worse(worst_code, code), failed_count + undone_count
+    worst_code, failed_count = waiting_cells.choose_worse(worst_code, code), failed_count + round_failed_count
     if outcome == "done" and code ~= ENVIRONMENT and not is_past_deadline(options) then
       ledger.survey(study, options.out)
       outcome, code, has_new_specs = waiting_cells.make_specs(options, study, failed_files)

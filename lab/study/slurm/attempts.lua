@@ -3,8 +3,8 @@
 -- former folder of a run that a task has replaced.
 --
 -- Input: the folder of all runs, runs of cells. Output: the attempt with the most progress, and the state of its run.
--- On request, moves the attempt with the most progress that a trainer without Slurm can continue to the run's own
--- folder; an existing folder is kept.
+-- On request, moves an attempt to the run's own folder, unless this folder exists: of the attempts that a trainer
+-- without Slurm can continue, the one with the most progress.
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
@@ -69,8 +69,8 @@ function M.read_state(out, run)
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- Returns the last lines that the process of a run's group has written into a task's log. These lines end before the
--- task's message that some runs are not done; while the task still runs, they end with the log.
+-- Returns those of the last lines of a task's log that the last process of a run's group has written: the lines before
+-- the task's message "not all of ... is done"; or the lines at the end of the log, while the task still runs.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local group_lines, has_message = {}, false

@@ -21,8 +21,9 @@ local M = {}
 --   part_seeds   { [part of the random numbers] = { first, last } }, ranges of the parts with separate seeds
 --   per_seed     the number of runs with the same seed and learning rate; these runs have all combinations of the
 --                separate seeds in part_seeds
--- There is a single set if two conditions are met: one process can train `per_seed` runs (at most `replicas`), and each
--- seed with a missing run misses all of its runs. Otherwise there is a set for each combination of separate seeds.
+-- There is a single set if two conditions are met: per_seed is at most `replicas`, so that one process can train these
+-- runs; and each seed with a missing run misses all of its runs. Otherwise there is a set for each combination of
+-- separate seeds.
 local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do
@@ -182,7 +183,7 @@ function M.make_tasks(groups, limits)
     return get_weight(a) > get_weight(b) or get_weight(a) == get_weight(b) and order[a] < order[b]
   end)
   local max_count = math.min(limits.max_tasks, #groups)
-  -- A group that takes longer than limits.seconds is one process too; it continues after a requeue.
+  -- A group is one process, also if it takes longer than limits.seconds; it then continues after a requeue.
   local max_lane_seconds = math.max(limits.seconds, max_weight)
   local count = max_count
   if has_seconds then

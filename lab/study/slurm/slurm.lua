@@ -214,8 +214,9 @@ local function make_hooks(options)
         say(("%s: continues runs that tasks of Slurm left: %s"):format(cell.id, wording.count(adopted_count, "run")))
       end
       if kept_count > 0 then
-        say(("%s: tasks of Slurm have left %s of another level, compiler or source, or beyond the last step: their "
-          .. "files stay, and the runs are trained anew"):format(cell.id, wording.count(kept_count, "run")))
+        say(("%s: tasks of Slurm left %s that this trainer cannot continue: another level, compiler or source, or a "
+          .. "step beyond the last one; the files stay, and the runs are trained anew"):format(cell.id,
+          wording.count(kept_count, "run")))
       end
     end,
     tidy = function(study)
