@@ -1408,8 +1408,8 @@ INLINE int find_best_class(const real *logits) {
     return best;
 }
 
-/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of
- * the workspace; in training the logits are replaced by their gradients. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
+ * and `correct` of the workspace; in training the logits are replaced by their gradients. */
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;
     const int count = block()->sequences * block()->view.label_count;

@@ -1,6 +1,6 @@
-/* Elementary functions of scalars in float64, made of library functions that are exact or correctly rounded, with
- * errors within 3 ulp (power_of_size: 4e-13 relative). NaN in any argument gives NaN; with_sign_of ignores whether x is
- * NaN. */
+/* Elementary functions of scalars in float64, with errors within 3 ulp (power_of_size: 4e-13 relative). They call only
+ * library functions that are exact or correctly rounded. NaN in any argument gives NaN; with_sign_of ignores whether x
+ * is NaN. */
 
 INLINE real abs_real(real x) { return fabs(x); }
 INLINE real floor_real(real x) { return floor(x); }

@@ -1,6 +1,7 @@
 % local passes_divisor = device.has_losses and " / count_passes()" or ""
 % local weighs_sequences = train.weighs_sequences and task.has_counted_labels
-% -- weight_gradient: the C text of the gradient of the weight of channel k for class c; stored_gradient: of its new value
+% -- weight_gradient: the C text of the gradient of the weight of channel k for class c
+% -- stored_gradient: the C text of the value that is stored there
 % local weight_gradient = "g->" .. (device.class_table and device.class_table .. "[(OUTPUT_TOKEN + c) * WIDTH + k]" or "output[k * CLASS_COLUMNS + c]")
 % local stored_gradient = device.has_losses and "adds ? " .. weight_gradient .. " + sum : sum" or "sum"
 % -- weight_element: the C text of the weight of channel k + i for class c
@@ -41,11 +42,12 @@ INLINE real weigh_label(int n) {
 
 % end
 % if task.has_counted_labels then
-/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of
- * the workspace; in training the logits are replaced by their gradients. A masked label has no loss and no gradient. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
+ * and `correct` of the workspace; in training the logits are replaced by their gradients. A masked label has no loss
+ * and no gradient. */
 % else
-/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes logits, losses and correct of
- * the workspace; in training the logits are replaced by their gradients. */
+/* Computes logits, and softmax cross-entropy with one thread per labelled token. Writes the arrays logits, losses
+ * and `correct` of the workspace; in training the logits are replaced by their gradients. */
 % end
 NOINLINE void classify(const real *x, const bool training) {
     const workspace *w = &block()->work;

@@ -1,6 +1,8 @@
-% -- The body of pass_fragments.tpl for gradients of keys and values. `starts`: see queries_fragments.tpl.
-% local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
+% -- The body of pass_fragments.tpl for gradients of keys and values. `starts`: see queries_fragments.tpl; `rows`: the
+% -- warp's keys; `place` and `i`: a query before and after clipping; lane_query: its place in the arrays of starts.
+% local is_scaled = attends.rounded == "true" -- rounded queries are stored with the factors LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
+% -- scale_of_gradient: the factor of a key's gradient, without the factors that stored queries already have
 % local scale_of_gradient = "1 / LOG2E"
 % if not is_scaled then
 % scale_of_gradient = PREFIX .. "LOGIT_SCALE"

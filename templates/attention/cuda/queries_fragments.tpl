@@ -1,6 +1,6 @@
 % -- The body of pass_fragments.tpl for gradients of queries. Sums of logits begin with -log_sum, so that weights are
 % -- divided by their sum; sums of dweights begin with minus their weighted mean. `starts` has both for each query.
-% local is_scaled = attends.rounded == "true" -- rounded queries are stored times LOGIT_SCALE and to_log2
+% local is_scaled = attends.rounded == "true" -- rounded queries are stored with the factors LOGIT_SCALE and to_log2
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 const int channel = h * ${PREFIX}HEAD_WIDTH + part_channel();
 const real *douts = get_row(w->${attends.dout} + channel, sequence * T, WIDTH),
