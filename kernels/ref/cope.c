@@ -1,5 +1,6 @@
-/* Reference contextual positions of one sequence, and terms of scores with sums over the keys of a query, computed
- * directly from the formulas; see ref.h. shape->mistake selects a deliberate mistake, which tests must notice. */
+/* Two references for one sequence, computed directly from the formulas in ref.h: contextual positions, and terms of
+ * scores that have sums over the keys of a query. shape->mistake selects a deliberate mistake, which tests must
+ * notice. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -118,7 +119,7 @@ void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k
 
 /* ---- sums over keys ---- */
 
-static const double LINEAR_FACTOR = 0.25, DECAY = 0.1;
+static const double LINEAR_FACTOR = 0.25, DECAY = 0.1; /* constants of the formula of lh_ref_row_sums (ref.h) */
 
 /* Whether the sums of query i and key j contain the terms of key s. */
 static bool is_in_sum(const lh_ref_row_sums *shape, int i, int j, int s) {
@@ -182,7 +183,8 @@ void lh_ref_row_sum_terms(const lh_ref_row_sums *shape, const double *q, const d
     visit_rows(shape, q, k, add_sum_terms, &p);
 }
 
-/* Adds the gradients that reach the logit of key s from the gradients of two sums that contain its terms. */
+/* Propagates dgates and dlinear, the gradients of two sums, through the terms of key s: to the sharpness and the slope,
+ * and through the logit to the query and the key. */
 static void add_logit_grad(const sums_pass *p, const logits_row *row, int s, double dgates, double dlinear) {
     int D = p->shape->head_width, C = p->shape->heads * D, query = row->i * C + row->h * D, key = s * C + row->h * D;
     double sharpness = p->shape->sharpness[row->h], logit = row->logit[s], gate = sigmoid(sharpness * logit);

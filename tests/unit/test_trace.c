@@ -1,5 +1,5 @@
 /* Traces of generated trainers (tests/specs/parity_*.lua): compared with kernels/ref and with predictions of the
- * same trainers. test_traces.c tests the tensors that eval/trace.c makes of traces. */
+ * same trainers. test_traces.c tests the tensors that eval/trace.c makes from traces. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -200,13 +200,13 @@ static void check_layer(void *context, int sequence, int layer, const lh_ref_lay
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
     check_tensor(o->engine, site[0].activation, values->input, activations);
-    double *scores = to_doubles(o->engine, site[1].scores, pairs);
+    double *expected_scores = lh_parity_reserve(pairs * sizeof *expected_scores);
     if (o->is_geometric) check_geometric(o->engine, o->tokens, &site[1], o->is_normalised);
     else if (!o->breaks_stick) check_softmax(o->engine, o->tokens, &site[1]);
     check_tensor(o->engine, site[1].attention, values->attention, pairs);
-    memcpy(scores, values->scores, pairs * sizeof *scores);
-    check_scores(o->engine, site[1].scores, scores, pairs);
-    free(scores);
+    memcpy(expected_scores, values->scores, pairs * sizeof *expected_scores);
+    check_scores(o->engine, site[1].scores, expected_scores, pairs);
+    free(expected_scores);
     check_tensor(o->engine, site[2].activation, values->output, activations);
     o->layers++;
 }

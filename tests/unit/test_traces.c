@@ -1,4 +1,4 @@
-/* The tensors that eval/trace.c makes of the traces of generated trainers (tests/specs/parity_*.lua). */
+/* The tensors that eval/trace.c makes from the traces of generated trainers (tests/specs/parity_*.lua). */
 #include "support/lh_test.h"
 
 #include <math.h>
