@@ -1,5 +1,5 @@
 /* Memory of a CUDA device, and pinned memory of the host. Messages about missing memory name the requested bytes and
- * their purpose, the noun phrase `purpose`. All errors are LH_ERR_ENVIRONMENT. */
+ * what they are for: `purpose`, a noun phrase. All errors are LH_ERR_ENVIRONMENT. */
 #ifndef LONGHAND_CUDA_DEVICE_MEMORY_H
 #define LONGHAND_CUDA_DEVICE_MEMORY_H
 

@@ -226,8 +226,8 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
 }
 
 /* Requests the library's best algorithm with this epilogue; *is_found: whether there is one. The library reads the
- * alignment of a bias from its address; the address in this call has only the common alignment, so the choice does not
- * depend on addresses. */
+ * alignment of a bias from its address. This call passes a dummy address that is aligned to ALIGNMENT only, so the
+ * choice does not depend on the real address. */
 static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference,
                                    bool *is_found, lh_error *error) {
     const functions *call = &library->call;
@@ -267,7 +267,7 @@ static unsigned compute_slot(const lh_cuda_product *p) {
     const unsigned numbers[] = {(unsigned)p->rows, (unsigned)p->columns, (unsigned)p->inner,
                                 (unsigned)p->transposed_a * 2 + p->transposed_b + 4 * choose_epilogue(p)};
     unsigned hash = 0;
-    for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u; /* 2^32 divided by the golden ratio, prime */
+    for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u; /* a prime near 2^32 / golden ratio */
     return (hash >> 16) % TABLE_SIZE;
 }
 

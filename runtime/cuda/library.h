@@ -15,7 +15,7 @@ typedef struct lh_cuda_library lh_cuda_library;
  * the reasons of refusal. */
 lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **library, lh_error *error);
 
-/* Enqueues a product in the stream. The library chooses an algorithm by the product's shape, and with the algorithm
+/* Enqueues a product in the stream. The library chooses an algorithm by the product's shape; the algorithm determines
  * the order of additions. *is_complete: the result is complete; false: the caller must add the bias and, if
  * product->rectified, apply max(x, 0). */
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *product, CUstream stream,

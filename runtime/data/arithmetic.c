@@ -78,9 +78,9 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
 }
 
 /* Draws one operand for each pair as the code of Duan and Shi does. purpose: FIRST or SECOND. Each digit count up to
- * STRATA gets an equal share of the operands, which are random numbers with this digit count. If only m numbers have
- * this digit count, fewer than the share, the operands are 0 .. m - 1 instead. The remaining operands are uniform from
- * 1 to base^STRATA. As in that code, ranges include their upper ends. */
+ * STRATA gets an equal share of the operands, which are random numbers with this digit count. If the numbers with this
+ * digit count, m of them, are not more than the share, the operands are 0 .. m - 1 instead. The remaining operands are
+ * uniform from 1 to base^STRATA. As in that code, ranges include their upper ends, so m and the share are 1 greater. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->task_frame.numbers, share = count / STRATA, used = 0;
     lh_rng rng = lh_make_number_stream(s->collection->seed, 0, (uint32_t)purpose);
@@ -276,6 +276,7 @@ static lh_status add_frame(collection_state *s, int frame) {
                    s->operation->kind, frame, lh_set_width(s->operation, s->collection->options, frame).frame.digits);
 }
 
+/* Adds the test numbers of all requested frames. Only evaluations by frame use them (exclusive_axes). */
 static lh_status add_frames(collection_state *s) {
     int axis = get_frame_axis(s->operation);
     lh_status status = LH_OK;
@@ -286,6 +287,7 @@ static lh_status add_frames(collection_state *s) {
     return status;
 }
 
+/* Adds the test set. Only evaluations by carry use the numbers of requested chains (exclusive_axes). */
 static lh_status add_test_set(collection_state *s) {
     if (s->operation->operands != LH_ONE_NUMBER) s->collection->exclusive_axes[LH_SET_TEST] = 1u << CARRY;
     lh_status status = add_numbers(s, find_max_digits(s));

@@ -28,8 +28,8 @@ enum { LH_MAX_PLACES = 4096, LH_MAX_FRAME_OPTIONS = 8 };
 typedef struct lh_frame {
     int base;
     int width;          /* places of an operand */
-    int digits;         /* maximum digits of an operand whose result fits in the frame */
-    int numbers;        /* training and validation examples: all numbers below this limit, or this many pairs */
+    int digits;         /* greatest digit count of operands for which every result fits in the frame */
+    int numbers;        /* number of training and validation examples; if not is_stratified, operands are below it */
     int parts;          /* number of equal parts of these examples; the last part is the validation set */
     bool is_stratified; /* operands are sampled by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */

@@ -46,7 +46,7 @@ uint64_t lh_compute_number(int base, const uint8_t *x, int digits);
 /* The length of the longest chain of carries. */
 int lh_measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y);
 
-/* Draws a number of `digits` digits whose last `chain` digits, and no more, are base - 1; false: there is none. */
+/* Draws a number of `digits` digits with exactly `chain` trailing digits equal to base - 1; false: there is none. */
 bool lh_draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x);
 
 #endif

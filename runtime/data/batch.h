@@ -39,13 +39,13 @@ typedef struct lh_batch {
     uint8_t *mask;
     uint16_t *place;         /* NULL where the spec's format has no `locate` */
     uint16_t *input;         /* scratch for the input of one example; target and mask are written in place */
-    int32_t *line_positions; /* positions of the last row, see lh_dataset.positions; NULL: no line gives any */
+    int32_t *line_positions; /* positions of the last row, see lh_dataset.positions; NULL: it has none */
     lh_trial trial;          /* checks a user's own task */
     void *memory;
 } lh_batch;
 
 /* The number of 16-bit words (tokens, labels, input) of one sequence at task length n. If predict or trace reads lines,
- * each line may give shape n other lengths; then an open batch may be too small for the new number. */
+ * the lengths of shape n may change from line to line; then a batch opened earlier may be too small. */
 size_t lh_count_batch_words(const lh_spec *spec, int n);
 
 /* Allocates buffers for up to `sequences` sequences at any task length up to max_n. LH_ERR_INPUT: at some length

@@ -14,8 +14,8 @@ enum {
     PROGRESS = 1 << 14          /* examples between two reports of progress */
 };
 
-/* Words of an item: the digit counts of the first two numbers in the test set, 0 and 0 in other sets; then the index of
- * the example in two words. */
+/* Words of an item: in the test set, the digit counts of the example's first two numbers; in other sets, 0 and 0. Then
+ * the index of the example in two words. */
 enum { WORDS = 4 };
 
 static int draw_digit_count(lh_rng *rng, int max_digits) { return 1 + (int)lh_rng_below(rng, (uint32_t)max_digits); }

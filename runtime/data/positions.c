@@ -118,7 +118,8 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
     memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) rank[rank_distance(position, key_position, i, j, low, high)]++;
-    for (int r = 0; r <= high - low; r++) { /* rank[r], so far a number of pairs, becomes an index in distances */
+    /* So far rank[r] is the number of pairs of rank r. It becomes the index of their distance in `distances`. */
+    for (int r = 0; r <= high - low; r++) {
         const int pairs = rank[r];
         if (pairs == 0 && !lists_all) continue;
         distances[count] = low + r;

@@ -1,4 +1,5 @@
-/* The noise from which the passes of a model start in an evaluation (lh_spec.draws_start), for a user's own program. */
+/* Computes, for the output of predict, the noise from which the passes of a model start in an evaluation
+ * (lh_spec.draws_start). */
 #ifndef LONGHAND_START_NOISE_H
 #define LONGHAND_START_NOISE_H
 

@@ -8,8 +8,8 @@
 #include "longhand/status.h"
 
 /* Draws the task length of a step, counted from 0: the length of all its sequences if `example` is LH_SHARED, or one of
- * the lengths of a mixed batch. The drawn lengths of a mixed batch are sorted, longest first: its sequence i is example
- * i of the source, at the sorted length with index i. */
+ * the lengths of a mixed batch. The lengths of a mixed batch are then sorted, longest first: sequence i of the batch is
+ * example i of the source, and its length is the sorted length with index i. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
 
 /* Consecutive sequences of a batch that have the same task length n. */

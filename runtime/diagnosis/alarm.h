@@ -16,7 +16,7 @@ typedef enum lh_alarm_kind {
 
 typedef struct lh_alarm {
     double guess_loss;     /* loss of equally likely classes, nats */
-    double min_norm;       /* least gradient norm of a warning */
+    double min_norm;       /* a smaller gradient norm is no LH_ALARM_GRADIENT */
     int64_t steps;         /* number of steps in usual_log_norm, at most 100 */
     double usual_log_norm; /* running mean over about 100 steps of the logarithm of the gradient norm */
     int64_t bad_losses;    /* number of consecutive steps, up to the last one, with a loss above twice guess_loss */

@@ -7,7 +7,7 @@
 
 #include "base/json_text.h"
 
-static const double FULL_ACCURACY = 1.0 - 1e-9; /* a highest possible accuracy from here on counts as 1 */
+static const double FULL_ACCURACY = 1.0 - 1e-9; /* an attainable accuracy of at least this value counts as 1 */
 /* A smaller gradient norm counts as no gradient. The value is Adam's epsilon, which exceeds every element of such a
  * gradient. */
 static const double NO_GRADIENT = 1e-8;
@@ -30,8 +30,8 @@ lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *f) {
         return LH_OVERFIT_RATE_HIGH;
     if (f->end_attainable < FULL_ACCURACY)
         return f->start_attainable < FULL_ACCURACY ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
-    /* The recent gain is subtracted from the gap, because a mean over recent windows may be below the current value by
-     * as much as this gain. */
+    /* The recent gain is subtracted from accuracy - recent_accuracy, because a mean over recent windows may be below
+     * the current value by as much as this gain. */
     double gained = fmax(f->recent_accuracy - f->earlier_accuracy, 0);
     if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
     if (f->recent_loss < STILL_FALLING * f->earlier_loss) return LH_OVERFIT_FALLING;
@@ -120,7 +120,7 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
     case LH_OVERFIT_COLLAPSED: put_rate(out, spec_rate < rate ? spec_rate : 0.1 * rate); break;
     case LH_OVERFIT_INDISTINGUISHABLE:
         fprintf(out,
-                "an encoding from which the model learns the position of a token (trainer info describes this one)");
+                "another encoding, from which the model learns the positions of tokens (trainer info shows this one)");
         break;
     case LH_OVERFIT_FALLING:
         fprintf(out, "--steps %.0f, if the loss keeps falling at this rate; or a higher --learning-rate",

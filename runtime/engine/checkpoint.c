@@ -96,7 +96,7 @@ static double read_element(const lh_st_tensor *file_tensor, size_t index) {
     return narrow_value;
 }
 
-/* Copies a file's tensor to the elements that it has in a vector of all parameters or of a state. */
+/* Copies a tensor of a file to its place in a vector of all parameters or of a state of the optimiser. */
 static void copy_tensor(const lh_tensor *tensor, const lh_st_tensor *file_tensor, int real_bytes, void *vector) {
     int64_t columns = lh_count_tensor_columns(tensor);
     for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++)
@@ -150,8 +150,8 @@ static lh_status check_parameters(const char *path, const lh_st_file *file, cons
     if (digest && strcmp(digest, spec->model_digest) != 0)
         return lh_fail(
             error, LH_ERR_INPUT,
-            "%s: model digest %s, expected %s (%s): tensors of these names and shapes, but of another encoding "
-            "(buckets of t5, say), network or vocabulary",
+            "%s: model digest %s, expected %s (%s): the tensors have these names and shapes, but another encoding "
+            "(such as other buckets of t5), network or vocabulary",
             path, digest, spec->model_digest, spec->id);
     return LH_OK;
 }
@@ -198,7 +198,7 @@ static lh_status check_init_checksum(const char *path, const lh_st_file *file, c
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: cannot start from this file: its checksum is %.40s\n"
                    "  expected: %s, the checksum of %s, for which this trainer was built\n"
-                   "  hint: --set init=FILE before the -- starts another run from another file",
+                   "  hint: ./longhand train SPEC --set init=FILE starts another run, from another file",
                    path, checksum != NULL ? checksum : "missing", planned, spec->train.init);
 }
 

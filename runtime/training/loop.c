@@ -220,7 +220,7 @@ static lh_status evaluate_during(lh_loop *loop, bool is_resumed, lh_error *error
         .groups = loop->spec->corpus != NULL ? &loop->spec->corpus->during : NULL,
         .examples = eval->during_examples,
         .teacher_forced = eval->teacher_forced,
-        .greedy_examples = LH_GREEDY_DURING,
+        .greedy_examples = LH_MAX_GREEDY_IN_TRAINING,
         .draws = 1,
         .seed = LH_EVAL_SEED,
         .is_validation = loop->spec->corpus == NULL,

@@ -60,7 +60,7 @@ static void test_engine_names_itself(void **state) {
     lh_toy_use_device((lh_emulation){.multiprocessors = 2});
     lh_toy_open_fleet(&spec, NULL, 1, 3, engines);
     lh_cuda_fleet_describe(engines[1], text, sizeof text);
-    assert_string_equal(text, "3 replicas in 2 rounds of 2, a block each: 2 blocks are resident");
+    assert_string_equal(text, "3 replicas in 2 rounds of 2, each on one of 2 resident blocks");
     lh_toy_close_all(engines, 3);
     lh_toy_end_device();
 }

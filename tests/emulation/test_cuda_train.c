@@ -94,7 +94,7 @@ static void test_fleet_every_run_equals_a_single_run(void **state) {
         lh_run_result result = run(state, 0, command);
         assert_text(result.out, "toy: 6 runs, 198 steps");
         if (i == 0) assert_text(result.err, "6 replicas x 2 blocks, 12 are resident");
-        if (i == 2) assert_text(result.err, "6 replicas in 2 rounds of 3, a block each: 4 blocks are resident");
+        if (i == 2) assert_text(result.err, "6 replicas in 2 rounds of 3, each on one of 4 resident blocks");
         for (int k = 0; k < 6; k++) lh_assert_same_run(*state, "alone", out, RUNS[k]);
     }
 }

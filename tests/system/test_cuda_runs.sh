@@ -23,7 +23,7 @@ keeps_bits_of_replicas() {
     train_on_device alone '' --seeds 4:4 &&
         train_on_device fleet order=2,multiprocessors=2 --seeds 3:5 2>"$work/output" || return
     cat "$work/output"
-    grep -q '3 replicas in 2 rounds of 2, a block each: 2 blocks are resident' "$work/output" || return
+    grep -q '3 replicas in 2 rounds of 2, each on one of 2 resident blocks' "$work/output" || return
     cmp "$(find_checkpoint alone 4)" "$(find_checkpoint fleet 4)"
 }
 

@@ -179,7 +179,7 @@ static void test_corpus_errors_name_file_line_and_cause(void **state) {
     toy_make_files(&f, lh_test_write_text(*state, "x.jsonl", "{\"input\":[1,2],\"target\":[0,1]}\n"), NULL);
     f.format.outputs = count_one;
     lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
-                    "x.jsonl:1: input and target have 2 and 2 tokens\n  expected: a target of 1, as many as");
+                    "x.jsonl:1: input and target have 2 and 2 tokens\n  expected: 1 target tokens, as many as");
     toy_make_files(&f, lh_test_path(*state, "none.jsonl"), NULL);
     lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
                     "none.jsonl: cannot open: No such file or directory\n  hint: --data FILE");

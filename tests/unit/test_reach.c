@@ -83,7 +83,7 @@ static void test_reach_is_found_from_the_longest_length(void **state) {
 static void test_reach_refuses_other_flags(void **state) {
     run_toy(state, 0, "train --out . --steps 2 --no-eval");
     lh_run_result result = run_toy(state, 2, EVALUATE " --metric accuracy");
-    assert_non_null(strstr(result.err, "--metric: is the metric of --reach"));
+    assert_non_null(strstr(result.err, "--metric: applies only with --reach"));
     result = run_toy(state, 2, EVALUATE " --reach 0.5 --metric loss");
     assert_non_null(strstr(result.err, "expected: exact_match or accuracy"));
     result = run_toy(state, 2, EVALUATE " --reach 0.5 --wrong wrong.jsonl");

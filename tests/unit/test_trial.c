@@ -234,7 +234,7 @@ static void test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_
          "own.c: task length 6, example 0 of the evaluation: the function lh_place wrote target[6], "
          "past the end\n  expected: writes to target[0] .. target[5] only"},
         {place_before_the_beginning, "the function lh_place wrote input[-1], before the beginning"},
-        {place_by_target, " with another target\n  expected: positions without example->target"},
+        {place_by_target, " with another target\n  expected: positions that do not depend on example->target"},
     };
     own_task o;
     lh_error error;

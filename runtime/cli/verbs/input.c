@@ -97,8 +97,8 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
     bool is_located = spec->format->locate(&example, label_places);
     free(label_places);
     if (is_located) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: no place to read the answer\n  expected: %s", (long long)line,
-                   spec->format->located);
+    return lh_fail(error, LH_ERR_INPUT, "line %lld: the input does not show where the answer is read\n  expected: %s",
+                   (long long)line, spec->format->located);
 }
 
 /* Finds the task length whose input has this many tokens or, with a dataset, sets the line's shape. Checks the place of
@@ -171,7 +171,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     size_t count = json_array_size(list);
     if (mask != NULL && json_array_size(mask) != count)
         return fail_line(line, error, "\"mask\" is not as long as \"target\"");
-    if (!lh_mask_nulls(object)) return fail_no_memory(line, error);
+    if (!lh_replace_nulls(object)) return fail_no_memory(line, error);
     mask = json_object_get(object, "mask");
     input->target_length = (int)count;
     input->target = calloc(count, sizeof *input->target);

@@ -22,26 +22,25 @@ static const lh_verb verb = {
     "eval", "Evaluates the answers of a checkpoint by length, and appends to eval.jsonl in its folder.",
     "For one seed, the examples of a length are the same for every model, run and draw.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C keep the lines of finished conditions and exit with 75; --resume continues.\n"
-    "A generative model is evaluated by its own answers, each of which follows its earlier answers (greedy): "
-    "exact_match,\n"
-    "accuracy; and with the target's tokens before each answer: accuracy_teacher_forced, loss. With --decoding\n"
-    "teacher_forced, only the second evaluation takes place.\n"
-    "With --reach, the lengths are evaluated from the longest on, since results need not fall with the length, until "
-    "one\n"
-    "length is at the level with 95% confidence.\n"
-    "Sets of examples are evaluated by the spec's eval.by and eval.splits, by all values of the axes of --by, or by\n"
-    "length with --lengths. If a condition has more examples than --examples, --seed chooses among them, and --order\n"
-    "file takes the first ones."};
+    "A generative model is evaluated twice. Greedy: it reads its own earlier answers (exact_match, accuracy).\n"
+    "Teacher-forced: it reads the target's tokens (accuracy_teacher_forced, loss). With --decoding teacher_forced,\n"
+    "only the second evaluation takes place.\n"
+    "With --reach, lengths are evaluated in descending order until one is at the level with 95% confidence, because\n"
+    "results may rise again at longer lengths.\n"
+    "Sets of examples are evaluated in groups: those of the spec's eval.by and eval.splits, the values of the axes of\n"
+    "--by, or the lengths of --lengths. If a condition has more examples than --examples, --seed chooses among them,\n"
+    "and --order file takes the first ones."};
 
-/* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags set them. */
+/* If --splits is given and the task is sampled, takes the lengths and the number of examples of eval.validation, unless
+ * flags set them. */
 static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) {
     const lh_eval_defaults *eval = &spec->eval;
     if (f->splits == NULL || spec->corpus != NULL) return LH_OK;
     if (strcmp(f->splits, "validation") != 0)
         return lh_fail(
             error, LH_ERR_USAGE,
-            "--splits: %.80s\n  expected: validation; the examples of this task are sampled, and all other splits "
-            "follow from their lengths",
+            "--splits: %.80s\n  expected: validation; the examples of this task are sampled, and its other splits are "
+            "ranges of lengths",
             f->splits);
     f->is_validation = true;
     if (!f->has_lengths && eval->validation_examples == 0)
@@ -66,7 +65,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->has_lengths, "A:B[:STEP]",
          "task lengths, or a list: 41,50,60 (the spec's)"},
         {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
-         "sets from train,test,validation (the spec's); for a sampled task validation, its stream"},
+         "sets from train,test,validation (the spec's); a sampled task has only validation"},
         {"--by", LH_OPTION_TEXT, &f->by, 0, 0, NULL, "AXES",
          "axes of a set of examples: length, and those of the task (the spec's)"},
         {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->has_examples, "N",
@@ -105,7 +104,7 @@ static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error 
     if (name == NULL || (is_valid && spec->format->teacher_forced)) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE, "--decoding: %.80s\n  expected: %s", name,
                    spec->format->teacher_forced ? "greedy or teacher_forced"
-                                                : "no such flag: an encoder computes all answers in one pass");
+                                                : "no --decoding, because an encoder computes all answers in one pass");
 }
 
 /* The folder of eval.jsonl; the caller frees it. */
@@ -170,7 +169,7 @@ static lh_status check_reach(const lh_spec *spec, const flags *f, lh_error *erro
     if (!is_known_metric)
         return lh_fail(error, LH_ERR_USAGE, "--metric: %.80s\n  expected: exact_match or accuracy", f->metric);
     if (f->metric != NULL && !f->finds_reach)
-        return lh_fail(error, LH_ERR_USAGE, "--metric: is the metric of --reach, which is missing");
+        return lh_fail(error, LH_ERR_USAGE, "--metric: applies only with --reach");
     if (f->finds_reach && spec->corpus != NULL)
         return lh_fail(error, LH_ERR_USAGE,
                        "--reach: the examples of this trainer are in files\n"
@@ -198,7 +197,8 @@ static void print_reach(const flags *f, const lh_reach *reach, const lh_eval_res
         printf("the %s may be %g or more at longer lengths, too, because %d is the longest evaluated length\n", metric,
                f->level, last);
     else if (reach->possible > reach->certain) {
-        const int undecided = evaluated[reach->certain > 0].n; /* the shortest undecided length */
+        /* evaluated[0] has the certain length, if there is one; the next element has the shortest undecided length. */
+        const int undecided = evaluated[reach->certain > 0].n;
         printf("the %s is below %g at all lengths from %d to %d; ", metric, f->level, reach->possible + 1, last);
         if (undecided == reach->possible) printf("length %d is", undecided);
         else printf("lengths %d to %d are", undecided, reach->possible);
@@ -312,7 +312,7 @@ lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
                        cli->spec->eval.noise.deviation[0]);
     if (f.resume && (f.per_example != NULL || f.wrong != NULL))
         return lh_fail(error, LH_ERR_USAGE,
-                       "--resume and %s exclude each other, because the file has the conditions of one call",
+                       "--resume and %s exclude each other, because that file would lack earlier conditions",
                        f.per_example != NULL ? "--per-example" : "--wrong");
     status = lh_try_lengths(cli->spec->task, &f.lengths.lengths, lh_key_of_seed((uint64_t)f.seed), error);
     if (status != LH_OK) return status;

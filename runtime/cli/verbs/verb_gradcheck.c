@@ -10,8 +10,8 @@ static const lh_verb verb = {
     "gradcheck", "Compares analytic gradients with differences of losses, tensor by tensor, with dropout.",
     "Needs a float64 build: ./longhand build SPEC --set precision=float64 (with --target\n"
     "cpu,cuda for --device cuda). The check computes a step of 3 sequences at slightly different\n"
-    "parameters, on the chosen device; of 1 sequence if the loss is the mean over sequences and leaves\n"
-    "out labels that do not count. Next to a kink, such as that of a ReLU at zero, the gradient must be\n"
+    "parameters, on the chosen device. The step has 1 sequence if the loss is the mean over sequences\n"
+    "and some labels do not count. Next to a kink, such as that of a ReLU at zero, the gradient must be\n"
     "the slope of one side."};
 
 static lh_status print_results(const lh_spec *spec, const lh_gradcheck_result *results, lh_error *error) {
@@ -47,8 +47,8 @@ static lh_status check_lengths(const lh_target *target, const lh_lengths *length
 
 enum { DEFAULT_LENGTHS = 3 };
 
-/* Writes the lengths that are checked by default; returns their number. If there are as many passes as the task length,
- * the longest one has no more passes than training. */
+/* Writes the lengths that are checked by default; returns their number. If the task length is also the number
+ * of passes, no length is greater than the number of passes in training. */
 static int choose_default_lengths(const lh_spec *spec, int32_t lengths[DEFAULT_LENGTHS]) {
     static const int32_t usual[DEFAULT_LENGTHS] = {1, 5, 9};
     int count = 0;

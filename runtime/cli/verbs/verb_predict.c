@@ -27,7 +27,8 @@ typedef struct prediction {
 static lh_status compute_answers(prediction *p, lh_error *error) {
     int n = p->input.n;
     lh_shape shape = lh_make_shape(p->spec, n, 1);
-    int last_n = p->spec->corpus != NULL ? 2 : n; /* dataset: shape 2 of lh_line_shapes */
+    /* With a dataset, n is 1, the shape of the line; shape 2 has the maximum lengths so far (lh_line_shapes). */
+    int last_n = p->spec->corpus != NULL ? 2 : n;
     lh_lengths lengths = {.first = n, .last = last_n};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
@@ -50,7 +51,7 @@ static lh_status check_finite(const prediction *p, lh_error *error) {
             if (!isfinite(p->logits[(size_t)i * (size_t)p->spec->classes + (size_t)c]))
                 return lh_fail(error, LH_ERR_INPUT,
                                "line %lld: the logits of token %d are not finite\n"
-                               "  expected: a checkpoint whose parameters are finite, and too small to overflow",
+                               "  expected: a checkpoint whose parameters are finite and let no value overflow",
                                (long long)p->line, i);
     return LH_OK;
 }
@@ -76,7 +77,8 @@ static void print_positions(const prediction *p) {
     putchar(']');
 }
 
-/* Prints the normal numbers from which the passes start, a list for each token that the model reads. */
+/* Prints the noise from which the passes start: a list of normally distributed numbers for each token that the model
+ * reads. */
 static void print_start_noise(const prediction *p, int digits) {
     const int width = p->spec->start_width, tokens = lh_make_shape(p->spec, p->input.n, 1).length[0];
     double noise[LH_NOISE_BLOCK];
@@ -161,18 +163,18 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
         "Optional \"positions\":[...] and \"distances\":[...], one number per token of the sequence, replace the "
         "random\n"
-        "ones in every layer. Distances are for tokens 0, 1, 2, ... apart: the first is 0, then they ascend.\n"
-        "For a file of examples, \"outputs\":N is the number of tokens to predict (1, or all that fit if an end symbol "
-        "ends\n"
-        "answers); or give a \"target\", which may have a \"mask\". With a target, \"wrong\":[...] lists the indices "
-        "of wrong answers.\n"
+        "ones in every layer. Number d of distances is for two tokens that are d tokens apart: number 0 is 0, and the\n"
+        "numbers ascend.\n"
+        "For a file of examples, \"outputs\":N is the number of tokens to predict (default: 1; all that fit if an end\n"
+        "symbol ends answers); or give a \"target\", which may have a \"mask\". With a target, \"wrong\":[...] lists\n"
+        "the indices of wrong answers.\n"
         "A generative model's answers end with the task's end symbol, if it has one. If the task or the line gives "
         "positions,\n"
         "\"positions\":[...] has the position of each token that the model reads. If the length determines the number "
         "of passes\n"
         "through the layers, \"passes\":N is this number. If an axis determines it, each line needs a value on the "
         "axis, such as\n"
-        "\"digits\":3. If the passes start from noise, \"noise\":[[...]] has its normal numbers, a list for each "
+        "\"digits\":3. If the passes start from noise, \"noise\":[[...]] has this noise, a list for each "
         "token."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;

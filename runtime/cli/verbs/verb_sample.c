@@ -111,12 +111,13 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     const lh_dataset *set;
     const lh_option options[] = {
         {"--length", LH_OPTION_INTEGER, &length, 1, LH_LONGEST_LENGTH, NULL, "N",
-         "task length (required; set of examples: any)"},
+         "task length (required, but for sets of examples all lengths by default)"},
         {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "number of examples (10)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (1)"},
         {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "set of examples: train, test, validation (train)"},
         {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
-        {"--text", LH_OPTION_SWITCH, &as_text, 0, 0, NULL, NULL, "print symbols; parentheses: does not count"},
+        {"--text", LH_OPTION_SWITCH, &as_text, 0, 0, NULL, NULL,
+         "print symbols instead of JSON; one in parentheses does not count"},
     };
     lh_status status =
         lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);

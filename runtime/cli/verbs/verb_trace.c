@@ -33,14 +33,15 @@ static const lh_verb verb = {
     "  entropy      n<N>.layers.<L>.entropy    [heads], mean of -sum p ln p over draws, examples and queries;\n"
     "               also printed\n"
     "The first three also write n<N>.tokens [examples][T]. With several draws, [draws] precedes [examples];\n"
-    "--average removes draws, examples and tokens, and with --exact averages only examples with right answers. The\n"
-    "examples are the first examples of an evaluation with this length and seed.\n"
-    "For a set of examples, N is the input length; if numbers of outputs M differ, too, names begin with n<N>o<M>,\n"
-    "with passes by the values on an axis with n<N>o<M>p<passes>.\n"
+    "--average writes means instead, without [draws], [examples] and n<N>.tokens; with --exact, means over the\n"
+    "examples with right answers. The examples are the first examples of an evaluation with this length and seed.\n"
+    "For a set of examples, N is the input length. If numbers of outputs M differ, names begin with n<N>o<M>; if a\n"
+    "value on an axis sets the number of passes, with n<N>o<M>p<passes>.\n"
     "FILE of --input has JSON lines in the form of predict; lines of one length are traced together. --text takes "
     "symbols\n"
-    "of the task, such as 12+345, which a task that solves them pads to its frame; at most 64 texts, more in a FILE.\n"
-    "With --input or --text, a generative model reads its own answers. Also with --average, the file then has\n"
+    "of the task, such as 12+345. A task that computes the right answer pads the numbers to its frame. At most 64\n"
+    "texts; more in a FILE.\n"
+    "With --input or --text, a generative model reads its own answers. Even with --average, the file then has\n"
     "n<N>.answers and, if the right answers are known, n<N>.targets, both [examples][outputs]. The trainer prints "
     "each\n"
     "of these inputs with the answer."};
@@ -65,7 +66,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} instead of examples"},
         {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
         {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MAX_PLACES, &f->has_frame, "N",
-         "places of a number of --text, 0: no padding (the task's)"},
+         "width to which numbers of --text are padded; 0: no padding (the task's width)"},
         {"--average", LH_OPTION_SWITCH, &f->is_averaged, 0, 0, NULL, NULL, "write means over examples and draws"},
         {"--exact", LH_OPTION_SWITCH, &f->only_exact, 0, 0, NULL, NULL, "means over examples with right answers only"},
         {"--shuffle", LH_OPTION_SWITCH, &f->is_shuffled, 0, 0, NULL, NULL,
@@ -217,7 +218,8 @@ static void print_right_passes(const lh_traces *traces, bool as_json) {
         const lh_trace_group *group = &traces->groups[g];
         int64_t passes = (int64_t)group->examples * traces->request.draws;
         if (!as_json) {
-            printf("%s: %" PRId64 " of %" PRId64 " have right answers\n", group->label, group->counted_passes, passes);
+            printf("%s: %" PRId64 " of %" PRId64 " passes have right answers\n", group->label, group->counted_passes,
+                   passes);
             continue;
         }
         lh_json line;

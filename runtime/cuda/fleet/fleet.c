@@ -58,7 +58,8 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         arena->workspace_stride = max_size(arena->workspace_stride,
                                            lh_cuda_align(fleet->program->workspace_bytes(&shard_shape, LH_MODE_TRAIN)));
     }
-    /* The parts of a step have different lengths, so both numbers are upper bounds. */
+    /* The parts of a step have different lengths, so the sum over all lengths is an upper bound, and so is the number
+     * of parts times the maximum. */
     arena->shared_stride = min_size(all_shared_bytes, (size_t)lh_cuda_count_parts(fleet) * max_shared_bytes);
     return lh_cuda_grow_tables(fleet, max_length, error);
 }
@@ -395,6 +396,6 @@ void lh_cuda_fleet_describe(const lh_engine *engine, char *text, size_t size) {
         snprintf(text, size, "%d replica%s x %d block%s, %d are resident", fleet->count, fleet->count > 1 ? "s" : "",
                  grid.team, grid.team > 1 ? "s" : "", resident);
     else
-        snprintf(text, size, "%d replicas in %d rounds of %d, a block each: %d blocks are resident", fleet->count,
+        snprintf(text, size, "%d replicas in %d rounds of %d, each on one of %d resident blocks", fleet->count,
                  grid.rounds, grid.at_once, resident);
 }

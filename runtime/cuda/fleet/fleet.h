@@ -7,9 +7,9 @@
  * Closed and failed engines do not take part. All calls for the engines of a fleet must come from one thread.
  *
  * When an engine evaluates a condition, the launch also evaluates the condition for other engines, and the fleet stores
- * their results. These engines have parameters of the same step and are expected to request the condition next. Passes
- * in which models decode their own answers also process these engines together. The launches of wide models follow
- * each other in the stream.
+ * their results. These engines have parameters of the same step and are expected to request the condition next. This
+ * is true of greedy decoding, too. A wide model, whose products cuBLASLt computes, has a launch for each phase; these
+ * launches follow each other in the stream.
  *
  * The bits of a replica's results depend on the variant, but not on the number of replicas or on how they share the
  * device. */
@@ -19,11 +19,12 @@
 #include "engine/engine.h"
 #include "runtime/cuda/device.h"
 
-/* Opens engines[0 .. count - 1], which differ in seeds and learning rate alone; parameters start as lh_initialise(seed
- * of LH_SEED_INIT). variant: a variant of device->program; NULL: "chip" for one engine, "replicas" for several. The
- * device is the caller's and must outlive the engines. Each engine is closed by its own close; the last one frees the
- * shared memory. LH_ERR_INPUT: lh_check_limit refuses a training length; LH_ERR_ENVIRONMENT: out of memory, the device
- * failed, or a wide model finds no cuBLASLt. After an error no engine is open. */
+/* Opens engines[0 .. count - 1], which differ in seeds and learning rate alone. The initial parameters are those of
+ * lh_initialise with the seed of LH_SEED_INIT. variant: a variant of device->program; NULL: "chip" for one engine,
+ * "replicas" for several. The device is the caller's and must outlive the engines. Each engine is closed by its own
+ * close; the last one frees the shared memory. LH_ERR_INPUT: lh_check_limit refuses a training length;
+ * LH_ERR_ENVIRONMENT: out of memory, the device failed, or a wide model finds no cuBLASLt. After an error no engine is
+ * open. */
 lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant *variant,
                              const lh_engine_config *configs, int count, lh_engine **engines, lh_error *error);
 

@@ -157,7 +157,7 @@ typedef struct lh_cuda_engine {
     double launch_seconds;                      /* duration of the last launch's steps that are not yet returned */
     lh_step_metrics metrics[LH_CUDA_MAX_STEPS]; /* metrics of the last launch */
     int reported_count;                         /* number of metrics that were returned */
-    lh_status failure;                          /* status of the step after the finished steps */
+    lh_status failure;                          /* status of the failed step, the one after the finished steps */
     lh_step_metrics failed_metrics;
     lh_error failure_message;
 } lh_cuda_engine;
@@ -280,7 +280,7 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet);
 void lh_cuda_ring_clear(lh_cuda_fleet *fleet);
 
 /* Makes the missing batches of slots ring->first .. end - 1 and starts their copies to the device. A running launch
- * uses the first slots. */
+ * may read the slots from ring->first on; their batches are not missing and stay unchanged. */
 lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error);
 
 /* The prepared step of a column in a slot. */

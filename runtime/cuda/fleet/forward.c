@@ -231,8 +231,8 @@ static lh_status wait_for_stream(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-/* Starts the groups of the wide model with this index one after the other. If the engine has a stop flag, waits
- * until they have run. */
+/* Starts the groups of the wide model `index`, one after the other. If the engine has a stop flag, waits until they
+ * have run. */
 static lh_status start_groups(const lh_cuda_engine *engine, const lh_cuda_models *models, int index,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
@@ -301,7 +301,7 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
     return status;
 }
 
-/* Starts the launches of a pass, each for as many models as blocks allow, in their order. */
+/* Starts the launches of a pass. Each takes the next models, as many as the resident blocks allow. */
 static lh_status start_pass(const lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
                             lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;

@@ -249,9 +249,9 @@ static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double second
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* The number of steps of the next launch, limited by time, memory and, for wide models, MAX_LAUNCHES. Lengths
- * differ, so with a watchdog the slowest step so far determines this number; from launch to launch it at most
- * doubles. */
+/* The number of steps of the next launch, limited by time, memory and, for wide models, MAX_LAUNCHES. With a
+ * watchdog, the time of a step is that of the slowest step so far, because lengths differ; if the model is not wide,
+ * the number of steps at most doubles from launch to launch. */
 static int choose_step_count(const lh_cuda_fleet *fleet) {
     int max_steps = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
@@ -281,7 +281,8 @@ static lh_status run_launch(lh_cuda_fleet *fleet, lh_error *error) {
     return status == LH_OK ? take_all_results(fleet, count, seconds, error) : status;
 }
 
-/* Whether all active engines wait for steps; searches from the end, because engines are called in turn. */
+/* Whether all active engines wait for steps. Searches from the end: engines are called in turn, so the last one is
+ * usually the one that does not wait yet. */
 static bool are_all_waiting(const lh_cuda_fleet *fleet) {
     for (int i = fleet->active_count - 1; i >= 0; i--)
         if (fleet->active[i]->engine.unreported_steps > 0 || fleet->active[i]->requested_steps == 0) return false;

@@ -22,7 +22,7 @@ static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_er
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
         lh_shape shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         lh_cuda_passes passes = {lh_count_passes(spec, lh_lengths_get(&lengths, i)), 0};
-        if (spec->progressive) passes.free = passes.count - passes.count / 2; /* half of the passes have gradients */
+        if (spec->progressive) passes.free = passes.count - passes.count / 2; /* passes without gradient; here half */
         int count = fleet->program->launches(&shape, passes, LH_MODE_TRAIN, (void *)(uintptr_t)fleet->arena.workspaces,
                                              parameters, gradient, fleet->launches);
         for (int j = 0; status == LH_OK && j < count; j++)

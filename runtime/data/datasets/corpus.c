@@ -257,7 +257,7 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     if (status == LH_OK) status = lh_pick_examples(&corpus->final, corpus, &choice, error);
     if (status != LH_OK || eval->during_every == 0) return status;
     choice.limit = eval->during_examples;
-    choice.preferred_count = spec->format->teacher_forced ? LH_GREEDY_DURING : 0;
+    choice.preferred_count = spec->format->teacher_forced ? LH_MAX_GREEDY_IN_TRAINING : 0;
     status = lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
     return status == LH_OK ? lh_pick_examples(&corpus->during, corpus, &choice, error) : status;
 }

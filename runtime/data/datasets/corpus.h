@@ -40,9 +40,9 @@ typedef struct lh_dataset {
     int64_t masked;                /* labels with mask 0; not counted for a task's examples */
     char ignored[LH_IGNORED_KEYS]; /* list, as text, of the keys in lines that have no meaning; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
-    /* Positions of the tokens that a decoder reads. An example has as many positions as tokens, from the same index on:
-     * those of its input, of the separator, and of its target without the last token. NULL unless the spec has
-     * positions of lines (lh_token_positions.by_line). */
+    /* Positions of the tokens that a decoder reads. Those of an example begin at its index in `tokens` (start): one
+     * for each token of its input, one for the separator, and one for each token of its target except the last, so as
+     * many as the example has tokens. NULL unless lines of the file have positions (lh_token_positions.by_line). */
     int32_t *positions;
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
     lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */

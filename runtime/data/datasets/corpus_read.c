@@ -24,7 +24,7 @@ typedef struct line {
     const char *text;
     size_t bytes;
     bool has_newline;    /* the line ends with a newline */
-    const char *ignored; /* text: the keys without a meaning so far (lh_dataset.ignored) */
+    const char *ignored; /* list, as text, of the keys without a meaning in earlier lines */
     lh_error *error;
 } line;
 
@@ -143,7 +143,7 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
     return LH_OK;
 }
 
-/* Takes the positions of the tokens that a decoder reads, if the spec has positions of lines. */
+/* Takes the positions of the tokens that a decoder reads, if the lines of the file have positions. */
 static lh_status take_positions(const line *l, const json_t *object, size_t inputs, size_t outputs,
                                 int32_t *positions) {
     const int max_position = l->spec->format->positions->greatest;
@@ -262,7 +262,7 @@ static lh_status check_lengths(const line *l, size_t inputs, size_t outputs) {
     size_t expected = spec->format->outputs != NULL ? (size_t)spec->format->outputs((int)inputs) : outputs;
     if (outputs == expected) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT,
-                   "%s:%lld: input and target have %zu and %zu tokens\n  expected: a target of %zu, as many as "
+                   "%s:%lld: input and target have %zu and %zu tokens\n  expected: %zu target tokens, as many as "
                    "model.readout reads from this input",
                    l->path, l->number, inputs, outputs, expected);
 }
@@ -275,7 +275,7 @@ static lh_status take_example(const line *l, lh_example_list *list, json_t *obje
     if (status == LH_OK) status = find_list(l, object, "target", &target);
     if (status == LH_OK) status = check_mask(l, object, target);
     if (status == LH_OK) status = end_target(l, object, target);
-    if (status == LH_OK && !lh_mask_nulls(object)) status = lh_fail_examples(l->error);
+    if (status == LH_OK && !lh_replace_nulls(object)) status = lh_fail_examples(l->error);
     if (status != LH_OK) return status;
     size_t inputs = json_array_size(input), outputs = json_array_size(target);
     lh_example_storage storage;

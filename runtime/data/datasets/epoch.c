@@ -1,7 +1,8 @@
 /* See epoch.h. The random numbers of orders have the site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). Their counter word
  * `step` is the index of the epoch; their word `example` is n for the order within shape n, and LH_SHARED for the order
- * of batches. For items (lh_item), n counts only the shapes of their own set: test numbers in other frames
- * (data/arithmetic.h) add shapes to the corpus, and must not change the order in training. */
+ * of batches. If the set has items (lh_item), n is instead the number of the shape among the shapes of this set. So
+ * test numbers in other frames (data/arithmetic.h), which add shapes to the corpus, do not change the order in
+ * training. */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>

@@ -12,16 +12,15 @@ typedef struct lh_pick {
     int64_t limit;           /* maximum number of examples per condition; 0: all */
     uint64_t seed;           /* evaluation seed */
     bool in_order;           /* choose the first examples of the file */
-    int64_t preferred_count; /* number of chosen examples that are listed first; 0: one list */
+    int64_t preferred_count; /* examples in the first part of a group (lh_pick_examples); 0: one part */
 } lh_pick;
 
 /* Evaluations during training decode only the first examples of a condition, at most this number. */
-enum { LH_GREEDY_DURING = 128 };
+enum { LH_MAX_GREEDY_IN_TRAINING = 128 };
 
-/* Reduces each group to its chosen examples. The choice->preferred_count examples that a smaller choice would contain
- * come first, then the others; each part is ordered by index. lh_group.total remains the number of all examples. groups
- * must come from lh_groups_open.
- * LH_ERR_ENVIRONMENT: out of memory. */
+/* Reduces each group to its chosen examples. First come the examples that would be chosen with the limit
+ * choice->preferred_count, then the others; each part is ordered by index. lh_group.total remains the number of all
+ * examples. groups must come from lh_groups_open. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);
 
 /* Sorts indices of examples of a set in the order in which they are chosen; LH_ERR_ENVIRONMENT: out of memory. */

@@ -23,7 +23,7 @@ bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes
 
 /* Replaces every null in the list "target" of an object by token 0 with mask 0. The list "mask" must be as long as the
  * target; if it is missing and needed, it is made. false: no memory. */
-bool lh_mask_nulls(json_t *object);
+bool lh_replace_nulls(json_t *object);
 
 /* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message
  * has `location` (file and line), the list's key and the element's index. */

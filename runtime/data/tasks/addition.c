@@ -9,15 +9,15 @@
  * chance:         1 / base
  * literal:        12+345
  * sets:           train test validation
- * axis digits:    1 to width - 1; significant digits of both numbers; outside the test set, of the longer number
+ * axis digits:    1 to width - 1; significant digits of each number; outside the test set, of the longer number
  * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the others pass it on
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
- * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
- * positions:      of digits by weight, from 2; 1 for + and for the $ before the target
+ * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
+ * positions:      of a digit, 2 more than its place (lowest: 0); of + and of the $ before the target, 1
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
- * option split:   permutation stratified; numbers below `numbers`; stratified: numbers up to base^6, by digit count
+ * option split:   permutation stratified; permutation: numbers below `numbers`; stratified: to base^6, by digit count
  * option numbers: 64..4194304 = 1048576; number of training and validation pairs; limit of numbers in `permutation`
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */

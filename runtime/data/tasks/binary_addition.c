@@ -1,4 +1,5 @@
-/* Binary Addition (Ruoss et al. 2023): the sum of two numbers, lowest bit first, up to its highest 1 and a terminator.
+/* Binary Addition (Ruoss et al. 2023): the sum of two numbers, from its lowest bit to its highest 1, then a
+ * terminator.
  *
  * input symbols:  0 1 +
  * output symbols: 0 1 .

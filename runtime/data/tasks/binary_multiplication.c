@@ -1,4 +1,4 @@
-/* Binary Multiplication (Ruoss et al. 2023): the product of two numbers, lowest bit first, up to its highest 1 and a
+/* Binary Multiplication (Ruoss et al. 2023): the product of two numbers, from its lowest bit to its highest 1, then a
  * terminator.
  *
  * input symbols:  0 1 *
@@ -9,7 +9,7 @@
  * output length:  n
  * chance:         0.5
  * baseline:       0.498 always 0
- * positions:      of bits, descending by weight; * and the token before the first output are above the greatest one
+ * positions:      of bits, greatest for the lowest; of * and of the token before the first output, 1 more than that
  */
 #include "data/tasks/operands.h"
 #include "data/tasks/terminator.h"

@@ -12,9 +12,9 @@
 
 lh_task_sample lh_task_compute_sqrt;
 
-/* Long-hand square root: every two bits of x give one bit of the root. After step i, let x and root be the numbers of
- * the bits so far. The remainder x - root^2 has i + 2 bits. Its highest bit is in `high`. Each of the cells 0 .. i has
- * one lower bit of the remainder and one bit of the root. */
+/* Long-hand square root: every two bits of x give one bit of the root. After step i, let x and root be the numbers
+ * that their bits so far form. The remainder x - root^2 has i + 2 bits. Its highest bit is in `high`. Each of the cells
+ * 0 .. i has one lower bit of the remainder and one bit of the root. */
 enum { ROOT = 1, REMAINDER = 2 };
 
 static unsigned get_root(uint16_t cell) { return cell & ROOT; }

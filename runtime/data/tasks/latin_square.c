@@ -114,7 +114,7 @@ static lh_status add_example(const collection_state *s, lh_set set, const items 
     uint16_t input[LATIN_CELLS], target = (uint16_t)(list->answer[i].symbol - 1);
     uint8_t mask = 1;
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
-        int symbols = latin_get_symbols(p->givens, cell);
+        int symbols = latin_get_symbol_bit(p->givens, cell);
         input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_get_symbol(symbols) : 0);
     }
     lh_example example = {.input_length = LATIN_CELLS,
@@ -128,7 +128,7 @@ static lh_status add_example(const collection_state *s, lh_set set, const items 
 }
 
 /* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set: each puzzle is taken with the
- * probability test / remaining, the number of puzzles still to take by the number of puzzles left. */
+ * probability test / remaining: puzzles still to take, divided by puzzles not yet examined. */
 static lh_status add_split(const collection_state *s, lh_error *error) {
     lh_rng rng = make_stream(s, SPLIT);
     int remaining[LATIN_VECTORS], test[LATIN_VECTORS];

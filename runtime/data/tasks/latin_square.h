@@ -41,7 +41,7 @@ typedef struct latin_answer {
 static inline int latin_count_bits(uint64_t bits) { return __builtin_popcountll(bits); }
 
 /* The symbol of a cell as a bit; 0: the cell is blank. */
-static inline int latin_get_symbols(uint64_t givens, int cell) { return (int)(givens >> 4 * cell) & 15; }
+static inline int latin_get_symbol_bit(uint64_t givens, int cell) { return (int)(givens >> 4 * cell) & 15; }
 
 /* The symbols of a row or column, as bits. */
 static inline int latin_collect_row_symbols(uint64_t givens, int row) {
@@ -63,7 +63,7 @@ static inline int latin_get_symbol(int bit) { return __builtin_ctz((unsigned)bit
 typedef struct latin_line {
     int symbols;          /* given symbols of the line, as bits */
     int givens;           /* number of given symbols */
-    int crossing_symbols; /* as bits: symbols that this line lacks, and that each line across its other blanks has */
+    int crossing_symbols; /* as bits: symbols not in this line, but in all that cross it at blanks but the probe */
 } latin_line;
 
 static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
@@ -73,7 +73,7 @@ static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
         is_row ? latin_collect_row_symbols(p->givens, index) : latin_collect_column_symbols(p->givens, index);
     for (int i = 0; i < 4; i++) {
         int cell = is_row ? 4 * index + i : 4 * i + index;
-        if (latin_get_symbols(p->givens, cell) != 0) line.givens++;
+        if (latin_get_symbol_bit(p->givens, cell) != 0) line.givens++;
         else if (cell != p->probe)
             line.crossing_symbols &=
                 is_row ? latin_collect_column_symbols(p->givens, i) : latin_collect_row_symbols(p->givens, i);
@@ -126,7 +126,7 @@ static inline void latin_list_squares(uint64_t squares[LATIN_SQUARES]) { latin_e
 static inline int latin_find_possible(const latin_puzzle *p, const uint64_t squares[LATIN_SQUARES]) {
     int symbols = 0;
     for (int i = 0; i < LATIN_SQUARES; i++)
-        if ((p->givens & ~squares[i]) == 0) symbols |= latin_get_symbols(squares[i], p->probe);
+        if ((p->givens & ~squares[i]) == 0) symbols |= latin_get_symbol_bit(squares[i], p->probe);
     return symbols;
 }
 
@@ -163,7 +163,7 @@ static inline bool latin_are_similar(const latin_puzzle *a, const latin_puzzle *
 static inline latin_puzzle latin_rotate(const latin_puzzle *p) {
     latin_puzzle rotated = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
-        int symbols = latin_get_symbols(p->givens, cell);
+        int symbols = latin_get_symbol_bit(p->givens, cell);
         uint64_t next = (uint64_t)(symbols << 1 | symbols >> 3) & 15;
         rotated.givens |= next << 4 * (cell % 4 * 4 + 3 - cell / 4);
     }

@@ -1,7 +1,7 @@
-/* Reads puzzles from a file: comma-separated values after a header line. The column grid_rowmajor or puzzles has the 16
- * cells by rows: `.` or 0 is a blank, 1 to 4 are symbols, `?` or 5 is the cell to solve. The column answer or
- * solutions and the column vectors or condition (Binary, Ternary, Quaternary and possible suffixes), if there are any,
- * are compared with values computed from the puzzle.
+/* Reads puzzles from a file: comma-separated values after a header line. The column `grid_rowmajor` or `puzzles` has
+ * the 16 cells by rows: `.` or 0 is a blank, 1 to 4 are symbols, `?` or 5 is the cell to solve. Two columns are
+ * optional: `answer` or `solutions`, and `vectors` or `condition` (Binary, Ternary, Quaternary and possible suffixes).
+ * Their values are compared with values computed from the puzzle.
  */
 #ifndef LONGHAND_TASK_LATIN_VALIDATION_H
 #define LONGHAND_TASK_LATIN_VALIDATION_H

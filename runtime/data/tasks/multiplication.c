@@ -9,16 +9,16 @@
  * chance:         1 / base
  * literal:        123*6
  * sets:           train test validation
- * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number
- * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the carries of the others need it
+ * axis digits:    1 to width - 1 / (extra + 1); significant digits of the number; without extra, below width
+ * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, each other one only with a carry
  * axis trained:   0 to 1; 1 if the pair of number and digit is a training example, else 0
- * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
- * positions:      of digits by weight, the greatest one below that of * and of the $ before the target
+ * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
+ * positions:      of digits, greatest for the lowest; of * and of the $ before the target, 1 more than that
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 60; places of the number, with leading zeros
  * option extra:   0..16 = 2; places of the product beyond the width
  * option input:   plain aligned; plain: a * b; aligned: the operator, then b after every digit of a
- * option split:   permutation stratified; numbers below `numbers`, digits from 0; stratified: up to base^6, from 1
+ * option split:   permutation stratified; permutation: numbers < `numbers`, digits >= 0; stratified: <= base^6, >= 1
  * option numbers: 64..4194304 = 1048576; number of training and validation pairs
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */

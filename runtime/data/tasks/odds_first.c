@@ -4,7 +4,7 @@
  * output symbols: 0 1
  * input length:   n
  * output length:  n
- * option order:   odd even; bits that come first, by their index from 0; the paper's code has odd, its comment even
+ * option order:   odd even; bits that come first, by index from 0; the paper's code has odd, but a comment in it even
  * chance:         0.5
  * baseline:       0.5278 majority bit of the sequence, everywhere
  */

@@ -11,7 +11,7 @@
  * sets:           train test validation
  * axis digits:    1 to width; significant bits of the number
  * axis trained:   0 to 1; 1 if the number is a training example, else 0
- * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
+ * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option target:  running last; running: the parity up to each bit; last: the parity of all bits
  * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order

@@ -30,6 +30,7 @@ lh_task_collect lh_task_scratchpad_addition;
 lh_task_solve lh_solve_scratchpad_addition;
 lh_task_find_result lh_find_result_scratchpad_addition;
 
+/* The number length above is the maximum number of digits of a number; in tests, the greatest of the three values. */
 static const char kind[] = "scratchpad_addition";
 
 enum { FORMAT, NUMBERS, MAX_DIGITS, PAIRS, PARTS, TESTS };         /* options */
@@ -127,7 +128,7 @@ static void write_example(const lh_addends *a, const int *options, lh_example *e
     example->output_length = target.count;
 }
 
-/* The result follows the last arrow or, in recursive scratchpads, the last colon but one. */
+/* The result follows the last arrow or, in recursive scratchpads, the second colon from the end. */
 int lh_find_result_scratchpad_addition(const uint16_t *target, int length) {
     int first = length;
     for (int colons = 0; first > 0; first--) {

@@ -12,7 +12,7 @@
  * axis digits:    1 to width - 1; significant digits of the number
  * axis carry:     0 to width; digits of the longest carry chain: the trailing digits that are base - 1
  * axis trained:   0 to 1; 1 if the number is a training example, else 0
- * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
+ * axis frame:     0 to 4096; width of the frame, if an evaluation varies it; 0: no padding of numbers
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option numbers: 64..4194304 = 1048576; training and validation numbers are 0 to numbers - 1 in a random order
