@@ -78,7 +78,7 @@ static void set_host_state(lh_cpu_engine *cpu) {
     cpu->engine.host_state = &cpu->host_state;
 }
 
-/* Allocates all vectors in one piece, because each of several pieces would occupy whole large pages. */
+/* Allocates all vectors in one piece: lh_engine_allocate would round up separate vectors to whole large pages each. */
 static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;

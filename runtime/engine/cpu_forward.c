@@ -1,8 +1,9 @@
 /* Evaluation, answers and logits on the CPU: threads take the parts of a condition or query in order.
  *
- * Each block of lh_cpu_program.block_sequences sequences has its own sums, which are added in order. A thread takes a
- * part at a time: whole blocks in one call, or one block in several calls that add to the same sums. So the sums do not
- * depend on the number of sequences per call.
+ * Each block of lh_cpu_program.block_sequences sequences has its own sums, which are added in order. A thread takes one
+ * part at a time. A part is either one or more whole blocks, computed in one call of forward_block, or one block,
+ * computed in several calls that add to the block's sums. So the sums do not depend on the number of sequences per
+ * call.
  */
 #include <math.h>
 #include <string.h>

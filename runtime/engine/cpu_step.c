@@ -81,8 +81,9 @@ static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, co
     return status == LH_OK;
 }
 
-/* The factor of the gradient for sequences with `labels` labels (lh_cpu_block.loss_scale). If labels may be masked
- * (scale is not NULL), the program divides a sequence's loss by its own number of counted labels. */
+/* The factor of the gradient for sequences with `labels` labels (lh_cpu_block.loss_scale). If all sequences have the
+ * same weight (weighs_sequences) and labels may be masked (scale is not NULL), the program itself divides the loss of
+ * each sequence by the number of this sequence's counted labels. */
 static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
     double sequences = cpu->job.shape.sequences;
     if (!cpu->engine.spec->train.weighs_sequences) return 1.0 / (double)cpu->labels;
@@ -111,7 +112,8 @@ static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_ste
     lane->shared_n = n;
 }
 
-/* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums. */
+/* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums.
+ * begin_shard and end_shard are called once for each length of a shard. */
 static void train_batch_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *batch_part,
                              lh_sums *sums) {
     lh_cpu_step step = cpu->job;

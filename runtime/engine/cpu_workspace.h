@@ -108,7 +108,8 @@ lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forw
                                 lh_cpu_workspace **workspace, lh_error *error);
 
 /* Returns a workspace to the list. is_clean: all values in it are finite, as a finite loss shows. A workspace that is
- * not clean is freed: the next engine multiplies values after a short sequence by 0, which would give NaN. */
+ * not clean is freed: behind the end of a short sequence, the next engine multiplies the values that are left in a
+ * buffer by 0, and 0 times NaN or infinity is NaN. */
 void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool is_clean);
 
 #endif

@@ -97,9 +97,9 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
  * its guess. */
 static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool are_all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
-    for (bool is_valid = true; is_valid && !d->has_ended[i];) {
+    for (bool is_next_valid = true; is_next_valid && !d->has_ended[i];) {
         int label = d->length[i]++;
-        is_valid = are_all_valid || answers[label] == pass_answers[label];
+        is_next_valid = are_all_valid || answers[label] == pass_answers[label];
         answers[label] = pass_answers[label];
         take_given_tokens(d, i);
     }

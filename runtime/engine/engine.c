@@ -163,7 +163,7 @@ static lh_status check_positions(const lh_spec *spec, const lh_lengths *lengths,
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     int count = lh_lengths_count(lengths);
     if (spec->data != NULL)
-        return LH_OK; /* a dataset has no longer sequences than task.longest, which was checked with the spec */
+        return LH_OK; /* no sequence of a dataset is longer than task.longest, which was checked with the spec */
     for (int i = 0; spec->limit.tokens > 0 && i < count; i++) {
         int n = lh_lengths_get(lengths, i);
         lh_shape shape = lh_make_shape(spec, n, 1);

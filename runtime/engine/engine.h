@@ -48,9 +48,9 @@ typedef struct lh_condition {
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
     int passes;        /* passes of a model with loops (decoding ignores them); 0: as many as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
-    /* `answers` gets the model's own answers to the first decoded_count examples in place of these classes
-     * (lh_decode with target and mask); 0 unless lh_decodes_condition is true. The sums still come from a pass over
-     * the targets. */
+    /* For the first decoded_count examples, evaluate writes to `answers` what the model decodes (lh_decode with target
+     * and mask), but the sums still come from a pass over the targets. decoded_count must be 0 if lh_decodes_condition
+     * is false. */
     int decoded_count;
     int *lengths; /* [decoded_count] evaluate writes the number of answers of each decoded example */
 } lh_condition;
@@ -91,9 +91,11 @@ typedef struct lh_engine lh_engine;
 /* Every function that returns a status may return LH_ERR_ENVIRONMENT: out of memory, or the device failed. */
 typedef struct lh_engine_ops {
     /* Runs up to count steps and writes metrics[0 .. *steps_done - 1]. *steps_done < count with LH_OK: call again;
-     * *steps_done = 0: this engine steps together with other engines, whose step must be called first. LH_ERR_INPUT,
-     * with step, length and tensors: a step has a non-finite loss or gradient (nothing is updated), makes parameters
-     * non-finite, or has no examples (lh_batch_fill; its metrics have no positions); this step is not counted.
+     * *steps_done = 0: this engine steps together with other engines, whose step must be called first.
+     * LH_ERR_INPUT: a step failed and is not counted; the error names the step, its length and tensors. Reasons:
+     * - its loss or gradient is not finite: nothing is updated;
+     * - it makes parameters non-finite;
+     * - its examples cannot be made (lh_batch_fill): the metrics of the step have no positions.
      * LH_ERR_ENVIRONMENT: the engine can only be closed. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
 
@@ -151,7 +153,7 @@ struct lh_engine {
     lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
-    const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
+    const volatile sig_atomic_t *stop; /* nonzero: training, evaluation, decoding and traces stop soon; NULL: never */
     /* Finished steps whose metrics were not returned; parameters are of step + unreported_steps. */
     int unreported_steps;
 };
@@ -188,8 +190,8 @@ lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw);
 /* Adds every field of addend to sums. */
 void lh_sums_add(lh_sums *sums, const lh_sums *addend);
 
-/* The sums of one sequence with `labels` labels, of which `counted` count and `correct` are also right; loss: the sum
- * over the labels in the loss. */
+/* The sums of one sequence. labels: number of all its labels; counted: number of the labels that count; correct: number
+ * of the labels that count and have right answers; loss: the sum over the labels in the loss. */
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
 
 /* The mean loss in nats per label in the loss; 0: no label is in the loss. */

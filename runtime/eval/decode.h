@@ -12,9 +12,9 @@
  * engine->decodes is set and there is no noise. Otherwise, passes run over all unfinished sequences or, if logits are
  * requested, over one sequence; a pass gives at least one more answer to each of its sequences. A sequence ends
  * with the task's end symbol (lh_task.end). If the query has right answers, an end symbol that the target has at the
- * same index does not end the sequence before its limit, and labels with wants_answer = 0 take the target's token.
- * Attention in decoding equals attention in one pass over the answers, so lh_engine_ops.trace shows this attention if
- * the answers are the target of its query.
+ * same index is an answer like any other and does not end the sequence; labels with wants_answer = 0 take the target's
+ * token. Attention in decoding equals attention in one pass over the answers, so lh_engine_ops.trace shows this
+ * attention if the answers are the target of its query.
  *
  * Fails as predict does; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked between
  * tokens or passes. */

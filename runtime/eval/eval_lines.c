@@ -205,7 +205,8 @@ static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_
 
 static void take_answers(const json_t *line, lh_eval_result *result) {
     const json_t *counted = json_object_get(line, "counted");
-    result->counted = counted != NULL ? json_integer_value(counted) : 1; /* a line records only 0 */
+    /* A line has the key "counted" only if the number is 0; 1 stands for any positive number. */
+    result->counted = counted != NULL ? json_integer_value(counted) : 1;
     result->teacher_forced = read_number(line, "accuracy_teacher_forced");
     result->accuracy = result->decoding == lh_teacher_forced ? result->teacher_forced : read_number(line, "accuracy");
     result->exact_match = read_number(line, "exact_match");

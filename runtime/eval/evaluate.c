@@ -43,8 +43,9 @@ typedef struct draw_sums {
     lh_greedy_sums greedy;
     double pass_accuracies, greedy_accuracies; /* sums of the batches' accuracies */
     int batches;                               /* number of batches so far */
-    int counted_batches, greedy_batches; /* batches (or decoded batches) with a counted label, and so an accuracy */
-    int wrong;                           /* lines that this draw has in the file of wrong answers */
+    int counted_batches;                       /* batches with a counted label; the others have no accuracy */
+    int greedy_batches;                        /* decoded batches with a counted label */
+    int wrong;                                 /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 
 /* Results of single examples: rows of the arrays. answers and lengths are NULL if not requested. */
@@ -71,8 +72,8 @@ static int count_examples_to_decode(const lh_eval_result *result, int first_exam
     return remaining < 0 ? 0 : remaining < examples ? remaining : examples;
 }
 
-/* Replaces the answers of the pass to the first `count` examples of a batch by the model's own answers, and adds the
- * counts of the own answers to sums. */
+/* For the first `count` examples of a batch, replaces the answers that the pass gave by the model's own answers, and
+ * adds the counts of the own answers to sums. */
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums batch_sums;
@@ -213,7 +214,8 @@ static void set_means(const lh_spec *spec, lh_eval_result *result, const conditi
         result->draws > 1 ? lh_spread_compute_deviation(is_decoded ? &sums->greedy_spread : &sums->pass_spread) : 0.0;
 }
 
-/* Sets exact match (from the answers if only final results count), its interval, and the deviation over sequences. */
+/* Sets exact match, its interval, and the deviation over sequences. If the task has intermediate results, exact match
+ * comes from the decoded answers, if there are any, because only the final result counts; otherwise from the pass. */
 static void set_exact_match(const lh_spec *spec, lh_eval_result *result, const condition_sums *sums,
                             const lh_by_sequence *shares) {
     const bool uses_answers = result->decoding == lh_greedy && spec->task->find_result != NULL;

@@ -37,7 +37,7 @@ static lh_query make_query(const evaluation *a) {
                       .noise = a->condition->noise};
 }
 
-/* Takes the answers of the pass to example i up to and including the first error; returns whether the example
+/* For example i, takes the answers that the pass gave, up to and including the first error; returns whether the example
  * needs more answers. */
 static bool take_pass_answers(evaluation *a, int i) {
     const lh_examples *e = &a->examples;

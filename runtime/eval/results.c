@@ -76,9 +76,10 @@ lh_status lh_check_passes(const lh_engine *engine, const lh_lengths *passes, boo
     if (spec->passes == 0)
         return lh_fail(error, LH_ERR_INPUT, "--passes: the model of this trainer has no loops; leave out the flag");
     if (spec->format->teacher_forced && !teacher_forced)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "--passes: decoding reads keys that each of the %d passes of training has cached\n"
-                       "  expected: --decoding teacher_forced",
-                       spec->passes);
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "--passes: decoding needs cached keys of all %d passes, and cannot use another number of passes\n"
+            "  expected: --decoding teacher_forced",
+            spec->passes);
     return LH_OK;
 }

@@ -31,15 +31,17 @@ typedef struct lh_eval_result {
     bool has_end_symbol;     /* decoding is not NULL, and the task has an end symbol */
     /* The values. Labels with mask 1 are counted. */
     bool is_taken_over; /* the values are read from an existing line of eval.jsonl */
-    int64_t counted;    /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
+    int64_t counted;    /* counted labels over all draws; 0: no accuracy, no exact match. With is_taken_over, 1 stands
+                         * for any positive number */
     /* The share of the counted labels with right answers, over all draws; with several batches, the mean of the
      * shares of the batches. With greedy decoding, the answers are the model's own answers to greedy_examples;
      * otherwise, they are the answers of the pass. */
     double accuracy;
     double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and has_end_symbol */
-    double exact_match; /* of the sequences with a counted label (of the final result), the share whose counted labels
-                         * all have right answers */
+    /* The share of sequences in which every counted label has a right answer; sequences without a counted label are
+     * left out. With greedy decoding, only labels of the final result are counted. */
+    double exact_match;
     double exact_match_low, exact_match_high; /* 95% interval over the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: no such position */
     double uncertainty;                       /* model with loops: mean of lh_sums.uncertainty; else NAN */

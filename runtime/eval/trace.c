@@ -146,7 +146,8 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_make_condition(n, 1, request->seed, p->draw);
-    condition.draw.step = (uint32_t)lh_get_reported_length(spec, n); /* the counter word of an evaluation by length */
+    /* An evaluation by length also takes the length as counter word `step`. */
+    condition.draw.step = (uint32_t)lh_get_reported_length(spec, n);
     condition.source.set = request->set;
     condition.source.shape_indices = p->shape_indices != NULL ? p->shape_indices : p->group->shape_indices;
     if (request->inputs == NULL) {
@@ -161,7 +162,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     p->input = lh_find_trace_input(request, n, p->example);
     *query = request->inputs[p->input];
     query->draw = condition.draw;
-    query->example = (uint32_t)p->input; /* `predict` uses the same counter */
+    query->example = (uint32_t)p->input; /* the verb `predict` draws with the same index */
     return put_input(p, query, error);
 }
 
@@ -270,8 +271,8 @@ static void finish_mean(lh_trace_tensor *t, double passes) {
     }
 }
 
-/* Whether all counted answers of the pass are right, and there are any. If a stream holds the target, decoding gives
- * the same answers: up to its first wrong answer it reads the same tokens. */
+/* Whether all counted answers of the pass are right, and there are any. A teacher-forced pass suffices: while all
+ * answers are right, decoding also reads the target's tokens, and so it gives the same answers. */
 static bool is_exact(const pass *p) {
     int labels = lh_make_shape(p->traces->spec, p->group->n, 1).labels, classes = p->traces->spec->classes;
     for (int i = 0; i < labels; i++)

@@ -20,9 +20,9 @@
  * and targets are never averaged. With a dataset, n in a name is the input length; if the traced examples of one input
  * length have different output lengths, the name begins with n<n>o<outputs>.
  *
- * A model with several streams has tokens n<n>.tokens.<stream>. A site has the lengths of its streams; scores are
- * [queries][keys]. A stream that holds the target has the example's target or, for a user's own input, the model's
- * answers (eval/decode.h).
+ * A model with several streams has tokens n<n>.tokens.<stream>. The dimension T of a tensor is then the length of
+ * the stream of its site; scores and attention are [queries][keys] in place of [T][T]. A stream that holds the target
+ * has the example's target or, for a user's own input, the model's answers (eval/decode.h).
  */
 #ifndef LONGHAND_TRACE_H
 #define LONGHAND_TRACE_H
@@ -57,8 +57,9 @@ typedef struct lh_trace_request {
     bool is_shuffled; /* dataset: take the examples of each shape in a random order */
     int draws;        /* draws per input; 1 if the model draws nothing */
     uint64_t seed;
-    lh_lengths lengths;     /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input
-                            * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
+    /* Sampled task: task lengths; at each length, the first `examples` examples of an evaluation are traced. Dataset:
+     * input lengths; at each length, the examples that an evaluation would choose are traced (data/datasets/pick.h). */
+    lh_lengths lengths;
     const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
     int examples;           /* maximum number of examples per length */
     const lh_query *inputs; /* inputs of a user, in place of lengths; their draws are ignored; NULL: none */
@@ -109,8 +110,9 @@ typedef struct lh_traces {
 } lh_traces;
 
 /* Plans the tensors and their memory; computes nothing. LH_ERR_INPUT: the model has no traces, a length is duplicate or
- * too long for the encoding, or a dataset has no examples to trace; LH_ERR_STALE: passes_by_length without
- * pass_sites; LH_ERR_ENVIRONMENT: not enough memory on this machine. Call lh_traces_close also after an error. */
+ * too long for the encoding, or a dataset has no examples to trace; LH_ERR_STALE: an older
+ * Longhand, which had no traces of models with passes_by_length, generated the sources; LH_ERR_ENVIRONMENT: not enough
+ * memory on this machine. Call lh_traces_close also after an error. */
 lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_trace_request *request, lh_error *error);
 
 /* Computes all tensors. One thread runs the examples in order, so results do not depend on the engine's threads.

@@ -74,7 +74,7 @@ static void problem_free(problem *p) {
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) free(vectors[i]);
 }
 
-/* Ends the program if LAPACK's check of an argument or an iteration has failed. */
+/* Ends the program if a LAPACK routine rejected an argument or did not converge. */
 static void check_lapack(int info, const char *routine) {
     if (info == 0) return;
     fprintf(stderr, "procrustes: LAPACK's %s ended with %d\n", routine, info);

@@ -72,7 +72,7 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 static lh_status fail_damaged(lh_error *error, const lh_spec *spec, const char *found, const char *expected) {
     int shown_bytes = (int)strcspn(found, "\n");
     return lh_fail(error, LH_ERR_INPUT,
-                   "this program is damaged where it has steps, learning rate and evaluation: %.*s\n"
+                   "the steps, learning rate and evaluation that this program stores are damaged: %.*s\n"
                    "  expected: %s\n  hint: ./longhand build makes the trainer of %s again",
                    shown_bytes < 80 ? shown_bytes : 80, found, expected, spec->id);
 }

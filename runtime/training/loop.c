@@ -89,8 +89,8 @@ static void update_view_means(lh_loop *loop) {
     }
 }
 
-/* A hint on a failed step. In the first step, no earlier update can be the reason for a loss or gradient that is not
- * finite. */
+/* A hint on a failed step. A learning rate can only be the cause if an update was made: by an earlier step, or by this
+ * step after a finite loss and gradient. */
 static const char *choose_hint(const lh_loop *loop, const lh_step_metrics *failed) {
     bool has_update = loop->engine->step > 0 || (isfinite(failed->sums.loss) && isfinite(failed->gradient_norm));
     return has_update

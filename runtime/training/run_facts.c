@@ -98,7 +98,7 @@ static void put_ending(const lh_run_end *end, lh_json *json) {
     lh_json_integer(json, "exit", end->exit_code);
 }
 
-/* Writes the best checkpoint, and, if patience ended the run, the requested number of steps. */
+/* Writes the best checkpoint, and, if patience ended the run, the requested number of steps as patience_of_steps. */
 static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FILE *out) {
     if (end == NULL || end->window->best.step == 0) return;
     const lh_best *best = &end->window->best;

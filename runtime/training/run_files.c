@@ -171,8 +171,8 @@ static void note_lost_lines(const lh_run *run, int log, const lh_truncation *tru
                             int64_t step, lh_error *note) {
     if (truncation->kept_lines >= expected_lines) return;
     add_note(note,
-             "%s: %s%lld of %lld lines up to step %lld, which the checkpoint relies on\n"
-             "  the others are lost; training continues with the same bits",
+             "%s: %s%lld of %lld lines up to step %lld\n"
+             "  the missing lines, written before the checkpoint, are lost; training continues with the same bits",
              get_log_path(run, log), truncation->exists ? "has " : "is gone: ", (long long)truncation->kept_lines,
              (long long)expected_lines, (long long)step);
 }
@@ -194,7 +194,7 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
             "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
             run->windows,
             !truncations[WINDOWS].exists          ? "is gone"
-            : truncations[WINDOWS].kept_lines > 0 ? "is short"
+            : truncations[WINDOWS].kept_lines > 0 ? "has only other or incomplete lines"
                                                   : "is empty",
             (long long)step, (long long)truncations[METRICS].kept_lines,
             (long long)truncations[EVALUATIONS].kept_lines);

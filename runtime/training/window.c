@@ -61,8 +61,8 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
     epoch->masked_steps += metrics->sums.counted == 0;
     epoch->sum += compute_share(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
-    if (epoch->steps == batches &&
-        epoch->masked_steps < batches) { /* else the start of the epoch was not recorded, or no label of it counts */
+    /* An epoch has no accuracy if its start was not recorded, or if none of its labels counts. */
+    if (epoch->steps == batches && epoch->masked_steps < batches) {
         epoch->last_epoch = step / batches;
         epoch->accuracy = epoch->sum / (double)(batches - epoch->masked_steps);
     }

@@ -78,8 +78,8 @@ are_refused_if_damaged() {
     at=$(grep -abo 'train.steps 9' "$out/trainer" | cut -d: -f1)
     cp -p "$out/trainer" "$work/damaged" &&
         printf 8 | dd of="$work/damaged" bs=1 seek=$((at + 12)) conv=notrunc || return
-    ends_with 1 'this program is damaged where it has steps' "$work/damaged" info &&
-        ends_with 1 'this program is damaged' "$work/damaged" train --out "$work/none" &&
+    ends_with 1 'the steps, learning rate and evaluation that this program stores are damaged' "$work/damaged" info &&
+        ends_with 1 'that this program stores are damaged' "$work/damaged" train --out "$work/none" &&
         [ ! -e "$work/none" ] || return
     cp "$work/damaged" "$out/trainer" && set_defaults train.steps=9 && ends_with 0 ' 9 steps of' "$out/trainer" info
 }

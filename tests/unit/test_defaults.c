@@ -132,7 +132,7 @@ static void assert_refused(const lh_spec *spec, const char *expected) {
     lh_defaults d;
     lh_error error;
     if (lh_defaults_open(&d, spec, &error) != LH_ERR_INPUT) fail_msg("accepted: %s", spec->defaults);
-    assert_non_null(strstr(error.text, "this program is damaged"));
+    assert_non_null(strstr(error.text, "that this program stores are damaged"));
     assert_non_null(strstr(error.text, expected));
     lh_defaults_close(&d);
 }

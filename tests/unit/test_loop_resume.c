@@ -145,7 +145,8 @@ static void test_resume_reports_lost_lines(void **state) {
     check_damaged_log(state, "eval.jsonl", "{\"step\":6}\n", "eval.jsonl: has 1 of 4 lines up to step 13");
     check_damaged_log(state, "window.jsonl", NULL, "window.jsonl: is gone, expected a line of step 13");
     check_damaged_log(state, "window.jsonl", "", "window.jsonl: is empty, expected a line of step 13");
-    check_damaged_log(state, "window.jsonl", "{\"step\":13,\"steps\":3}\n", "window.jsonl: is short, expected");
+    check_damaged_log(state, "window.jsonl", "{\"step\":13,\"steps\":3}\n",
+                      "window.jsonl: has only other or incomplete lines, expected");
 }
 
 static void test_resume_without_a_run_starts_one(void **state) {
