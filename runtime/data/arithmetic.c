@@ -327,7 +327,7 @@ static bool open_collection(collection_state *s) {
     size_t count = (size_t)s->task_frame.numbers;
     s->first = calloc(count, sizeof *s->first);
     s->second = calloc(count, sizeof *s->second);
-    s->trained = (lh_number_set){.capacity = lh_number_set_capacity(2 * count), .numbers = 1};
+    s->trained = (lh_number_set){.capacity = lh_number_set_capacity(2 * count), .tuple_size = 1};
     s->trained.slot = calloc(s->trained.capacity, sizeof *s->trained.slot);
     return s->first != NULL && s->second != NULL && s->trained.slot != NULL;
 }

@@ -140,7 +140,7 @@ lh_status lh_collect_sums(const lh_sum_task *task, lh_collection *collection, lh
     s->task = task;
     s->c = collection;
     s->error = error;
-    s->trained.numbers = task->numbers;
+    s->trained.tuple_size = task->numbers;
     s->trained.capacity = lh_number_set_capacity(2 * (uint64_t)task->pairs);
     s->trained.slot = calloc(s->trained.capacity * (uint64_t)task->numbers, sizeof *s->trained.slot);
     collection->expand = task->expand;
