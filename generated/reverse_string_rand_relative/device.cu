@@ -254,9 +254,9 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the
- * sums. Each half of a warp computes one of the two sums: first a lane passes its summand of the other sum to a lane
- * of the other half. */
+/* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the sums.
+ * Each half of a warp computes one of the two sums: first each lane gives its partner lane in the other half
+ * the summand that its own half does not add. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -476,7 +476,9 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
     }
 }
 
-/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns. */
+/* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns: in a taller tile
+ * fewer warps lie side by side, so each of them computes more columns. In a tile of two slabs of columns, only the
+ * first FLAT_ROWS rows have results. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {
@@ -980,7 +982,8 @@ NOINLINE void add_dropout_norm(int rows, const real *residual, const real *branc
     __syncthreads();
 }
 
-/* dz is the gradient of residual and sum; dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
+/* dz is the gradient of the sum residual + dropout(branch), so also of residual; dbranch = dz * keep_scale where kept,
+ * else 0; dy may be dz. */
 NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                     const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
                                     real *doffset) {

@@ -1,6 +1,6 @@
-/* Chances (probabilities) for N vectors of pairs of a query and a key. The chance that both match is computed from
- * their logit. The chance that the query reaches the key is the product of the chances that the nearer keys do not
- * match.
+/* Chances (probabilities) for N vectors of pairs of a query and a key. The chance that the key matches the query is
+ * computed from the pair's logit. The chance that the query reaches the key is the product of the chances that the
+ * nearer keys do not match.
  */
 #ifndef LONGHAND_KERNELS_CHANCES_H
 #define LONGHAND_KERNELS_CHANCES_H
@@ -16,9 +16,10 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 /* ---- one pair ---- */
 
 /* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, -|x| is limited to -58, and the result is 2^r 2^f, |f|
- * <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp where a multiply-add rounds
- * twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. The constant `round` contains the bias of the exponent,
- * so the low bits of `shifted`, moved to the exponent, are the number 2^r. */
+ * <= 1/2. The constant log2_e is rounded to a float, which acts like a relative error of x of 1.4e-8. Without fused
+ * multiply-adds, the product x log2_e is rounded too, by up to half an ulp. On |f| <= 1/2 the polynomial equals 2^f
+ * within 1e-8. The constant `round` contains the bias of the exponent, so the low bits of `shifted`, moved to the
+ * exponent, are the number 2^r. */
 INLINE void compute_tails(const int N, const vector *x, vector *tail) {
     const bits sign = (bits)broadcast(-(real)0);
 #if REAL_BYTES == 8

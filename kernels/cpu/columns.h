@@ -252,9 +252,9 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
     }
 }
 
-/* logits [H] = the products of one query with the LANES keys of a tile, for each of H heads of D channels; columns: the
- * tile's vector of the first channel of these heads. The loops equal the loops of dot_rows, so that the compiler
- * generates the same fused multiply-adds, and the results have the same bits. */
+/* logits [H] = the products of one query with the LANES keys of a tile, for each of H heads of D channels; columns:
+ * pointer to channel 0 of the first head in the tile; each channel has a vector. The loops equal the loops of dot_rows,
+ * so that the compiler generates the same fused multiply-adds, and the results have the same bits. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
     for (int h = 0; h < H; h++) logits[h] = load(columns + h * D * LANES) * query[h * D];

@@ -1,4 +1,5 @@
-/* Dropout masks from Philox, one block of random numbers in each 64-bit lane of two vectors.
+/* Dropout masks from Philox. Two vectors hold blocks of random numbers: lane i of 64 bits has one half of block i in
+ * the first vector and the other half in the second.
  *
  * Element e = t * C + c (token t, channel c) of example b at a site takes 16 bits: the piece with index e % 8 in block
  * e / 8 of the stream at counter (block, site, b, step). Pieces are halves of words, the low half first. The element is

@@ -2,10 +2,10 @@
  *
  * Query first + a is in lane a; rows are [key][LANES]. Each query tries its keys outwards on both sides, so the chance
  * to reach the keys of one side is a running product over rows, and the gradient a running sum. For a pair of query and
- * key this product is multiplied by the product over the keys of the other side that are nearer to the query. The other
- * product is in another row for each lane; mirror_rows copies it to the key's row. Functions with "among" in their
- * names process the rows first .. first + LANES - 1, whose keys lie to the right of some queries and to the left of
- * others.
+ * key this product is multiplied by the product over the keys of the other side that are nearer to the query. For each
+ * lane the product of the other side lies in a different row; mirror_rows copies it to the key's row. Functions with
+ * "among" in their names process the rows first .. first + LANES - 1, whose keys lie to the right of some queries and
+ * to the left of others.
  */
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
@@ -116,8 +116,9 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
     for (int r = from; r < to; r++) store(rows + r * LANES, load(row));
 }
 
-/* Does the work of mirror_rows for every second row in [from, to). The sources of lane a are the sources of lane 0, but
- * a rows later in this sequence, because the source's index grows by 2 a. */
+/* Does the work of mirror_rows for every second row in [from, to). Lane `a` of row r has the same source row as lane 0
+ * of row r - 2 a, because the source's index grows by 2 a. So x[u] first gets the source row of lane 0, and lane `a` is
+ * then delayed by `a` of the rows processed here. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t low_offset = low * LANES, high_offset = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
@@ -142,7 +143,7 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
     }
 }
 
-/* Writes mirrored[r] for r in [from, to): lane a comes from row 2 (first + a) - r, whose key is as far from query
+/* Writes mirrored[r] for r in [from, to): lane `a` comes from row 2 (first + a) - r, whose key is as far from query
  * first + a as key r, on the other side. Indices of source rows are clamped to [low, high]. Up to LANES - 1 more rows
  * are written. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {

@@ -27,7 +27,7 @@ enum finish {
 enum {
     NARROW = 160,             /* a gradient [K][N] remains in the caches if K or N is at most this number */
     SLICE_BYTES = 128 * 1024, /* part of a panel that is read for every tile; two parts fit in a second-level cache */
-    GRADIENT_ROWS = 168,      /* wide_weight_grad: most rows of a and dy whose products are summed in registers */
+    GRADIENT_ROWS = 168,      /* wide_weight_grad: largest number of rows whose products are summed in registers */
     GRADIENT_DEPTH = 256      /* wide_weight_grad: number of columns of a that are copied at once */
 };
 

@@ -34,7 +34,7 @@ INLINE void draw_normal(const bool adds, const lh_draw *draw, uint32_t site, uin
     }
 }
 
-/* Adds noise to a row of an embedding. place: see lh_site. */
+/* Adds noise to a row of an embedding. place: index of the embedding; draw->example: index of the draw (lh_draw). */
 INLINE void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
                       real *row) {
     draw_normal(true, draw, lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place), example, t, width, deviation, row);

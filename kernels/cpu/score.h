@@ -52,9 +52,10 @@ INLINE vector positions_from(const int32_t *position, int i, int T) {
     return x;
 }
 
-/* A line of pairs that a mask opens: with S keys, query i sees the key with index `keys` * S + `first` + `step` * i. If
- * several lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask:
- * all keys up to its own). Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: query i sees the key with index `keys` * S + `first` + `step` * i. S is the number
+ * of keys, and the field `keys` is a factor: 1 if the line is counted from the end of the keys, else 0. If several
+ * lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask: all keys
+ * up to its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
     int step, keys, first;
     real value; /* added to the score of the pair */

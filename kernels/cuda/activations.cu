@@ -29,7 +29,8 @@ INLINE void store_numbers(const real part[SUMMANDS], int first, int count, real 
 }
 
 /* Loads a thread's quads of rows of 2 N numbers: `gate` from the left halves of the rows, `up` from the right
- * halves. `first` is an index, and `count` a number, of quads in all left halves together. */
+ * halves. The quads of all left halves are numbered together: `first` is the index of the thread's first quad, and
+ * `count` is the number of quads. */
 INLINE void load_halves(const int N, const real *x, int first, int count, real gate[SUMMANDS], real up[SUMMANDS]) {
     assume_global(x);
 #pragma unroll
@@ -47,6 +48,7 @@ INLINE void load_halves(const int N, const real *x, int first, int count, real g
     }
 }
 
+/* Stores quads at the addresses from which load_halves loads them; `source` is the address of the left quad. */
 INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[SUMMANDS], int first, int count,
                          real *x) {
     assume_global(x);

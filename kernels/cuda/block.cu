@@ -33,9 +33,9 @@ INLINE real *staging(void) {
     return memory;
 }
 
-/* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the
- * sums. Each half of a warp computes one of the two sums: first a lane passes its summand of the other sum to a lane
- * of the other half. */
+/* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the sums.
+ * Each half of a warp computes one of the two sums: first each lane gives its partner lane in the other half
+ * the summand that its own half does not add. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));

@@ -8,7 +8,7 @@
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */
-    TILE_COLUMNS = 8, /* rows of the other side in a tile */
+    TILE_COLUMNS = 8, /* columns of a tile: rows of the other side */
     STEP = 8 * DEPTH, /* elements along k in a step */
     PART = 2 * DEPTH  /* elements along k that a lane holds in a step */
 };
@@ -104,7 +104,7 @@ INLINE void multiply_heads(const int groups, const bool rounded, const operand_w
     }
 }
 
-/* Makes the operand a from a lane's results in DEPTH tiles, which lie `stride` elements of `tiles` apart. */
+/* Makes the operand a from a lane's results in DEPTH tiles: tiles[0], tiles[stride], ... */
 INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4]) {
 #pragma unroll
     for (int row = 0; row < 2; row++) {
@@ -116,10 +116,11 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
     }
 }
 
-/* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the
- * rows of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart, and `rows` points to
- * channel tile_row() of row 0. Rows whose index is not below `count` contribute 0. zeroed: the results of these rows
- * are already 0, so the function multiplies them with the last row. */
+/* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
+ * of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart. A lane reads the channel
+ * with index tile_row() of every tile of channels; `rows` points to the first of these channels in row 0. Rows whose
+ * index is not below `count` contribute 0. zeroed: the results of these rows are already 0, so the function multiplies
+ * them with the last row. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -195,8 +196,8 @@ INLINE real tile_row_largest(real x) {
 }
 
 /* The dot product of two rows; all lanes of a row get it. x and y point to the lane's first channel. rounded: x is
- * not read; in place of x the function reads its words in operand a, as row `lower` (0 or 1) of the lane's rows in a
- * group. */
+ * not read; its elements are taken from operand a, which has them as a row of the lane (`lower`: 0 for the upper of the
+ * lane's two rows, 1 for the lower one). */
 INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], const int lower, const real *x,
                              const real *y, const int width) {
     real sum = 0;

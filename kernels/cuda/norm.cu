@@ -208,7 +208,8 @@ INLINE void add_norm_grad(int rows, const real *dy, const real *xhat, const real
     layer_norm_grad(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* dz is the gradient of residual and sum; dbranch = dz * keep_scale where kept, else 0; dy may be dz. */
+/* dz is the gradient of the sum residual + dropout(branch), so also of residual; dbranch = dz * keep_scale where kept,
+ * else 0; dy may be dz. */
 NOINLINE void add_dropout_norm_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                     const unsigned char *keep, real keep_scale, real *dz, real *dbranch, real *dscale,
                                     real *doffset) {

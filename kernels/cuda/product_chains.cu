@@ -83,7 +83,7 @@ INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
-    /* The index for even rows; in the index for odd rows one bit differs. */
+    /* The index for even rows. An odd row lies CHAIN_CHANNELS later; there one bit of its quads' index is inverted. */
     const int place = operand * HIDDEN_VALUES + hidden_index(first, q);
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());

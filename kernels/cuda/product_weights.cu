@@ -14,7 +14,7 @@ enum {
     PARTS = 4 * WARPS,          /* parts of the tokens */
     PAIRS = DEPTH,              /* pairs of tokens that a lane multiplies at a time */
     LANE_TOKENS = 2 * PAIRS,    /* tokens that a lane multiplies at a time */
-    LANE_QUADS = 2 * PAIRS      /* quads of a lane's four rows or columns: block q % 2 of pair q / 2 */
+    LANE_QUADS = 2 * PAIRS      /* quads of a lane's four rows or columns; quad q is block q % 2 of pair q / 2 */
 };
 
 /* The arguments of the gradient of weights, and of a bias if there is one, in shared memory:

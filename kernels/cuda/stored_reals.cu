@@ -1,5 +1,5 @@
-/* Operands of products in memory, stored in full precision; they are rounded or split when they are read. Parameters
- * without a name are read only by the functions of the same names in stored_tf32.cu. */
+/* Operands of products in memory, stored in full precision; they are rounded or split when they are read. Arguments
+ * without a name are not used here: the function of the same name in stored_tf32.cu uses them. */
 
 typedef decltype(word((real)0, (real)0)) operand_word;
 typedef real stored;
