@@ -104,8 +104,8 @@ typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors that depend on the query alone; if PAIRED,
      * [groups][keys][LANES][2] pairs of a weight and this gradient */
     real *dlogits;
-    /* [queries][2][HEAD_WIDTH] gradient of the output, query, each times the factor that weights or dlogits lack; if
-     * PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
+    /* [queries][2][HEAD_WIDTH] gradient of the output, times the factor that weights lack; query, times the factor that
+     * dlogits lack; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
     real *rows;
 } self_scratch;
 

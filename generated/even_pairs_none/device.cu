@@ -1163,8 +1163,8 @@ static_assert(STAGING == 12288, "plan.cuda.staging is the staging memory of kern
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-/* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass, then all pairs
- * of a key. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
+/* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards
+ * processes all pairs of a key. So every sum belongs to one thread and has a fixed order. Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
 /* Values of one head of one sequence for the loops over its pairs. */

@@ -1155,7 +1155,8 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences with stored gradients of pairs at a time: enough for four keys of a head per thread. */
+/* The number of sequences whose gradients of pairs are stored at the same time: so many that each thread has four
+ * tasks; a task is a key in a head. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
@@ -1351,9 +1352,10 @@ NOINLINE void begin_step(void) {
     team_barrier(t);
 }
 
-/* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass, then all pairs
- * of a key, then an entry of a table. So every sum belongs to one thread and has a fixed order. Weights are not stored:
- * the backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
+/* Self-attention of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards
+ * processes all pairs of a key, then an entry of a table. So every sum belongs to one thread and has a fixed order.
+ * Weights are not stored: the backward pass recomputes each from the largest score of its query and the inverse of the
+ * query's sum. */
 
 /* Values of one head of one sequence for the loops over its pairs. */
 typedef struct head {

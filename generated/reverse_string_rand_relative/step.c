@@ -194,8 +194,8 @@ typedef struct self_scratch {
     /* KEYS * LANES zeros, then [groups][keys + KEYS][LANES] gradients of the logits, without factors that depend on the
      * query alone */
     real *dlogits;
-    /* [queries][3][HEAD_WIDTH] gradient of the output, query with content bias, query with position bias, each times
-     * the factor that weights or dlogits lack */
+    /* [queries][3][HEAD_WIDTH] gradient of the output, times the factor that weights lack; query with content bias,
+     * query with position bias, times the factor that dlogits lack */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */
@@ -478,7 +478,7 @@ static void end_self_relative(const lh_cpu_step *step, int l, const self_sums *s
     int count = self_distance_count(step->shape.length[0]);
     self_relative_weight_grad(count, self_sinusoids(step, l), sums->rows[l], g->relative);
     for (int c = 0; c < WIDTH; c++) {
-        int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH; /* number of channels before the head's biases */
+        int of_head = c / HEAD_WIDTH * 2 * HEAD_WIDTH; /* index of the head's first bias */
         const real *sum = sums->biases[l] + (of_head + c % HEAD_WIDTH) * LANES;
         g->content_bias[c] += sum_lanes(load(sum));
         g->position_bias[c] += sum_lanes(load(sum + HEAD_WIDTH * LANES));

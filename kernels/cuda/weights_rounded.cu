@@ -1,5 +1,6 @@
-/* Weights of a softmax whose logits are products of rounded or split operands, by the processor's approximation, whose
- * error is not larger than the error of the products. Scores are scaled by 1 / ln 2, so a weight is 2^score. */
+/* Weights of a softmax, computed with the processor's approximate functions, whose error is not larger than the error
+ * of the logits. The logits are products of rounded or split operands. Scores are scaled by 1 / ln 2, so a weight is
+ * 2^score. */
 
 /* 2^x for x <= 0 */
 INLINE real exp2_weight(real x) { return exp2_approximate(x); }

@@ -133,7 +133,8 @@ typedef struct logits_row {
     double *logit;
 } logits_row;
 
-/* Computes two sums for a query and key j: *gates, of gates, and *linear, of logits that decay with the distance. */
+/* Computes two sums over keys for a query and key j: *gates, the sum of gates; *linear, the sum of logits, each times
+ * the slope and a factor that falls with the distance. */
 static void compute_sums(const lh_ref_row_sums *shape, const logits_row *row, int j, double *gates, double *linear) {
     *gates = *linear = 0;
     for (int s = 0; s <= row->i; s++) {

@@ -81,8 +81,8 @@ static int find_source_of_stack(int action, int c, int C) {
     return c;
 }
 
-/* Returns the index of find_source_of_stack for an action of a stack or a tape. The written value replaces a tape's
- * first cell before the tape moves. */
+/* Returns the same kind of index as find_source_of_stack, for an action of a stack or a tape. The written value
+ * replaces a tape's first cell before the tape moves. */
 static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     enum { STAY, LEFT, RIGHT, JUMP_LEFT, JUMP_RIGHT };
     if (kind == LH_REF_STACK_RNN) return find_source_of_stack(action, c, s->C);

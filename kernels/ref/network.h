@@ -39,8 +39,9 @@ typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh
 /* The kind of a recurrence, which determines the computation of a step from its input x and the state h before it:
  *   RNN        h = relu(W x + b + U h + b')
  *   LSTM       i, g, f, o = W x + b + U h; c = sigmoid(f + 1) c + sigmoid(i) tanh(g); h = sigmoid(o) tanh(c)
- *   STACK_RNN  h = relu(W x + b + U h + b' + R m), where m is the first cell of a memory; a linear layer of h gives the
- *              value to write, another one, with a softmax, the probabilities of the actions: push the value, pop, keep
+ *   STACK_RNN  h = relu(W x + b + U h + b' + R m), where m is the first cell of a memory; one linear layer of h gives
+ *              the value to write; another one, followed by a softmax, gives the probabilities of the actions: push the
+ *              value, pop, keep
  *   TAPE_RNN   as STACK_RNN, but three layers give the value, which replaces the first cell of a circular tape;
  *              actions: stay; move left or right by one cell; move left or right by the number of tokens before the
  *              labels
@@ -162,8 +163,8 @@ typedef struct lh_ref_family {
         own_value; /* stick-breaking attention (lh_ref_stick) has no relative vectors or score */
     lh_ref_stick_mistake stick_mistake;
     int left, right;          /* number of visible keys before and after the query, -1: all */
-    int stride, width;        /* an anti-diagonal of `stride` keys for each query is visible, and `width` keys on either
-                               * side; stride 0: all keys */
+    int stride, width;        /* each query sees `stride` keys on an anti-diagonal, and `width` keys on either side of
+                               * them; stride 0: all keys */
     bool left_only;           /* no key to the right of the anti-diagonal is visible */
     const lh_ref_line *lines; /* a query sees the keys that lines open, or all keys if none is open */
     int line_count;
@@ -249,12 +250,12 @@ typedef struct lh_ref_batch {
     const lh_ref_family_positions *family_positions; /* [families] replaces positions and distances; NULL: nothing */
     const int32_t *input_positions[2]; /* [streams] of [tokens]: positions of added vectors; NULL: `positions` */
     const double *score;               /* [heads][query][key] added to the scaled logits of every layer; NULL: none */
-    const double *const *scores;       /* [families] replaces score if lengths differ; NULL: score is used */
+    const double *const *scores;       /* [families] used in place of score if lengths of families differ; or NULL */
     double *score_gradient;            /* [heads][query][key] the backward pass adds to it; NULL: not requested */
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;
     uint32_t step, first_example;
-    int passes;                      /* loops of blocks with more than one loop; 0: the numbers in the network */
+    int passes;                      /* times that blocks with loops run; 0: as often as the network says */
     int free_passes;                 /* number of loops at the beginning, through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */

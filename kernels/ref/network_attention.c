@@ -86,7 +86,7 @@ static bool is_in_window(const lh_ref_family *family, int query, int key) {
 
 /* Whether the mask of an anti-diagonal lets a query see a key. With keys counted backwards, the last key as key 0,
  * query i sees the keys stride * i to stride * (i + 1) - 1, and `width` keys on either side (left_only: only on the
- * left). */
+ * side of smaller key indices). */
 static bool is_near_antidiagonal(const lh_ref_family *family, int query, int key, int S) {
     if (family->stride == 0) return true;
     int first = S - family->stride * (query + 1), last = S - 1 - family->stride * query;
@@ -209,8 +209,8 @@ static void make_score(const run *r, tape_entry *entry) {
     }
 }
 
-/* Sets attention.keep if weights have dropout. The element of the dropout that belongs to a weight has the weight's
- * index in [heads][queries][keys]. */
+/* Sets attention.keep if weights have dropout. Element e of the dropout belongs to the weight with index e in
+ * [heads][queries][keys]. */
 static void make_keep(const run *r, tape_entry *entry, size_t pairs) {
     if (entry->op->rate <= 0) return;
     entry->attention.keep = allocate_doubles(pairs);

@@ -94,9 +94,9 @@ double lh_ref_rotation_speed(const lh_ref_rope *rope, int head_width, int m);
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine);
 
-/* Rotates the adjacent pairs (2m, 2m + 1) of the first rotated_heads heads of x[tokens][heads][head_width] by the
- * table's angles, in place; 0: of all heads. unrotate rotates in the other direction: it is the gradient of rotate and,
- * without YaRN's factor, its inverse. */
+/* Rotates in place the adjacent pairs (2m, 2m + 1) of the first rotated_heads heads (0: of all heads) of
+ * x[tokens][heads][head_width] by the table's angles. unrotate rotates in the other direction: it is the gradient of
+ * rotate and, without YaRN's factor, its inverse. */
 void lh_ref_rotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
                    double *x);
 void lh_ref_unrotate(int tokens, int heads, int rotated_heads, int head_width, const double *cosine, const double *sine,
@@ -242,9 +242,9 @@ typedef enum lh_ref_cope_mistake {
 
 /* Contextual positions. The gate of query i and key s <= i is g_is = sigmoid(q_i . k_s / sqrt(head_width)). The count
  * of key j is p = min(sum over s = j..i of g_is, rows - 1). The term of the pair is q_i . e, where e interpolates
- * linearly between the rows floor(p) and ceil(p) of the table. floor, ceil, and a count that min limits have no
- * gradient. Source: Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's Important"; only
- * their code, not the paper, divides the terms. */
+ * linearly between the rows floor(p) and ceil(p) of the table. floor and ceil have no gradient, and neither has a count
+ * that min has cut to rows - 1. Source: Golovneva et al. 2024, "Contextual Position Encoding: Learning to Count What's
+ * Important"; only their code, not the paper, divides the terms. */
 typedef struct lh_ref_cope {
     int tokens, heads, head_width, rows;
     bool divided;        /* terms are divided by sqrt(head_width) */

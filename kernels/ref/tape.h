@@ -29,7 +29,7 @@ typedef struct node {
 typedef struct attention_values {
     double *q, *k, *v;
     double *weights, *logits; /* [heads][queries][keys] */
-    double *cosine, *sine; /* [rows][head width / 2], a row per query, or per query and key if both share positions */
+    double *cosine, *sine;    /* [rows][head width / 2], rows: queries, or max(queries, keys) if both share positions */
     double *key_cosine, *key_sine; /* [keys][head width / 2]; NULL: keys have the positions of queries */
     double *relative;              /* [queries][keys][width], or NULL */
     double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */

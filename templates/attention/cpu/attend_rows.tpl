@@ -1,5 +1,5 @@
 % -- Writes rows and pair_rows of a head's scratch. inverse_of_row: the C text of a factor that is still missing in
-% -- weights; query_factor: of a factor that is still missing in dlogits.
+% -- weights; query_factor: the C text of a factor that is still missing in dlogits.
 for (int t = ${from_query}; t < ${to_query}; t++) {
     real *row = scratch->rows + t * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};

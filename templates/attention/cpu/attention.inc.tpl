@@ -3,7 +3,7 @@
 
 /* Functions that layers call with the whole workspace:
  *
- *   attention_${name}            rows of queries, keys and values -> attended; stores values for the backward pass
+ *   attention_${name}            rows of queries, keys and values -> attended; saves what the backward pass needs
  *   attention_${name}_backward   gradient of attended -> gradients of these rows
  *
  * Both compute all sequences of the workspace. Parameter `saved` belongs to one layer.
@@ -88,8 +88,8 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local count, query_rows = computes_ranges and "count" or "T", computes_ranges and "to - from" or "T"
 % local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens; query_key_value is "
 %     .. "appended" .. (caches_tiles and " if it has several tokens" or "") .. ". NULL: query_key_value has all tokens." or "")
-% local tile_words = (caches_tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
-%     .. "of a single query reads" .. (has_cached_keys and " instead of the cache" or "") .. "; or NULL." or "")
+% local tile_words = (caches_tiles and " tiles, or NULL: the keys and values of each sequence, in the layout of columns.h; attention "
+%     .. "of a single query reads them" .. (has_cached_keys and " instead of the cache" or "") .. "." or "")
 % local part_words = computes_labelled_tokens and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops_weights and " layer: the layer in the counter of random numbers for the masks." or ""
 % local keeps_sums = computes_ranges and terms.scalar.running

@@ -3,14 +3,14 @@
 % local words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
 % local row_width = maps[1] and PREFIX .. request.constant
 % if running.summed == running.heads then
-/* Running sums of a sequence. Each token has a term that is computed from its values; its sum adds the terms of all tokens up to this one. */
+/* Running sums of a sequence. Each token has a term, computed from its values, and a running sum: the sum of the terms up to and including this token. */
 % else
 /* Terms of a sequence's tokens, computed from the tokens' values.${running.summed and " Running sums of such terms, over all tokens up to a token, lie before the terms." or ""} */
 % end
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
-    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums; LANES are added up after the last query */
+    real *lanes; /* only if the struct holds gradients: [${running.heads}][stride][LANES] gradients of the sums of keys, by lane; the lanes are added up after the last query */
 } ${name}_running;
 
 /* The number of elements of the ${words} of a sequence. */

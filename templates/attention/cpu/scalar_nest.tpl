@@ -1,4 +1,4 @@
-% -- Prints a nest, with the sums that it adds to members.
+% -- Prints a nest of loops, and the statements that add its sums to the C text `member` of each sum.
 % if nest.has_scope then
 {
     vector ${sum.name}[${sum.extent}] = {{0}}; % for _, sum in ipairs(nest.sums)

@@ -13,7 +13,7 @@ typedef struct ${name}_scratch {
     % slot("scratch")
     /* ${layout} gradients of the logits, without factors that depend on the query alone${and_pairs} */
     real *dlogits;
-    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] gradient of the output, ${queries}, each times the factor that weights or dlogits lack${and_both} */
+    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] gradient of the output, times the factor that weights lack; ${queries}, times the factor that dlogits lack${and_both} */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if has_pair_rows
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if has_pair_rows

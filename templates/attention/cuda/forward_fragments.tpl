@@ -1,5 +1,5 @@
 % -- The body of pass_fragments.tpl for queries: finds the largest scores, then sums weights and weighted values.
-% local is_scaled = attends.rounded == "true" -- the product that stores rounded queries scales them
+% local is_scaled = attends.rounded == "true" -- rounded queries are stored already scaled
 % local scale = is_scaled and "1" or PREFIX .. "LOGIT_SCALE" .. attends.to_log2
 % slot("unless_training")
 const real *queries = compute_once(a.query + part_channel()), *keys = ${cross and "compute_once(a.key + part_channel())" or "queries + WIDTH"},

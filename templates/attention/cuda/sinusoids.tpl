@@ -1,4 +1,4 @@
-% -- Writes the sinusoids of the distances of a set. place: the index of the element for element e of [distance][channel].
+% -- Writes the sinusoids of the distances of a set. place: where element e of [distance][channel] is stored.
 % -- A negative distance has negated sines and the same cosines.
 const int count = ${prefix}row_count(v, ${set});
 for (int e = first; e < count * WIDTH; e += stride) {

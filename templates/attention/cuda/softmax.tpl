@@ -1,5 +1,5 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread processes all pairs of a query in one head; in the backward pass, then all pairs of a key${attends.sum_pass_text}.
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread processes all pairs of a query in one head; in the backward pass it afterwards processes all pairs of a key${attends.sum_pass_text}.
  * So every sum belongs to one thread and has a fixed order.${lane_words} Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 

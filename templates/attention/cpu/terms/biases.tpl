@@ -20,7 +20,7 @@ real *biases[${stack.count}]; /* [HEADS][content, position][HEAD_WIDTH][LANES] g
 for (int l = 0; l < ${stack.count}; l++) sums->biases[l] = reserve(memory, used, 2 * WIDTH * LANES * sizeof(real));
 % section("end_biases")
 for (int c = 0; c < WIDTH; c++) {
-    int of_head = c / ${PREFIX}HEAD_WIDTH * 2 * ${PREFIX}HEAD_WIDTH; /* number of channels before the head's biases */
+    int of_head = c / ${PREFIX}HEAD_WIDTH * 2 * ${PREFIX}HEAD_WIDTH; /* index of the head's first bias */
     const real *sum = sums->biases[l] + (of_head + c % ${PREFIX}HEAD_WIDTH) * LANES;
     g->${prefix}content_bias[c] += sum_lanes(load(sum));
     g->${prefix}position_bias[c] += sum_lanes(load(sum + ${PREFIX}HEAD_WIDTH * LANES));

@@ -98,12 +98,12 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % include("attention/cpu/outwards_queries.tpl") % section("back_to_queries")
 (*q + *(const ${name}_part *)(head->content_bias + d)) % section("query_of_row")
 % section("saved_members")
-real *chances; /* the smaller of P and 1 - P, P = sigmoid(logit), with the sign of the logit; layout of the weights */
+real *chances; /* min(P, 1 - P) with the sign of the logit, where P = sigmoid(logit); the layout equals the layout of weights */
 % section("lay_out_saved")
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-/* along [T + 2], across [T + 1 + LANES]: a vector for each key, with spare rows at both ends. In geometric.h, along is the argument `remaining`, or `sums` in the backward pass; across is the argument `mirrored`. */
+/* along [T + 2], across [T + 1 + LANES]: a vector for each key, with spare rows at both ends. along: chances that remain, or sums in the backward pass (the arguments `remaining` and `sums` in geometric.h). across: rows of the other side (`mirrored`). */
 real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));

@@ -1,4 +1,5 @@
-% -- Terms of counts: a query counts keys by gates; its product with the vector of a key's count is added to the score.
+% -- Terms of counts: for each key, a query counts keys by gates. Each count has a vector, and the product of query and
+% -- vector is added to the score.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 enum {

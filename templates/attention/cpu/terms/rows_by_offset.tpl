@@ -1,5 +1,5 @@
 % -- Vectors of distances if the distance of a pair depends only on key - query: one row for each difference.
-% local last_vector_factor = rows.biases and "2 * " or "" -- of HEAD_WIDTH: the start of the last vector in a row of `rows`
+% local last_vector_factor = rows.biases and "2 * " or "" -- the start of the last vector in a row of `rows`, divided by HEAD_WIDTH
 % local row_sums = rows.biases and "dposition" or "dq"
 % local head_offset, dhead_offset, biases_text = "", "", ""
 % if rows.biases then

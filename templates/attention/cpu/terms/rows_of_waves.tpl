@@ -9,7 +9,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
     group->content[d] += head->content_bias[d] * ${PREFIX}LOGIT_SCALE;
 }
 % section("logits_begin")
-vector distance_terms[SIDE_BY_SIDE]; /* sums of the terms of distances, independent of the terms of keys */
+vector distance_terms[SIDE_BY_SIDE]; /* terms of distances, summed apart from the products with keys */
 % section("logits")
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL

@@ -84,6 +84,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const int first_group = ${name}_first_group(head);
     real *weights = saved.weights, *dlogits = scratch->dlogits;
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
+        /* farther: sum of the gains of the rest of the stick and of the keys that are farther than key j */
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], farther = {0};
         ${name}_queries group;
         load_${name}_queries(head, first, query, &group);
