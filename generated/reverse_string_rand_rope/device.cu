@@ -60,7 +60,7 @@ typedef struct lh_cuda_step {
     const int *draws; /* [lh_cuda_program.draw_count(shape)] random positions and distances */
     int sequences, T[LH_CUDA_STREAMS], label_count; /* sequences of the batch; tokens and labels of each */
     unsigned int step, key[2];                      /* counter and key of dropout and noise */
-    unsigned int draw, first; /* draw: index of an evaluation's draw; first: the step's sequence 0 in the batch */
+    unsigned int draw, first; /* draw: index of an evaluation's draw; first: batch index of sequence 0 of the step */
     double rate;     /* learning rate / (1 - beta1^t); evaluation: standard deviation of noise on embeddings, 0: none */
     double correct2; /* 1 / (1 - beta2^t) */
     double loss_scale;           /* training: factor of a label's gradient, or of a sequence's mean over its labels */
@@ -112,12 +112,12 @@ typedef struct lh_cuda_evaluate {
     long long workspace_stride;
     int team, group; /* blocks per model, sequences per forward pass */
     int sequences;   /* largest number of sequences of a model, and the number of rows of `answers` for each model */
-    int first, end;  /* sequences of this launch; wide model: all sequences, a group in each phase (longhand/cuda.h) */
+    int first, end;  /* sequences of this launch; wide model: 0 and the number of all sequences (longhand/cuda.h) */
     /* Decoding with cached keys and values, for a program with decode_bytes. The masks of the steps are 1 for labels
      * whose answers are requested; tokens of other labels are known. The kernel writes classes and logits of requested
      * labels only, up to the end of each sequence, and writes nothing to `answers`. */
     int decodes; /* 0: the pass evaluates the batch */
-    int ending;  /* class that ends a sequence unless its label is this class; -1: none */
+    int ending;  /* class that ends a sequence when the model answers it at a label of another class; -1: none */
 } lh_cuda_evaluate;
 
 enum {

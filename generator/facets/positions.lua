@@ -109,7 +109,7 @@ M.fields = {
       "sequence: a sample for every sequence of the batch",
     } },
   { path = "encoding.positions.reading", is_rare = true, type = "choice", default = "drawn",
-    default_text = "drawn; for cross-attention difference, its only choice", only = { "randomized" },
+    default_text = "drawn; in cross-attention: difference, the only choice", only = { "randomized" },
     doc = "the meaning of the distance between two tokens",
     choices = {
       { "drawn", "sampled distances, which ascend with the number of tokens in between" },

@@ -19,7 +19,7 @@ M.fields = {
     doc = "whether the output of attention goes through a linear map before it is added to the residual stream" },
   { path = "encoding.projections.init", is_rare = true, type = "choice", default = "attention",
     omitted_value = "attention",
-    doc = "initial values, if model.init treats attention separately",
+    doc = "the initial values of these maps, if model.init has separate ones for attention",
     choices = {
       { "attention", "the values for attention" },
       { "linear", "the values for other linear maps" } } },

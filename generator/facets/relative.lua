@@ -43,7 +43,8 @@ local M = { name = "relative", excludes_cross = true, decoder_kinds = { cope = t
 -- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
 M.fields = {
   { path = "encoding.relative", type = "table",
-    doc = "vectors in the logit, for the signed distance (key - query) or for a distance that the query counts" },
+    doc = "vectors in the logit, for the signed distance (key - query) or for a distance "
+      .. "that is computed from the query and the keys (cope)" },
   { path = "encoding.relative.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
       { name = "none", doc = "no vectors" },
@@ -67,7 +68,8 @@ M.fields = {
   { path = "encoding.relative.rows", type = "integer", min = 2, max = 65536, default = 64, only = { "cope" },
     doc = "the number of rows of the table, for counts from 0 to rows - 1; larger counts have the last row" },
   { path = "encoding.relative.divided", is_rare = true, type = "boolean", default = true, only = { "cope" },
-    doc = "whether q e is divided by sqrt(D), as in the authors' code; false: only q k is divided, as in the paper" },
+    doc = "whether the product of the query and a vector of the table is divided by sqrt(D), as in the authors' code; "
+      .. "false: only the product of query and key is divided, as in the paper" },
   { path = "encoding.relative.init_sigma", is_rare = true, type = "number", above = 0, only = { "shaw" },
     optional = true,
     doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },

@@ -43,7 +43,7 @@ typedef struct lh_shape {
 typedef struct lh_draw {
     lh_key key;
     uint32_t step, example, domain;
-    /* Only on a device: index in the batch of the shape's first sequence, as lh_cpu_block.first_example. */
+    /* Only on a device: batch index of the shape's first sequence, as lh_cpu_block.first_example. */
     uint32_t first;
 } lh_draw;
 
@@ -94,9 +94,9 @@ typedef struct lh_cpu_block {
      * of the stream, in order */
     const uint16_t *place;
     /* Factor of the gradient, which makes the objective a mean. For a mean over labels, it is 1 / (label positions of
-     * the batch); these include masked positions, for which lh_cpu_program.scale corrects. For a mean over sequences,
-     * it is 1 / (sequences of the batch * labels), or 1 / (sequences of the batch) if the program itself divides by
-     * the counted labels of each sequence. */
+     * the batch), masked positions included; afterwards lh_cpu_program.scale multiplies the gradient by the factor
+     * that leaves them out. For a mean over sequences, it is 1 / (sequences of the batch * labels), or 1 / (sequences
+     * of the batch) if the program itself divides by the counted labels of each sequence. */
     double loss_scale;
     void *logits;           /* [sequences][labels][classes] real, written by forward_block; or NULL */
     uint16_t *answers;      /* [sequences][labels] classes with the greatest logit, written by forward_block; or NULL */
@@ -186,8 +186,8 @@ typedef struct lh_cpu_program {
 
     /* Decoding: the functions from decode_bytes to decode_move process the labelled stream a few tokens at a time, in
      * place of one pass over all of it. All are NULL unless the labelled stream holds the target, its tokens attend
-     * only to earlier tokens and themselves, all by softmax, and evaluation is without dropout. In other models every
-     * answer takes a whole pass (eval/decode.h).
+     * only to earlier tokens and themselves, every attention uses softmax, and evaluation has no dropout. In other
+     * models every answer takes a whole pass (eval/decode.h).
      *
      * Order of calls: begin_step, for a shape that has the full lengths and at least as many sequences as the block;
      * decode_begin once; decode_step from token 0 on. The first calls may take several tokens each; after a call of one

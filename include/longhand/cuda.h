@@ -66,8 +66,8 @@ typedef struct lh_cuda_program {
      * one length (data/train_lengths.h). lh_cuda_train.steps then has an element for each part, [replicas][count]
      * [parts], the longest sequences first; the last parts of a step may have no sequences. Each part is cut into
      * separate shards. No shard has more sequences than a shard of a batch of one length; lh_cuda_train.shards is the
-     * number of shards of such a batch. lh_cuda_step.loss_scale is exact: no factor follows for labels that do not
-     * count. */
+     * number of shards of such a batch. lh_cuda_step.loss_scale then leaves out labels that do not count, so the
+     * gradient is not scaled afterwards. */
     int parts;
     /* Decay rates of Adam, from which the host computes the bias corrections of each step; 0 for other optimisers. */
     double beta1, beta2;
@@ -102,10 +102,10 @@ typedef struct lh_cuda_program {
 
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
      * evaluation of one group, in the order in which they must run, and returns their number. This number is at most
-     * most_launches + launches_of_pass * (passes beyond those of training). memory: the activations of all sequences of
-     * `shape`; pointers are device addresses; gradient is zero before a step. In evaluation only the first group runs
-     * LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one launch of evaluate_kernel runs a whole
-     * evaluation. */
+     * most_launches + launches_of_pass * (number of passes above that of training). memory: the activations of all
+     * sequences of `shape`; pointers are device addresses; gradient is zero before a step. In evaluation only the first
+     * group runs LH_CUDA_BEGIN. NULL: one launch of train_kernel runs whole steps, and one launch of evaluate_kernel
+     * runs a whole evaluation. */
     int most_launches, launches_of_pass;
     int (*launches)(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, void *memory, const void *parameters,
                     void *gradient, lh_cuda_launch *launch);

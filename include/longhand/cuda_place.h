@@ -2,8 +2,8 @@
  * stream, and each launch runs one phase or one matrix product. C11 and CUDA C++, no includes. Kernels take the
  * arguments of cuda_interface.h and, after them, an lh_cuda_place. A phase processes all shards of a step, or one
  * group of examples of an evaluation. Activations of all sequences lie in one workspace, sequence after sequence. A
- * block adds the gradients that it sums for a shard to the partial gradient of the shard; gradients of weights are
- * matrix products.
+ * block sums gradients of a shard and adds the sums to the shard's partial gradient; gradients of weights are matrix
+ * products.
  */
 #ifndef LH_CUDA_PLACE_H
 #define LH_CUDA_PLACE_H

@@ -26,9 +26,9 @@ enum {                             /* domains */
                                     * below */
        LH_DOMAIN_EVAL = 5,         /* all random numbers of an evaluation but noise and dropout; place: below */
        LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: index of the embedding in the network */
-       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: layer * (most places of a layer) + place,
-                                    * both of LH_DOMAIN_DROPOUT */
-       LH_DOMAIN_VALIDATION = 8,   /* examples and position draws of the validation stream; fields: LH_DOMAIN_EVAL */
+       LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: l * (most places of a layer) + p,
+                                    * with layer l and place p as in LH_DOMAIN_DROPOUT */
+       LH_DOMAIN_VALIDATION = 8,   /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
        LH_DOMAIN_PASSES = 9,       /* the passes of a training step; layer, place: 0; example = LH_SHARED */
        LH_DOMAIN_START = 10,       /* training: noise from which passes start; layer, place: 0 */
        LH_DOMAIN_EVAL_START = 11   /* evaluation: noise from which passes start; layer: index of the draw; place: 0 */

@@ -82,8 +82,8 @@ typedef struct lh_format {
      * determine this token. NULL: the labels belong to the last tokens of the stream. */
     bool (*locate)(const lh_example *example, uint16_t *place);
     const char *located; /* the input that `locate` needs, for messages: "one ? in the input" */
-    /* Outputs of an input with this many tokens, for files of examples if answers are read at tokens of the input.
-     * NULL: examples of files have any number of outputs, other examples lh_task.output_length. */
+    /* Number of outputs of an input with this many tokens. Set if examples come from a file and answers are read at
+     * tokens of the input. NULL: examples of files have any number of outputs, other examples lh_task.output_length. */
     int (*outputs)(int input);
     const lh_token_positions *positions; /* NULL: positions do not depend on tokens */
 } lh_format;
@@ -236,12 +236,13 @@ typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* A text with the values of all fields marked "default": flags may change them, and specs with the same code may
-     * differ in them. The text lies in a buffer of defaults_capacity bytes; training/defaults.h describes its format.
-     * The runtime parses it into a copy of this struct. NULL: the fields already hold their values. */
+    /* A text with the values of the fields that comments in this file call "default": flags may change them, and specs
+     * with the same code may differ in them. The text lies in a buffer of defaults_capacity bytes; training/defaults.h
+     * describes its format. The runtime parses it into a copy of this struct. NULL: the fields already hold their
+     * values. */
     const char *defaults;
     int defaults_capacity;
-    const char *resolved;  /* "default": the spec with all its fields, as one line of JSON */
+    const char *resolved;  /* the spec with all its fields, as one line of JSON ("default") */
     const char *precision; /* "float32", "tf32", "bf16", "float64" */
 
     const lh_tensor *tensors;

@@ -80,7 +80,7 @@
  *
  *     int lh_find_result_addition(const uint16_t *target, int length);
  *
- * A task with a dataset of its own (latin_square) has lengths without n and these lines:
+ * A task with a dataset of its own (latin_square) has lengths that do not depend on n, and these lines:
  *
  *     sets:         train test validation    sets of its examples: train, then test, validation or both
  *     axis digits:  1 to 50; meaning of the number    (optional, up to 4 axes: least and greatest, then meaning)
@@ -89,8 +89,9 @@
  *                                                                   formula in options for training, a formula in
  *                                                                   axes for tests    (optional)
  *
- * The line `number length` may end with "; 1 with hints; cut by spaces". Then, if the option `hints` is not 0, a symbol
- * before each digit ends the number; and if the option `spaces` is not 0, symbols within numbers of the input end them.
+ * The line `number length` may end with "; 1 with hints; cut by spaces". "1 with hints": if the option `hints` is not
+ * 0, a symbol before each digit ends the number, so every number has 1 digit. "cut by spaces": if the option `spaces`
+ * is not 0, symbols within numbers of the input end them.
  *
  * The ends of an axis may be formulas in options. Two names of axes have a meaning:
  *

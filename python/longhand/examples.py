@@ -50,7 +50,8 @@ class Examples:
         path = pathlib.Path(folder, self.name)
         if path.is_file() and path.read_bytes() != self.content:
             raise LonghandError(f"{path}: found content that does not match the digest in the name\n  expected: the "
-                                "file that was written for this spec; delete it, or rename it and name it in a spec")
+                                "file that was written for this spec; delete the found file, or rename it and give its "
+                                "path in the spec")
         replace_file(path, self.content)
         return path
 

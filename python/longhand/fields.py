@@ -134,8 +134,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     embedding (kind encoder, decoder, encoder_decoder): the computation of a token's vector [table, linear; default:
         table]
     readout (kind encoder): the tokens at which answers are read [outputs, last, in_place, probe; default: outputs]
-    output (kind encoder, decoder, encoder_decoder): the operations from the last block, or the norm that follows it, to
-        the logits [linear, feedforward; default: linear]
+    output (kind encoder, decoder, encoder_decoder): the operations between the last block, with its final norm if any,
+        and the logits [linear, feedforward; default: linear]
     output_bias (kind encoder, decoder, encoder_decoder): whether the linear maps of the output have biases; a tied
         output has none [true or false; default: true]
     tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
@@ -174,7 +174,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         between beta_slow and beta_fast have a speed in between [a number above 0, at most 1000000; default: 32]
     rotation.scaling.attention_factor (kind yarn): the factor by which queries and keys are multiplied [a number above
         0, at most 1000; default: 0.1 ln(factor) + 1]
-    relative: vectors in the logit, for the signed distance (key - query) or for a distance that the query counts
+    relative: vectors in the logit, for the signed distance (key - query) or for a distance that is computed from the
+        query and the keys (cope)
     relative.kind: the kind of vectors [none, transformer_xl, shaw, cope; default: none]
     relative.clip (kind shaw): the longest distance that has its own vector; longer distances have the same vector [an
         integer from 1 to 1048576; default: 16]
@@ -182,15 +183,17 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         key, otherwise both]
     relative.rows (kind cope): the number of rows of the table, for counts from 0 to rows - 1; larger counts have the
         last row [an integer from 2 to 65536; default: 64]
-    relative.divided (kind cope): whether q e is divided by sqrt(D), as in the authors' code; false: only q k is
-        divided, as in the paper [true or false; default: true]
+    relative.divided (kind cope): whether the product of the query and a vector of the table is divided by sqrt(D), as
+        in the authors' code; false: only the product of query and key is divided, as in the paper [true or false;
+        default: true]
     relative.init_sigma (kind shaw): standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)),
         with D channels per head [a number above 0]
     projections: the linear maps of attention: of queries, keys and values, and of its output
     projections.bias: whether these maps have biases; absent: as model.bias states [true or false]
     projections.output: whether the output of attention goes through a linear map before it is added to the residual
         stream [true or false; default: true]
-    projections.init: initial values, if model.init treats attention separately [attention, linear; default: attention]
+    projections.init: the initial values of these maps, if model.init has separate ones for attention [attention,
+        linear; default: attention]
     mask: the keys that a query sees, by their indices
     mask.kind: the shape of the mask [full, causal, window, antidiagonal; default: full]
     mask.left (kind window): number of visible keys before the query [an integer from 0 to 1048576; required]
@@ -237,7 +240,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     positions.draw (kind randomized): the part of the computation that shares one sample of positions [pass, layer,
         sequence; default: layer if there is a rotation, relative or a score that reads positions, otherwise pass]
     positions.reading (kind randomized): the meaning of the distance between two tokens [drawn, difference, clamped;
-        default: drawn; for cross-attention difference, its only choice]
+        default: drawn; in cross-attention: difference, the only choice]
     positions.sides (kind randomized): the sampled distances to the left [mirrored, independent; default: mirrored]
     additive: vectors of positions that are added to the vectors of tokens
     additive.kind: the kind of vectors [none, sinusoid, learned; default: none]

@@ -31,8 +31,9 @@ class Run:
     spec           resolved spec of the run, a dict
     task           kind of the task; for examples from a file task.name of the spec, by default the id
     encoding       the id without the task, as in reports: rand_rope for bucket_sort_rand_rope
-    axes           the run's values on the axes of a study: {"study": "ruoss_figure3", "max_position": 2048}; values
-                   whose names are all numbers are numbers; empty unless runs() was called with a study
+    axes           the run's values on the axes of a study: {"study": "ruoss_figure3", "max_position": 2048}. If the
+                   names of all values of an axis are numbers, its values are numbers, otherwise texts. Empty unless
+                   runs() was called with a study
     """
 
     def __init__(self, path):
@@ -314,8 +315,8 @@ def rows(of_runs, what="evaluations"):
     """Rows of a table, flat dicts: one for each line of each run's evaluations, or of its metrics with what="metrics".
     A row has id, digest, task, encoding, axes of the study, seed and seeds of the parts of the run (seed_init,
     seed_data, seed_draws), the fields of the line, and the run's learning_rate. One field for each axis ("length": 41)
-    replaces `by`, and a text the list `beyond`; the seed of an evaluation is evaluation_seed. A run without lines has
-    no row; a run with damaged lines is left out with a warning."""
+    replaces `by`, and a text replaces the list `beyond`; the seed of an evaluation is evaluation_seed. A run without
+    lines has no row; a run with damaged lines is left out with a warning."""
     if what not in ("evaluations", "metrics"):
         raise ValueError(f"{what!r}: expected 'evaluations' or 'metrics'")
     table = Rows()

@@ -83,7 +83,7 @@ class File:
         completely or not at all, and only if its content changes."""
         self.path = pathlib.Path(path) if path else self.path
         if self.path is None:
-            raise LonghandError(f"the {self.kind} has no file, and the name of its file names its runs\n  expected: "
+            raise LonghandError(f"the {self.kind} has no file, and its runs are named after its file\n  expected: "
                                 f'{type(self).__name__}("NAME.lua", ...), or write("NAME.lua")')
         for examples in _list_examples(self.fields):
             examples.write(self.path.parent)
@@ -123,7 +123,7 @@ class Spec(File):
             return check(Spec(os.path.join(folder, "spec.lua"), **self.fields))
 
 
-# The field of a section that a string in place of the section sets.
+# For each section, the field that is set if a string is given in place of the section.
 SECTIONS = {"task": "kind", "encoding": "use", "model": "use", "train": "use", "eval": "use"}
 
 
@@ -148,8 +148,8 @@ def _make_axis(name, values):
     value_list = values.tolist() if hasattr(values, "tolist") else list(values)
     for value in value_list:
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            raise LonghandError(f"axes: {name}: {value!r} has no name; expected numbers and texts, or a dict from "
-                                "names of values to fragments of a spec")
+            raise LonghandError(f"axes: {name}: {value!r} cannot be the name of a value; expected numbers and texts, "
+                                "or a dict from names of values to fragments of a spec")
     return {"name": name.rpartition(".")[2],
             "values": [{"name": value, "spec": _make_fragment(name, value)} for value in value_list]}
 
@@ -181,9 +181,9 @@ class Study(File):
 
     title  a line of text; default: the base name of the file
     base   a dict of sections, or a Spec
-    axes   a dict with an entry for each axis, either a field with a list of its values (for a section names of presets,
-           or kinds of tasks), or a free name with a dict from names of values to fragments of a spec; or a list of axes
-           in the form of the file
+    axes   a dict with an entry for each axis, or a list of axes in the form of the file. An entry has one of two forms:
+           {FIELD: [VALUE, ...]}, where values of a section are names of presets or kinds of tasks
+           {FREE_NAME: {NAME_OF_VALUE: FRAGMENT_OF_A_SPEC, ...}}
     seeds  consecutive seeds: range(5), [0, 1, 2, 3, 4] and Table(0, 4) are all 0 to 4; or a dict of such seeds for the
            parts "init", "data" and "draws": the study has a run for each combination
     """
@@ -209,8 +209,8 @@ def get_argument(spec):
 
 def _refuse_examples(name, value):
     raise LonghandError(f"set: task.{name}: found a value of type {type(value).__name__}; expected the path of a file\n"
-                        f"  expected: Python objects as task.{name} of a Spec, which writes their file, or the path of "
-                        "a file by Examples(...).write(FOLDER), absolute or relative to the spec's file")
+                        f"  expected: Python objects as task.{name} of a Spec, which writes their file, or the path "
+                        "that Examples(...).write(FOLDER) returns, absolute or relative to the spec's file")
 
 
 def make_sets(settings):

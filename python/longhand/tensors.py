@@ -85,8 +85,8 @@ class Tensors(Mapping):
         if kind not in TYPES:
             raise LonghandError(f"{self.path}: {name}: elements are {kind}; expected one of {', '.join(TYPES)}")
         if end - begin != TYPES[kind][1] * math.prod(shape) or end > len(self._bytes):
-            raise LonghandError(f"{self.path}: {name}: bytes {begin} to {end} are not those of {kind} {shape} in "
-                                f"{len(self._bytes)} bytes")
+            raise LonghandError(f"{self.path}: {name}: bytes {begin} to {end} are not those of a tensor {kind} "
+                                f"{shape}, or end after the {len(self._bytes)} bytes of data")
         return end
 
     def __getitem__(self, name):
@@ -133,10 +133,10 @@ class Tensors(Mapping):
 
 class Trace(Tensors):
     """A file of `trainer trace`; docs/trace.md describes its tensors. In all methods, `length` is the task length (for
-    examples from files the input length), and `outputs` is the number of output tokens, needed only if the traced
-    examples of this length have several such numbers. In a trace with several draws, a dimension [draws] precedes
-    [examples], except in targets, and in tokens without decoded answers. A trace of means (--average) has neither
-    dimension."""
+    examples from files the input length), and `outputs` is the number of output tokens, needed only if traced
+    examples of this length differ in this number. In a trace with several draws, a dimension [draws] precedes
+    [examples], except in targets, and in tokens of a trace without decoded answers. A trace of means (--average) has
+    neither dimension."""
 
     def lengths(self):
         """Traced task lengths, ascending."""
@@ -202,8 +202,8 @@ class Trace(Tensors):
         return self._get_site_tensor(length, layer, "scores", outputs)
 
     def activations(self, length, layer=None, outputs=None):
-        """The output of a layer, [examples][T][width]. layer: index of a site after the first, from 0 (the second
-        embedding of an encoder-decoder counts), or the name of a site; None: the first embedding."""
+        """The output of a layer, [examples][T][width]. layer: index among the sites after the first, from 0 (the
+        second embedding of an encoder-decoder counts), or the name of a site; None: the first embedding."""
         if layer is None:
             return self._get_site_tensor(length, 0, "activations", outputs)
         return self._get_site_tensor(length, layer, "activations", outputs, skipped=1)

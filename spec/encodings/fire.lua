@@ -4,7 +4,7 @@
 -- with a hidden layer of 32, and its input is called the share. In the paper attention is causal, so the farthest key
 -- of query i is i tokens away. Here the farthest key of query i, of T tokens, is max(i, T - 1 - i) tokens away. The
 -- share of a key to the right is negative, so that f can distinguish the sides. Keys to the left get the paper's share
--- if T - 1 - i is at most i or the threshold (initially 512); `fire_causal` always computes the paper's share. The
+-- if T - 1 - i is at most max(i, threshold) (initially 512); `fire_causal` always computes the paper's share. The
 -- farthest distance counts tokens, so with random distances a share can exceed 1. abs makes c and the threshold
 -- positive, as in the authors' code. A layer has one set of hidden weights and biases; each head has its own output
 -- weights and bias. Initial weights have the standard deviations of PyTorch's linear layers, but are normal. The output

@@ -4,8 +4,8 @@
 -- teacher. Frame, model and training of the base cell are those of the released code. A cell that changes only the
 -- student shares the teacher of the base cell. A cell that changes the model, the number base or the learning rate has
 -- a teacher with the same change. Students in a frame of 200 have a teacher in a frame of 50. Windows have no teacher.
--- In bases 4 and 16 the longest training numbers have 10 and 5 digits, so calibration reads lines from as many rows,
--- not from 6.
+-- In bases 4 and 16 the longest training numbers have 10 and 5 digits, so there calibration reads lines from 10 and 5
+-- rows, not from 6.
 
 -- The roles in which a factor is run.
 local pair = { role = { "teacher", "student" } }

@@ -1,5 +1,5 @@
 -- Ito et al. 2024: learned tables by their initial values, for analyses that compare the tables with the 2-D sinusoid.
--- The runs of learned tables are also runs of ito_sigmas, the runs of that study without weight decay.
+-- The runs of learned tables are those runs of ito_sigmas that have no weight decay.
 local sigmas = { { name = "2d-fixed", spec = { encoding = { kind = "lst_2d" }, eval = { dropout = true } } } }
 for i = 1, 20 do
   sigmas[i + 1] = { name = i / 10, spec = { encoding = { kind = "lst_learned", additive = { init_sigma = i / 10 } } } }

@@ -38,7 +38,7 @@ return {
     { kind = "claim", rows = "attention", only = { attention = { "window" } }, at = { 18 }, bound = { above = 90 },
       title = "Copies of 18 bits after 18 passes, trained on at most 8" },
     { kind = "claim", rows = "attention", only = { attention = { "window" } }, at = { 18 }, passes = 8,
-      bound = { below = 10 }, title = "Copies of 18 bits after 8 passes, as many as in training" },
+      bound = { below = 10 }, title = "No copies of 18 bits after 8 passes, the most in training" },
     { kind = "numbers", rows = "attention", at = { 4, 8, 10, 12, 14, 16, 18 }, title = "Exact match by length" },
     { kind = "curves", lines = "attention" },
   },

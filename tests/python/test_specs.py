@@ -58,7 +58,7 @@ class TestStudies(SpecCase):
     def test_mistakes_are_named(self):
         self.expect_refusal("axes: model.width: 64", "expected a list",
                             call=lambda: longhand.Study(axes={"model.width": 64}))
-        self.expect_refusal("axes: train.lengths: (1, 40) has no name", "or a dict",
+        self.expect_refusal("axes: train.lengths: (1, 40) cannot be the name of a value", "or a dict",
                             call=lambda: longhand.Study(axes={"train.lengths": [(1, 40)]}))
         for seeds in (5, [0, 4], range(0, 10, 2), [], ["a"]):
             self.expect_refusal("seeds: ", "expected consecutive seeds", call=lambda: longhand.Study(axes={}, seeds=seeds))
@@ -312,7 +312,7 @@ class TestExamples(SpecCase):
         self.assertEqual([(self.folder / name).stat().st_ino for name in names], before)
         self.assertEqual(longhand.Spec(**spec.fields).check()["digest"], digest)  # in a temporary folder
         (self.folder / names[0]).write_text("mine")
-        self.expect_refusal(names[0], "found content that does not match", "delete it, or rename it", call=spec.check)
+        self.expect_refusal(names[0], "found content that does not match", "delete the found file, or rename it", call=spec.check)
         study = longhand.Study(self.folder / "grid.lua", base={**spec.fields, "task": {"data": pairs}},
                                axes={"size": {"one": {"task": longhand.Table(eval=pairs[:1])}}})
         self.assertEqual(study.text.count("examples-"), 2)

@@ -145,7 +145,7 @@ return {
       { "in_place", "for tasks with an output for each input token, this token" },
       { "probe", "for tasks with one output, the token that the task declares as its probe" } } },
   { path = "model.output", is_rare = true, only = WITH_ATTENTION, type = "choice", default = "linear",
-    omitted_value = "linear", doc = "the operations from the last block, or the norm that follows it, to the logits",
+    omitted_value = "linear", doc = "the operations between the last block, with its final norm if any, and the logits",
     choices = {
       { "linear", "a linear map" },
       { "feedforward", "a feed-forward part without a residual connection, a norm, a linear map with as many outputs "

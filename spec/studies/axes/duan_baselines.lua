@@ -3,8 +3,8 @@
 -- learning rates; all of them try the same rates. A study with this axis also needs the axis `task`.
 --
 -- The paper's ALiBi acts in the decoder's self-attention alone, with sinusoids. The paper's rotary encoding rotates
--- inputs before the projections, which is not relative, and is left out: `rope` is Su et al.'s, in all attentions. The
--- paper's rotary addition needed a model of width 512; the name rope-512 states this width. The fair encodings have
+-- inputs before the projections, so it is not relative. It is left out; `rope` is that of Su et al., in all attentions.
+-- The paper's rotary addition needed a model of width 512; the name rope-512 states this width. The fair encodings have
 -- both widths.
 local rates = { 1e-5, 1e-4, 1e-3 }
 local wide = { width = 512, feedforward = 2048 }
