@@ -10,7 +10,8 @@
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
-    real *lanes; /* only if the struct holds gradients: [${running.heads}][stride][LANES] gradients of the sums of keys, by lane; the lanes are added up after the last query */
+    /* only if the struct holds gradients: [${running.heads}][stride][LANES] gradients of the sums of keys, by lane; the lanes are added up after the last query */
+    real *lanes;
 } ${name}_running;
 
 /* The number of elements of the ${words} of a sequence. */
