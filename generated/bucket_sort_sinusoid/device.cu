@@ -1602,7 +1602,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Sets the block state to the layer with index `l`, for a shard in training. */
+/* Makes the thread block's state point to the layer with index `l`, for a shard in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();

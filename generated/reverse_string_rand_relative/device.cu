@@ -1549,9 +1549,9 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Sums, for each difference query - key, the stored gradients of the pairs of `sequences` sequences, from `first` on. A
- * thread owns a difference in a head and adds its pairs, sequence after sequence; adjacent threads read the same
- * queries at the same time. */
+/* Sums, for each difference (index of the query minus index of the key), the stored gradients of the pairs of
+ * `sequences` sequences, from `first` on. A thread owns a difference in a head and adds its pairs, sequence after
+ * sequence; adjacent threads read the same queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1859,7 +1859,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Sets the block state to the layer with index `l`, for a shard in training. */
+/* Makes the thread block's state point to the layer with index `l`, for a shard in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();

@@ -1055,7 +1055,7 @@ INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *
 }
 
 /* Table values of one position; the table has a row for every position that can occur. */
-enum { ROTATION_PERIOD = 16 }; /* the angles of a row of heads repeat after this number of channels */
+enum { ROTATION_PERIOD = 16 }; /* in the channels of all heads, the angles repeat after this number of channels */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
@@ -1619,7 +1619,7 @@ INLINE void layer_backward(void) {
             false, w->gradient);
 }
 
-/* Sets the block state to the layer with index `l`, for a shard in training. */
+/* Makes the thread block's state point to the layer with index `l`, for a shard in training. */
 INLINE void enter_layer(int l) {
     block_state *b = block();
     __syncthreads();

@@ -27,7 +27,7 @@ enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this nu
 enum { VOCABULARY = TOKENS };
 
 /* Table values of one position; the table has a row for every position that can occur. */
-enum { ROTATION_PERIOD = 16 }; /* the angles of a row of heads repeat after this number of channels */
+enum { ROTATION_PERIOD = 16 }; /* in the channels of all heads, the angles repeat after this number of channels */
 typedef struct position_row {
     real rotation[2 * ROTATION_PERIOD]; /* cosines, then signed sines */
 } position_row;
@@ -397,7 +397,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 /* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
  * operations are skipped for
  * - unused rows of the last layer
- * - tokens in the first layer, where a block of sequences has one row per symbol
+ * - tokens in the first layer beyond one row for each symbol in a block of sequences
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unused = T - shape->labels;

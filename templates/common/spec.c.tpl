@@ -178,8 +178,9 @@ static const lh_trace_site sites[] = {
 /* A multiply-add counts as two operations, the backward pass as two forward passes.
  * ${line} % for _, line in ipairs(comments.flops)
  */
-% -- forward: the C text of the operations of a forward pass; rows: of the operations for rows of distances, "" if there
-% -- are none; names: the C variables of the streams' lengths
+% -- forward: the C text of the number of operations of a forward pass
+% -- rows: the C text of the number of operations that compute rows of distances, "" if there are none
+% -- names: the C variables of the streams' lengths
 % local forward, rows, names = "", "", {}
 % for i, stream in ipairs(flops.streams) do
 % names[i] = streams[2] and stream.name or "T"

@@ -1,5 +1,6 @@
 % -- repetition: the name of the variable that is the index of the block's repetition. In the functions, `part` is the set
-% -- of tokens whose results are used after the block's attention, and `distinct` the set of rows before the first attention.
+% -- of tokens whose results are used after the block's attention, and `distinct` the set of rows that are computed
+% -- before the block's attention: in the first repetition one row for each symbol, else one for each token.
 % local repetition = loops > 1 and "use" or "l"
 % local state_index = "w->step->mode == LH_MODE_TRAIN ? " .. repetition .. " : 0"
 /* ${comment}

@@ -1,4 +1,6 @@
-% -- Reserves memory for a buffer: a record of list_requests (cpu_buffers.lua).
+% -- Reserves memory for a buffer: a record of list_requests (cpu_buffers.lua). row: the C text of the bytes of one
+% -- channel of all tokens; step_row: the bytes of one channel of a step. Forms: "row": one value for each token; "rows":
+% -- all channels of all tokens; "step": all channels of one step; "steps": of all steps in training, else of one step.
 % if form == "family" then
 lay_out_${name}_saved(&${prefix}${name}, memory, ${used}, w->sequences, ${lengths}, mode == LH_MODE_TRAIN);
 % elseif form == "mask" then

@@ -1,6 +1,6 @@
 % -- panel_structs: a list of structs of packed weights, each an entry with the fields
 % --   struct   the struct of parameters that has the weights
-% --   name     "panels", or "maps": weights that tables by length are computed with
+% --   name     "maps": the weights from which the tables by length are computed; "panels": all other packed weights
 % --   list     members of the struct
 % local panel_structs = {}
 % for _, struct in ipairs(structs) do

@@ -3,7 +3,7 @@
  * operations are skipped for
  * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
  * - unused rows of the last layer % if unused_rows
- * - tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary
+ * - tokens in the first layer beyond one row for each symbol in a block of sequences % if vocabulary
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if unused_rows then
@@ -26,8 +26,8 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)
 % end
-% -- Pairs that are skipped with their query and also hidden by a mask are counted once. A probe token counts
-% -- as the last token.
+% -- Pairs that are skipped with their query and also hidden by a mask are counted once. The labelled
+% -- token of a probe may lie anywhere; here it is taken to be the last token.
 % local unused_pair_cost = unused_rows and unused_rows.pair_flops[name]
 % local cost_per_head = unused_pair_cost and unused_pair_cost / family.heads
 % if counts_each_head then

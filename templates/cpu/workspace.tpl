@@ -12,6 +12,7 @@ static size_t count_row_bytes(const workspace *w) {
 % end
 % for _, block in ipairs(cpu.states) do
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.depends_on_mode and "lh_mode mode")
+    % -- row: the bytes of one channel of all tokens
     size_t row = count_row_bytes(w); % if cpu.vocabulary
     size_t row = (size_t)w->rows * sizeof(real); % elseif not streams[2]
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(block.requests.always)

@@ -26,7 +26,7 @@ INLINE void ${name}_backward(void) {
     % include(op.template, op) % for _, op in ipairs(backward)
 }
 
-/* Sets the block state to the ${name} with index `${index}`, for a shard in training. */
+/* Makes the thread block's state point to the ${name} with index `${index}`, for a shard in training. */
 INLINE void enter_${name}(int ${index}) {
     block_state *b = block();
     __syncthreads();

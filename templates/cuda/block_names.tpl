@@ -14,7 +14,8 @@ INLINE ${type} *${name}_dweights(void) {
 INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + block()->${index}; }
 % end
 % if mask then
-% -- first: the C text before the index of the current repetition: the number of masks before the masks of all repetitions
+% -- first: C text in front of the index of the current repetition: the number of masks that precede the masks of this
+% -- block, and as a factor the number of masks of a repetition
 % local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.sites > 1 and mask.sites .. " * " or "")
 
 /* The mask of the dropout with index `place` of the current ${name}; dropouts are counted in the order of operations. */

@@ -37,8 +37,8 @@ INLINE void begin_decoding(void) {
 }
 
 /* Records the answers that are predicted from the current token, and makes the next token the current one; returns
- * whether a sequence needs more answers. ending: the class that ends a sequence, except where the label is this class;
- * -1: no class does. */
+ * whether a sequence needs more answers. ending: a sequence ends when this class is predicted, unless the label is also
+ * this class; -1: there is no such class. */
 INLINE bool record_answers(int ending, real *logits, int *classes) {
     block_state *b = block();
     const int T = b->view.${device.labelled_length}, label_count = b->view.label_count, current = b->current;

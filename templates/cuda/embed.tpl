@@ -3,7 +3,7 @@
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = decodes and "block()->current" or "row % v->" .. T
 % local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
-% -- place: the C text of the position of the token in `row`; table_row: of its row in the table of position vectors
+% -- place: the C text of the position of row `row`'s token; table_row: the C text of the index of its position vector
 % local place = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % if counts_digits then
 % place = "block()->cached.place[row]"
@@ -41,6 +41,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
         const quad place = *(const quad *)(v->p->position_table + ${table_row} * WIDTH + c);
 % end
 % if noise then
+        /* In evaluation, `rate` is the deviation of the noise. */
         real deviation = training ? 0 : (real)block()->step.rate;
         quad normal = {{0, 0, 0, 0}};
         if (deviation > 0) {

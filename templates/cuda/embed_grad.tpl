@@ -1,7 +1,7 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = "row % v->" .. T
-% -- place: the C text of the position of the token in `row`; table_row: of its row in the table of position vectors
+% -- place: the C text of the position of row `row`'s token; table_row: the C text of the index of its position vector
 % local place = token_index
 % if differs_by_sequence then
 % place = "position[row]"

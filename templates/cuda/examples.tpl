@@ -6,7 +6,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     v->p = (const parameters *)p;
     v->tables = (const position_row *)tables; % if tables
     v->${stream.T} = in->T[${stream.index}]; % for _, stream in ipairs(device.streams)
-    v->pass_counts = in->draws; % if device.has_passes
+    v->pass_counts = in->draws; /* with passes, `draws` begins with their counts */ % if device.has_passes
     v->${draw.member} = ${draw.address}; % for _, draw in ipairs(cuda.step_draws)
     v->label_count = in->label_count;
     lay_out_shared(&v->shared, shared, v->T); % if cuda.has_shared_tables

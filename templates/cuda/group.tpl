@@ -1,5 +1,5 @@
-/* Sets the block state to the ${name} with index `${index}` and to the last layers in it, for a shard in training or a
- * group of sequences in evaluation. */
+/* Makes the thread block's state point to the ${name} with index `${index}` and to the states of its last
+ * layers, for a shard in training or a group of sequences in evaluation. */
 INLINE void enter_${name}(int ${index}, const bool training) {
     block_state *b = block();
     __syncthreads();

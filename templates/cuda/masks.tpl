@@ -46,6 +46,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         if (row >= sequences * bytes) continue;
 % end
 % if eval_dropout then
+        /* in_counter: the word of the random counter that names the dropout */
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
                 : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${index_in_draw};
         block()->work.keep[e] = keep_byte(key, in->step, in->first + block()->first + row / bytes, in_counter,

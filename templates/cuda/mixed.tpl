@@ -19,7 +19,8 @@ INLINE void view_part(block_state *b, int part) {
 }
 % end
 
-/* Sets the block's view to the part of a shard, and returns the shard's index in this part. Called by one thread. */
+/* Sets the block's view to the part of the step that contains a shard, and returns the shard's index in this
+ * part. Called by one thread. */
 INLINE int view_shard(block_state *b, int shard) {
     int part = 0;
     for (; shard >= count_shards(b, b->parts[part].sequences); part++)

@@ -1,4 +1,5 @@
-/* to += from and from = 0, for a piece; a thread adds the elements that it reads next. */
+/* to += from and from = 0, for a piece. A thread adds the elements that it reads itself afterwards, so no barrier is
+ * needed. */
 INLINE void move_piece(real *from, real *to) {
     assume_global(from);
     assume_global(to);

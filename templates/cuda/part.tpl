@@ -75,8 +75,9 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 % end
 % local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
 % local other_words = has_several_blocks and ", and to the last layers of other blocks" or ""
-/* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and sets the block's state to the
- * layer of `at`${other_words}. group: the index in the batch of the first of these sequences. Called by one thread. */
+/* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and makes the thread block's
+ * state point to the layer that `at` names${other_words}. group: the index of sequence 0 of `all` in the batch.
+ * Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then

@@ -15,7 +15,8 @@ INLINE bool is_constant(int e) {
 }
 
 /* Clears the elements of a piece of the gradient that belong to tensors which are not learned, so that they change neither
- * the norm nor the parameters. A thread clears the elements that it reads next. */
+ * the norm nor the parameters. A thread clears the elements that it reads itself afterwards, so no barrier is
+ * needed. */
 INLINE void clear_constants(int piece, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++)
@@ -43,7 +44,8 @@ INLINE double mask_factor(double counted) {
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
 }
 
-/* Scales the gradient of a piece; a thread scales the elements that it reads next. */
+/* Scales the gradient of a piece. A thread scales the elements that it reads itself afterwards, so no barrier is
+ * needed. */
 INLINE void scale_piece(real factor, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++) gradient[piece_element(i)] *= factor;

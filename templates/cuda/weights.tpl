@@ -31,7 +31,7 @@ INLINE void add_up_products(void) {
 % end
 }
 
-/* Whether element e, counted from `first`, belongs to the `size` elements from `from` on. */
+/* Whether first + e points to one of the `size` elements at `from`. */
 INLINE bool is_in(int e, const real *first, const real *from, const int size) {
     return (unsigned int)(e - (int)(from - first)) < (unsigned int)size;
 }

@@ -6,7 +6,7 @@ ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % end
 ${width.name} = ${width.count}, % for _, width in ipairs(widths)
 % if linear and task.blank_count > 0 then
-BLANKS = ${task.blank_count}, /* number of blank tokens, the first of these tokens: ${tokens_text} */
+BLANKS = ${task.blank_count}, /* number of blank tokens; they come first in the list of tokens: ${tokens_text} */
 INPUTS = ${inputs}, /* rows of the embedding: one for each token that is not blank */
 % elseif linear then
 INPUTS = ${inputs}, /* rows of the embedding: ${tokens_text} */

@@ -6,8 +6,8 @@ INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) { return
 /* The signed distance of a pair, offset = key - query, from sampled distances: Ruoss et al. 2023. */
 INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) { return offset < 0 ? -distance[-offset] : distance[offset]; }
 % elseif positions.distance.kind == "clamped" then
-/* The distance of a pair, offset = key - query, from sampled distances, as in the released code of Ruoss et al.: keys
- * to the right and the query itself have equal distances. */
+/* The index of a pair's row in the table, offset = key - query, from sampled distances, as in the released code of
+ * Ruoss et al.: keys to the right and the query itself share the last row. */
 INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? ${PREFIX}MAX_POSITION - distance[-offset] : ${PREFIX}MAX_POSITION - 1;
 }

@@ -1,7 +1,7 @@
 % if draws_distances and independent then
 def draw_distances(tokens, given):
-    """[2][T], right and left, for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0 and ascending
-    samples ${range_words} for each side."""
+    """[2][T], right and left, for tokens [B][T]: element k is the distance of two tokens that are k apart: the given
+    one; else 0 and ascending samples ${range_words} for each side."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device).expand(2, -1)
     drawn = torch.stack([1 + ${distance_text}[:tokens.shape[1] - 1].sort().values for _ in range(2)])
@@ -27,8 +27,8 @@ def draw_distances(tokens, given):
 
 def pair_distances(drawn):
 % if clamped then
-    """[T][T]: rows of the table for keys (columns) and queries (rows); for rows beyond the table, its last row, as in
-    the released code of Ruoss et al."""
+    """[T][T]: for each query (row) and key (column) the index of a row of the table, at most the last one, as in the
+    released code of Ruoss et al."""
 % else
     """[T][T]: signed distances of keys (columns) from queries (rows)."""
 % end

@@ -1,6 +1,6 @@
 % if readout == "probe" then
 def answers(logits, inputs):
-    """[B][1][CLASSES]: the logits, of [B][n][CLASSES], at the probe token of inputs [B][n]."""
+    """[B][1][CLASSES]: from logits [B][n][CLASSES], those at the probe token of inputs [B][n]."""
     place = (torch.as_tensor(inputs, device=logits.device) == PROBE).int().argmax(dim=1)
     return logits[torch.arange(len(logits), device=logits.device), place][:, None]
 % elseif readout == "in_place" then

@@ -1,7 +1,7 @@
 % local sides = { key_count = attends.keys }
-/* Sums, for each difference query - key, the stored gradients of the pairs of `sequences` sequences, from `first` on. A
- * thread owns a difference in a head and adds its pairs, sequence after sequence; adjacent threads read the same
- * queries at the same time. */
+/* Sums, for each difference (index of the query minus index of the key), the stored gradients of the pairs of
+ * `sequences` sequences, from `first` on. A thread owns a difference in a head and adds its pairs, sequence after
+ * sequence; adjacent threads read the same queries at the same time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

@@ -1,4 +1,5 @@
-% -- An attention as a PyTorch module. In the slots, terms insert functions before it, members, and changes of logits.
+% -- An attention as a PyTorch module. In the slots, terms insert functions (before the class), members of
+% -- the class, and changes of logits.
 % slot("functions", { terms = new_terms })
 class ${name}(nn.Module):
     def __init__(self${layer_argument}):

@@ -6,6 +6,7 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const uint16_t *token = w->block->tokens[0];
     real *gates = w->gates, *cells = w->cells;
     const real *before = NULL;
+    % -- to, from: the names of the functions for products with the recurrent weight, forward and backward
     for (int t = 0; t < w->length; t++, states += size) {
         token_sums(sequences, ${sums}, token + t, w->length, p->input, p->input_bias, gates);
         if (t > 0) ${to}(rows, states - size, w->${panels_member}->recurrent, gates);
@@ -19,7 +20,7 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
 
 /* Processes the steps from the last to the first. dstates: gradients of the states, on entry only those from the readout,
  * on return also those from later steps. w->gates: on entry the values of the forward pass, on return the gradients of
- * the sums. */
+ * the gates' sums before activation. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

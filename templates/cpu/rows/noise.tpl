@@ -1,5 +1,5 @@
 % local format_real = precision == "float64" and f64 or f32
-/* x [tokens][WIDTH] = ${format_real(deviation)} times normal random numbers, which belong to the step in training and to the draw in evaluation. */
+/* x [tokens][WIDTH] = ${format_real(deviation)} times normal random numbers, which depend on the step in training and on the draw in evaluation. */
 static void draw_start(const workspace *w, real *x) {
     const lh_draw *draw = &w->step->draw;
     const uint32_t train_site = lh_site(LH_DOMAIN_START, 0, 0);

@@ -51,7 +51,7 @@ static void ${name}_backward(const workspace *w, const real *states, real *dstat
             add_read_grad(sequences, ${width}, ${columns}, d, p->read, stack_size, heads - sequences * ${columns}, w->dstack);
         token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
     }
-    const int steps = w->tokens - sequences; /* the number of rows of all steps except one */
+    const int steps = w->tokens - sequences; /* the number of rows (tokens) of all steps except one */
     ${weight_grad}(steps, states, w->heads, g->recurrent);
     bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
     bias_grad(sequences, ${width}, dstates, g->recurrent_bias);

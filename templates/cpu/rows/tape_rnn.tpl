@@ -1,8 +1,8 @@
 % local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.all or "") .. " % CELLS"
 % local hidden, value = write_2.from_width, write_3.to_width
 /* A tape-RNN, which computes each step for all sequences; state and tape before the first step are zero.
- * states [step][sequence][${width}]; stores: whether values of all steps are stored, not only those of the last step (and
- * the tapes of the last two steps). */
+ * states [step][sequence][${width}]; stores: true: the values of all steps are stored; false: only those of the last
+ * step, and the tapes of the last two steps. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);

@@ -1,4 +1,5 @@
-% -- For sum_pairs.tpl: an entry for each vector of distances; the host has sorted the pairs by their vectors.
+% -- For sum_pairs.tpl: an entry for each vector that belongs to a distance; the host has sorted the pairs by these
+% -- vectors.
 ${prefix}row_count(v, l) % section("count")
 const ${prefix}pair_rows rows_of_pairs = ${prefix}find_pair_rows(v, l); % section("find_pairs")
 % section("each_pair")

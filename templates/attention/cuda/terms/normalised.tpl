@@ -9,6 +9,7 @@ m->total += weight; % section("add_weight")
 const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
 ${prefix}store_head(m.out, inverse, out);
 ${attends.if_first_lane}s->${prefix}inverse_total[task] = inverse;
+% -- return_walk, begin_return: the backward pass, which walks back towards the query
 real mean, inverse; /* weighted mean of the weights' gradients; inverse divisor of weights */ % section("return_walk")
  - m->mean % section("mean")
  * m->inverse % section("inverse_of_query")

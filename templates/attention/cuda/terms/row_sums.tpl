@@ -3,7 +3,7 @@
 % local count = sums.count
 % section("before_forward") % if not decodes
 
-/* Adds the terms of the pair of query i and key j to its sums over keys; returns its logit. */
+/* Adds the terms of the pair of query i and key j to the query's sums over keys; returns the pair's logit. */
 INLINE real ${prefix}add_terms(const ${prefix}head *a, int i, int j, real logit, real *sums) {
     sums[${sum.number}] += ${prefix}score_${sum.name}(a->score, a->running, a->T, a->T, a->h, i, j, logit); % for _, sum in ipairs(sums)
     return logit;

@@ -1,7 +1,8 @@
-% -- Terms of counts: a query counts keys by gates; its product with the vector of a key's count is added to the score.
+% -- Terms of counts: the count of a key is the sum of the gates from the key up to the query; the product of the query
+% -- with the count's vector is added to the key's score.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
-#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
+#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH), which undoes LOGIT_SCALE: unscaled products with the table */ % if rows.factor
 % section("work")
 enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
 
@@ -116,7 +117,7 @@ const real share = count - c.row, gate = sigmoid_real(${prefix}dot_head(query, k
 const real dscore = weight * (${inline("gradient_of_weight", dot_head)} - delta);
 dlow += (1 - share) * dscore;
 dhigh += share * dscore;
-if (share > 0) dgate += dscore * (c.high - c.low); /* no count is above the last row */
+if (share > 0) dgate += dscore * (c.high - c.low); /* share is 0 where the count is limited to the last row */
 const real dlogit = dscore + dgate * gate * (1 - gate);
 weights[place] = ${inline("weight_of_value", "weight")}; % section("keep_weight") % if terms.drops_weights
 % section("end_pairs")
@@ -132,6 +133,7 @@ NOINLINE void ${prefix}attend_rows(int first, int count, ${attends.gradients_typ
     assume_global(g);
     const int T = v->${attends.T};
     for (int e = 4 * threadIdx.x; e < ${PREFIX}COUNT_ROWS * ${PREFIX}HEAD_WIDTH; e += 4 * THREADS) {
+        /* nearest: the first query whose count can reach the row's weight */
         const int row = e / ${PREFIX}HEAD_WIDTH, nearest = row > 0 ? row - 1 : 0;
         quad sum = {{0, 0, 0, 0}};
         if (first > 0) sum = *(const quad *)(g->${prefix}count_table + e);

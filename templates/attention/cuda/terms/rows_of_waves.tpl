@@ -85,11 +85,12 @@ INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 
 % local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
 % local row = rows.set_count > 1 and "((size_t)l * limit + first)" or "first"
-% -- columns: the text of the number of channels that are computed at a time; to_channel: of the offset of the first one
+% -- columns: the text of the number of channels that are computed at a time
+% -- to_channel: the text of the offset of the first of these channels
 % local columns, to_channel = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
 % local head_offset_text = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
- * bias${attends.slice and ", for the heads that have the SLICE channels from `channel` on" or ""}. */
+ * bias${attends.slice and "; computes only the SLICE channels from `channel` on" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
             count = ${prefix}row_count(v, l), part_rows = min(count - first, (int)TILE);

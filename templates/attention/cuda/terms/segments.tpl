@@ -1,4 +1,5 @@
 % -- Masks that consist of lines of pairs.
+% -- corner: the C text of whether the head's first query sees the last key
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[h]" or "false", visibility.causal and "true" or "false"
 % local first_line, end_line = PREFIX .. "FIRST_LINE[h]", PREFIX .. "FIRST_LINE[h + 1]"
 % -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines, its corner, ...

@@ -48,8 +48,8 @@ real drest = 0; /* gradient of what key j leaves of the stick */
 ${is_key} % section("is_key")
 % section("visit_pair")
 % local declaration = own_key and own_value and "" or "const real "
-/* With S left of the stick, key j takes A = S P and leaves S' = S (1 - P), so dP = S (dA - dS') and
- * dS = P dA + (1 - P) dS'. */
+/* With the rest R of the stick and the chance P of a match, key j takes A = R P (`weight`) and leaves R' = R (1 - P),
+ * where 1 - P is `miss`. So dP = R (dA - dR') and dR = P dA + (1 - P) dR' (`drest`). */
 ${declaration}weight = weights[place];
 const real miss = pairs[place];
 const real gain = ${prefix}dot_head(dout, value) - drest;

@@ -1,4 +1,4 @@
-% -- Sums of gradients of vectors of distances with a position bias, and of gradients of logits at each distance.
+% -- Sums for each distance, with a position bias: the gradients of the distance's vector, and the gradients of logits.
 , row_sum = 0 % section("bias_sum")
 % section("bias_resumed")
 , row_sum = ${inline("resumes", "first > 0")} ? sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] : 0

@@ -1,6 +1,6 @@
 % section("functions")
 class ${names.Geometric}(nn.Module):
-    """Logits scale (q + u) k + offset of the event that a key matches (Csordas et al. 2022)."""
+    """The logits of the event that a key matches: scale * (q + u) k + offset (Csordas et al. 2022)."""
 
     def __init__(self):
         super().__init__()

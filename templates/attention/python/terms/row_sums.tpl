@@ -1,6 +1,6 @@
 % section("functions")
 def ${names.sum_to_query}(term, score):
-    """The sum of a term of each pair, over the keys (columns) from the pair's key up to the query (rows).
+    """[..][query][key]: the sum of the term over the keys from this key up to the query.
 
     The term broadcasts to the shape of scores. The sum of a key after the query is the term of this key.
     """
