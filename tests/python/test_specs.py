@@ -312,7 +312,8 @@ class TestExamples(SpecCase):
         self.assertEqual([(self.folder / name).stat().st_ino for name in names], before)
         self.assertEqual(longhand.Spec(**spec.fields).check()["digest"], digest)  # in a temporary folder
         (self.folder / names[0]).write_text("mine")
-        self.expect_refusal(names[0], "found content that does not match", "delete the found file, or rename it", call=spec.check)
+        self.expect_refusal(names[0], "found content that does not match", "delete the found file, or rename it",
+                            call=spec.check)
         study = longhand.Study(self.folder / "grid.lua", base={**spec.fields, "task": {"data": pairs}},
                                axes={"size": {"one": {"task": longhand.Table(eval=pairs[:1])}}})
         self.assertEqual(study.text.count("examples-"), 2)

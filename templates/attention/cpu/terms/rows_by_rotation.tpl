@@ -107,8 +107,8 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
     const parameters *p = step->parameters;
     shared *s = step->shared;
     const position_row *table = step->tables;
-% -- l: a layer that reads the set. (No C comment here: the generator would count its words as a use of l, and not remove
-% -- an unused l.)
+% -- l: a layer that reads the set. (There is no C comment on its line, since the generator removes an unused constant
+% -- only from a line that ends with a semicolon.)
     const int l = set;
     const int32_t *position = s->${prefix}position[${positions.layer_index}];
     const int32_t *key_position = s->${prefix}key_position[${positions.layer_index}];
