@@ -82,7 +82,7 @@ reports_too_few_steps() {
 }
 
 reports_missing_positions() {
-    fails_with 'cannot tell apart positions' 'the position of a token' overfit blind
+    fails_with 'cannot tell apart positions' 'the positions of tokens' overfit blind
 }
 
 # A training warns if an update's norm is too large, and stops if the gradient overflows; the last checkpoint is usable.

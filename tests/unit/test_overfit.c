@@ -62,7 +62,7 @@ static void test_find_cause_finds_every_cause(void **state) {
     f.end_attainable = 0.4;
     check_cause(f, LH_OVERFIT_COLLAPSED, "at most 0.4000", "--learning-rate 0.0001");
     f.start_attainable = 0.4;
-    check_cause(f, LH_OVERFIT_INDISTINGUISHABLE, "cannot tell apart", "the position of a token");
+    check_cause(f, LH_OVERFIT_INDISTINGUISHABLE, "cannot tell apart", "the positions of tokens");
     f.recent_loss = 3;
     check_cause(f, LH_OVERFIT_RATE_HIGH, "1.86 times the loss of guessing", "--learning-rate 0.0001");
     f.update_norm_sum = 0.2;

@@ -189,7 +189,7 @@ static void test_train_validates_first(void **state) {
     free(text);
     result = run_toy(state, 2, "eval --checkpoint " FOLDER_1 "/checkpoint.safetensors --splits test");
     assert_non_null(
-        strstr(result.err, "--splits: test\n  expected: validation; the examples of this task are sampled, and all"));
+        strstr(result.err, "--splits: test\n  expected: validation; the examples of this task are sampled, and its"));
 }
 
 /* The progress line names the split of an evaluation during training. */
