@@ -2,8 +2,8 @@
 --
 -- Input: the key, a text with all options. Output: M.recall returns { said, code, message } of a cached report that is
 -- still valid, else nil; M.keep stores a report. docs/reports.md explains the cache to users. Invariants: a record is
--- valid if it is complete, of this version and of this key, and if every path that it names, read or written, is
--- unchanged. A record is written under a temporary name first. Failures to write are ignored silently.
+-- valid if its text has the digest that ends it, it is of this version and key, and every path that it names, read or
+-- written, is unchanged. A record is written under a temporary name first. Failures to write are ignored silently.
 
 local canonical = require("base.canonical")
 local dependencies = require("lab.study.report.dependencies")
@@ -17,7 +17,7 @@ local write = require("base.write")
 
 local M = {}
 
-local VERSION = "longhand report 3"
+local VERSION = "longhand report 4"
 local MAX_BYTES = 256 << 20 -- size of a record
 local MAX_RECORDS = 64
 
@@ -26,8 +26,8 @@ local function find_record(key)
   return folder and ("%s/%s"):format(folder, sha256.digest(key))
 end
 
--- Returns the text of a record: the version, a line of JSON, a line for the state of each path, and "end"; nil if a
--- path cannot be written in a line.
+-- Returns the text of a record: the version, a line of JSON, a line for the state of each path, and the digest of these
+-- lines; nil if a path cannot be written in a line.
 local function format_record(key, report, states)
   local lines = { VERSION, json.encode({ key = key, code = report.code, message = report.message,
     said = report.said, written_paths = canonical.sort_keys(report.written_paths) }) }
@@ -37,17 +37,19 @@ local function format_record(key, report, states)
     end
     lines[#lines + 1] = state .. "\t" .. path
   end
-  return table.concat(lines, "\n") .. "\nend\n"
+  local text = table.concat(lines, "\n") .. "\n"
+  return text .. sha256.digest(text) .. "\n"
 end
 
 local function decode(text, key)
-  local version, head, first_state = text:match("^([^\n]*)\n([^\n]*)\n().*\nend\n$")
-  local value = version == VERSION and input.decode(head)
+  local lines, digest = text:match("^(.*\n)(%x+)\n$")
+  local version, head, first_state = (lines or ""):match("^([^\n]*)\n([^\n]*)\n()")
+  local value = version == VERSION and sha256.digest(lines) == digest and input.decode(head)
   if type(value) ~= "table" or value.key ~= key then
     return nil
   end
   value.states = {}
-  for state, path in text:gmatch("([^\t\n]*)\t([^\n]*)\n", first_state) do
+  for state, path in lines:gmatch("([^\t\n]*)\t([^\n]*)\n", first_state) do
     value.states[path] = state
   end
   return value
