@@ -155,7 +155,7 @@ static const lh_trace_site sites[] = {
 
 /* A multiply-add counts as two operations, the backward pass as two forward passes.
  * Every token is multiplied by 245760 weights: 5 x (64 x 192 + 64 x 64 + 64 x 256 + 256 x 64).
- * Attention multiplies T^2 pairs by 5 x 64 channels three times.
+ * Attention multiplies, for each of T^2 pairs, 5 x 64 channels three times.
  */
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     const double T = shape->length[0];

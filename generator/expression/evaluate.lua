@@ -2,13 +2,13 @@
 --
 -- Input: the root of a formula, and `input`, a table with these fields:
 --   query, key     the indices of the query and of the key
---   read(node, index, key)   returns the value of a leaf or, with `index`, from 0, of a lookup; nil if the value is
---                  unknown. key: the index of the key, which differs between the terms of a sum over keys
+--   read(node, index, key)   returns the value of a leaf; of a lookup, the element `index` (counted from 0); nil if the
+--                  value is unknown. key: the index of the key, which differs between the terms of a sum over keys
 --   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
--- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and a table, node -> its value,
--- for the nodes outside of sums and the nodes of the pair's own term in sums over keys. All tokens of a running sum
--- have the value that input.read returns. If the pair's key comes after the query, a sum over keys has only the pair's
--- term.
+-- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and a table, node -> its value.
+-- For the nodes of a term that is summed over keys, the table has the values for the pair's own key.
+-- A running sum over tokens is not computed: input.read returns its value. If the pair's key comes after the query, a
+-- sum over keys has only the pair's term.
 
 local plain = require("expression.functions").plain
 

@@ -18,7 +18,8 @@ function M.write_member(build, set, p)
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
--- Set of a table, "s" (values) or "d" (gradients) -> the C name of the array of running sums.
+-- The array of running sums that belongs to a table, as its C name. Key: "s" for the table of values, "d" for the table
+-- of gradients.
 M.RUNNING_SETS = { s = "r", d = "dr" }
 
 -- Class of a table -> C text of the index: in a loop nest over the entries of this class (in which o is i - j and t is

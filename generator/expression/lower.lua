@@ -20,10 +20,10 @@
 --            depend on learned parameters, so that they have gradients; value: the node of an entry, over symbols,
 --            parameters and loads from tables of lower classes; key: a text that is unique among all tables of the
 --            builder
---   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }. Only the first entries
---            are running sums of a term (is_sum), from the first token up to this token; the later entries are terms of
---            the token alone. query, key: the tables from which a pair loads the number of its query or of its key, or
---            nil
+--   running  numbers that each sequence has for each token: { name, value, is_sum, query, key }. The first entries are
+--            running sums (is_sum): the number of a token is the sum of `value` from the first token up to this token.
+--            In the later entries, the number is `value` itself. query, key: the tables from which a pair loads the
+--            number of its query or of its key, or nil
 --   row_sums   sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }.
 --            term: the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum
 --            in the pair formula
@@ -40,7 +40,9 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local MAX_OPERANDS = 64 -- operands of a sum or product; further operands that are used more than once stay whole
+-- If a sum or product has this number of operands, its further operands are no longer split into their own operands,
+-- if they are used more than once.
+local MAX_OPERANDS = 64
 local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- a set of operations
 for name, row in next, functions.rows do
   IS_EXPENSIVE[name] = not row.is_cheap
@@ -199,8 +201,8 @@ local function compute_replaced(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return replace_by_loads(state, argument, class) end))
 end
 
--- Returns a node equal to `node`, which is a part of the value of a table of this class. In the result, loads from
--- tables of their own replace the expensive parts of lower classes.
+-- Returns a node with the value of `node`, for the entries of a table of this class. In the result, each expensive part
+-- of a lower class is replaced by a load from another table, which contains this part.
 function replace_by_loads(state, node, class)
   local results = state.results_by_class[class]
   results[node] = results[node] or compute_replaced(state, node, class)

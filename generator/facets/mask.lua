@@ -1,7 +1,7 @@
 -- The module of the facet `mask`: the keys that a query sees. If the encoding has lines, they make the mask, see
 -- lines.lua. modules.lua describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, and the family with the plans of the facets that modules.lua lists before.
+-- Input of M.plan: the resolved encoding, and the family with the plans of earlier facets (modules.lua).
 -- Output:
 --   kind             "none", "causal", "window", "antidiagonal" or "lines"
 --   description      the visible keys in words; absent if all keys are visible
@@ -31,7 +31,8 @@ local function hides_keys(resolved)
 end
 
 -- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
--- `used`: whether the kind adds code; `shared`: whether another feature of the spec also produces these texts.
+-- `used`: whether the kind adds code; `shared`: whether another feature of the spec also produces these texts. A causal
+-- mask and a decoder produce the same texts, so hides_keys answers both.
 M.fields = {
   { path = "encoding.mask", type = "table", omitted_value = "full",
     doc = "the keys that a query sees, by their indices",
@@ -55,8 +56,8 @@ M.fields = {
     only = { "antidiagonal" }, unit = "tokens", doc = "number of visible keys on each side of the line" },
   { path = "encoding.mask.stride", is_rare = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" }, unit = "tokens",
-    doc = "number of keys by which the line moves left from one query to the next, and the width of the line in keys; "
-      .. "with 2, each query has a pair of keys, such as a digit of each operand",
+    doc = "number of keys on the line for each query; the line moves left by as many keys from one query to the next; "
+      .. "2: for example, one digit of each operand",
     details = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys outside the sequence are left out; a query for which no key remains sees all keys" } },
   { path = "encoding.mask.left_only", is_rare = true, type = "boolean", default = false, only = { "antidiagonal" },

@@ -1,7 +1,7 @@
 -- The module of the facet `normaliser`: the function that computes the weights of keys from their scores. modules.lua
 -- describes modules of facets.
 --
--- Input of M.plan: the resolved encoding, and the family with the plans of the facets that modules.lua lists before.
+-- Input of M.plan: the resolved encoding, and the family with the plans of earlier facets (modules.lua).
 -- Output:
 --   kind             "softmax", "geometric" or "stick_breaking"
 --   temperature      of softmax: the number that divides scores
@@ -75,7 +75,7 @@ local function check_geometric(encoding, report)
 end
 
 -- Refuses geometric attention in a decoder and in cross-attention: it needs keys on both sides of each query, in the
--- sequence of the query. view.family_names lists the names of the attention families with these facets, the encoder
+-- sequence of the query. view.family_names lists the attention families to which the encoding applies, the encoder
 -- first.
 local function check_sides(view, report)
   local kind = view.resolved.model.kind
@@ -122,8 +122,9 @@ function M.check(view, report)
     return
   end
   if model and (model.attention_dropout or 0) > 0 then
-    report.refuse("model.attention_dropout", KIND, ("%q"):format(kind), { expected = "0, or weights of a softmax",
-      what = ("the weights of %s are not dropped out"):format(NAMES[kind]) })
+    report.refuse("model.attention_dropout", KIND, ("%q"):format(kind), {
+      expected = '0, or encoding.normaliser.kind = "softmax"',
+      what = ("%s cannot be used with dropout of weights"):format(NAMES[kind]) })
   end
   if kind == "stick_breaking" then
     check_stick(view, report)

@@ -22,9 +22,9 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil. Unless the spec states positions.draw, every block samples the positions that a score
--- reads. family: the family to which the encoding belongs, nil for the shared encoding; user: the family that uses the
--- formula.
+-- The formula of a score, or nil. Unless the spec states positions.draw, each layer samples the random positions that a
+-- score reads. family: the family to which the encoding belongs, nil for the shared encoding; user: the family that
+-- uses the formula.
 local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula_nodes(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
@@ -75,8 +75,8 @@ local function inherit_formula(context, texts, encoding, family)
   return resolve_formula(context, texts, encoding, family, "cross")
 end
 
--- The formula of the score, or nil; for a model with several families { families = { name = formula } }. Each formula
--- is traced separately, since it may depend on the family's number of layers.
+-- The formula of the score, or nil; for a model with several families { families = { name = formula } }. Each family
+-- gets its own formula, since the formula may depend on the family's number of layers.
 function M.settle_score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.list(model, encoding)

@@ -96,7 +96,7 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
     local is_in_preset = node.origin.path and node.origin.path ~= context.loaded.source
     return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
       "encoding.additive" .. (families.is_layer[family] and "" or ", which applies to both streams"), is_in_preset
-        and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
+        and ("encoding.%s uses this preset: write only the preset's other facets"):format(family) or nil)
   end
   if path == "encoding.heads" then
     return add(context, node, path, "all heads of a layer have one encoding", 'encoding.layers, rotation.heads, or a '
@@ -110,7 +110,7 @@ local function report_unknown_field(context, node, path, kind, legal_fields)
         .. (kind == "none" and (": set %s.kind"):format(parent) or "")
     end
     return unknown.make_hint(path, expected, context.loaded.root)
-      or type(node.value) == "function" and "encoding.score takes a function, no other field"
+      or type(node.value) == "function" and "only encoding.score can be a function"
   end
   add(context, node, path, "no such field" .. (kind and (' for kind "%s"'):format(kind) or ""),
     table.concat(expected, ", "), make_hint)

@@ -39,7 +39,7 @@ end
 local function report_wrong_type(context, field, node, hint, expected)
   local text = describe(node)
   if type(node.value) == "function" then
-    hint = "encoding.score takes a function, no other field"
+    hint = "only encoding.score can be a function"
   end
   add(context, node, field.path, text .. (text:find(" is ", 1, true) and "" or " does not fit here"),
     expected or schema.describe_values(field), hint)

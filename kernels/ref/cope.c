@@ -1,5 +1,5 @@
-/* Two references for one sequence, computed directly from the formulas in ref.h: contextual positions, and terms of
- * scores that have sums over the keys of a query. shape->mistake selects a deliberate mistake, which tests must
+/* Two references, each for one sequence, computed directly from the formulas in ref.h: contextual positions; and terms
+ * of a score that contain a sum over the keys of a query. shape->mistake selects a deliberate mistake, which tests must
  * notice. */
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ enum { LAYERS = 3 };
 typedef struct steps {
     int T, N;              /* number of steps, width of the state */
     int C, W;              /* cells of the memory, width of a cell */
-    int A, jump;           /* number of actions; distance of a tape's jump, in cells */
+    int A, jump;           /* number of actions; cells by which a jump moves a tape memory */
     double *h;             /* [T][N] states */
     double *memory;        /* [T + 1][C][W] memory before the first step and after each */
     double *value[LAYERS]; /* [T][columns] outputs of the layers that compute the written value; NULL: no such layer */

@@ -81,7 +81,7 @@ end
 -- statement after the one with index i reads the variable `h`; if not, a name that begins with `word`.
 function Pass:choose_name(value, i, word)
   local is_h_free = not self.keeps_h and (not self.stream or (self.last_reads[self.stream] or 0) <= i)
-  if is_h_free and value.width.count == self.width and not value.is_external then
+  if is_h_free and value.width.count == self.width and not value.has_copy then
     self.stream = value
     return "h"
   end

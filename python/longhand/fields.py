@@ -200,9 +200,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     mask.right (kind window): number of visible keys after the query [an integer from 0 to 1048576; default: left]
     mask.width (kind antidiagonal): number of visible keys on each side of the line [an integer from 0 to 1048576;
         required]
-    mask.stride (kind antidiagonal): number of keys by which the line moves left from one query to the next, and the
-        width of the line in keys; with 2, each query has a pair of keys, such as a digit of each operand [an integer
-        from 1 to 16; default: 1]
+    mask.stride (kind antidiagonal): number of keys on the line for each query; the line moves left by as many keys from
+        one query to the next; 2: for example, one digit of each operand [an integer from 1 to 16; default: 1]
     mask.left_only (kind antidiagonal): whether keys to the right of the line are hidden [true or false; default: false]
     lines: constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line
         are hidden

@@ -212,7 +212,7 @@ static lh_status add_chain(collection_state *s, const lh_chains *chains, int dig
     set_width(s, digits);
     for (uint32_t i = 0; exists && status == LH_OK && i < MAX_PER_CHAIN; i++) {
         uint8_t x[LH_MAX_CHAIN_DIGITS] = {0}, y[LH_MAX_CHAIN_DIGITS] = {0};
-        lh_rng rng = lh_make_number_stream(s->collection->seed, lh_compute_number_step(digits, chain), i);
+        lh_rng rng = lh_make_number_stream(s->collection->seed, lh_choose_stream_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
                                 : lh_draw_trailing_digits(s->task_frame.base, &rng, digits, chain, x);
         lh_number_item new_item = lh_make_written_item(digits, x, y);

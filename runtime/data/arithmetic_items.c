@@ -16,7 +16,7 @@ lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example) {
     return lh_rng_at(lh_key_of_seed(seed), step, example, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
-uint32_t lh_compute_number_step(int digits, int chain) {
+uint32_t lh_choose_stream_step(int digits, int chain) {
     return 1u + (uint32_t)(chain + 1) * (LH_MAX_PLACES + 1) + (uint32_t)digits;
 }
 
@@ -106,7 +106,7 @@ int lh_read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const 
     }
     const int digits = word[1];
     if (kind == DRAWN) {
-        lh_rng rng = lh_make_number_stream(seed, lh_compute_number_step(digits, -1), read_two_words(word + 2));
+        lh_rng rng = lh_make_number_stream(seed, lh_choose_stream_step(digits, -1), read_two_words(word + 2));
         draw_numbers(o, f, &rng, digits, x, y);
         return digits;
     }

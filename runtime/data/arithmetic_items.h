@@ -34,7 +34,7 @@ int lh_read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const 
 lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example);
 
 /* The counter word `step` of test numbers. chain: the requested length of the longest chain; -1: any length. */
-uint32_t lh_compute_number_step(int digits, int chain);
+uint32_t lh_choose_stream_step(int digits, int chain);
 
 /* base^exponent, or UINT64_MAX if the power is larger. */
 uint64_t lh_compute_power(int base, int exponent);

@@ -4,10 +4,11 @@
  *
  *     write checkpoint.new (temporary, fsync, read back, rename)   current and previous are untouched
  *     link current as checkpoint.old                               current and previous are untouched
- *     rename checkpoint.old to checkpoint.previous                 both names are links to one complete file
+ *     rename checkpoint.old to checkpoint.previous                 previous and current are links to one file
  *     rename checkpoint.new to checkpoint                          done
  *
- * So a write never leaves an incomplete current. If current was damaged later, it does not replace previous.
+ * So a write never leaves an incomplete current. If current has been damaged since it was written, rotation does not
+ * link it, and previous stays.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-/* The least and the greatest number of metadata entries: two entries depend on the run. */
+/* The least and the greatest number of metadata entries: two entries exist only in some runs. */
 enum { MIN_META = LH_IDENTITY_COUNT + 6, MAX_META = MIN_META + 2 };
 
 /* The content of one file: the list of tensors and their names. Data is not copied from the state. */
@@ -45,8 +46,8 @@ static lh_status open_content(content *c, const char *path, const lh_spec *spec,
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
 }
 
-/* Adds one tensor that lies in `vector`, a flat array of all parameters or of a state; its rows may have gaps between
- * them. The caller has written its name. */
+/* Adds one tensor that lies in `vector`, a flat array of all parameters or of one of the optimizer's states; its rows
+ * may have gaps between them. The caller has written its name. */
 static void add_tensor(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
     lh_st_tensor *entry = &c->tensors[c->count];
     size_t real = (size_t)real_bytes;

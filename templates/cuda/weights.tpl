@@ -31,7 +31,7 @@ INLINE void add_up_products(void) {
 % end
 }
 
-/* Whether first + e points to one of the `size` elements at `from`. */
+/* Whether first + e points into the array of `size` elements that begins at `from`. */
 INLINE bool is_in(int e, const real *first, const real *from, const int size) {
     return (unsigned int)(e - (int)(from - first)) < (unsigned int)size;
 }

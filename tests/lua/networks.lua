@@ -1,12 +1,12 @@
 -- Random descriptions of networks, for tests of all that is derived from a description.
 --
--- Input: a seed (an integer), and options. M.make_random makes the same network of a seed on every machine. Options:
+-- Input: a seed (an integer), and options. M.make_random makes the same network on every machine. Options:
 --   streams           { the output's stream, the other stream }, such as { "target", "source" }; nil: one stream
 --   families          names of available attentions; "cross" is used if there are two streams
 --   memory_families   families of the other stream's own blocks; nil: the other stream is only embedded
 --   widths            possible widths of the model
 --   tied              false: the output has its own weight
---   places            vectors of positions are added in blocks, not to the vectors of tokens
+--   has_block_positions   vectors of positions are added in blocks, not to the vectors of tokens
 --   is_generated      the network meets the rules of generated code: at least one attention, all attentions in blocks
 --   model             the section `model` of the spec; if its embedding is linear, the output is not tied
 --   no_dropout        names of families whose weights have no dropout
@@ -50,10 +50,11 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
 --   has_detours      whether branches and blocks may have other widths than the model
 --   older            variables of earlier values of the scope
 --   source_memory    the variable of the value that all blocks read with cross-attention, or nil
---   memory, outside  in a block, variables of values from outside of the block
+--   memory           in a block: the variable of the value that cross-attention reads
+--   outside          in a block: the variable of another value from outside, for branches.outside
 --   lacks_norm       whether no norm limits the values of the next branch
 --   attends          whether the scope has an attention
---   used             families whose own names an attention has already
+--   used             families whose names attentions already have: family -> true
 --   names            the number of uses of each name in the scope
 --   counts           the number of uses of each name in the whole description
 --   words            the sampled replacements of the words of this file; taken_words: their set
@@ -130,9 +131,9 @@ local branches = {}
 -- The first attention of a scope has the names of its family, the others have names of their own.
 function branches.attention(w, y)
   local family = w.random:pick(w.families)
-  local name = w.attends or w.used[family]
+  local needs_name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  local name_option = name and (", name = %q"):format(w:make_unique(w:replace("look"))) or ""
+  local name_option = needs_name and (", name = %q"):format(w:make_unique(w:replace("look"))) or ""
   return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:pick_boolean(), name_option,
     w.no_dropout[family] and "" or w:write_dropout_option("dropout"))
 end
@@ -170,9 +171,9 @@ end
 
 -- A product that another product and a sum read.
 function branches.twice(w, y)
-  local doubled = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("both", w.width), y, w.width)
-  local square = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("one", w.width), doubled, w.width)
-  local first, second = table.unpack(w.random:pick({ { square, doubled }, { doubled, square }, { square, square } }))
+  local shared = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("both", w.width), y, w.width)
+  local last = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("one", w.width), shared, w.width)
+  local first, second = table.unpack(w.random:pick({ { last, shared }, { shared, last }, { last, last } }))
   return w:bind("%s:add(%s, %s)", w.scope, first, second)
 end
 
@@ -224,7 +225,7 @@ local function add_branch(w, y, h)
   add_kind("gate", w.lacks_norm and 0 or 1)
   add_kind("attention", w.width == w.model_width and (w.is_block or not w.is_generated) and 2 or 0)
   add_kind("cross", w.memory and 2 or 0)
-  add_kind("outside", w.outside and y == h and 1 or 0) -- this branch does not read y; a norm y would remain unused
+  add_kind("outside", w.outside and y == h and 1 or 0) -- this branch does not read y: only if y is h
   add_kind("detour", w.has_detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end
@@ -287,7 +288,7 @@ local function add_block(w, number, x, width, attends)
   inner.memory = w.source_memory and width == w.model_width and w:bind("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:is_one_in(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
   local h = w:bind("b%d:input(%s)", number, x)
-  if w.places and width == w.model_width and (attends or w.random:is_one_in(2)) then
+  if w.has_block_positions and width == w.model_width and (attends or w.random:is_one_in(2)) then
     h = w:bind("b%d:place(%s, net.additive)", number, h)
   end
   h = write_inside(inner, h, attends)
@@ -337,7 +338,8 @@ end
 -- Adds the value that blocks read from outside: the vectors of a stream's tokens, or the output of its own blocks.
 -- Returns the number of the next block.
 local function add_memory(w, stream)
-  local memory, next_block = add_embedding(w, "memory", stream, 2, not w.places and w.random:is_one_in(2)), 1
+  local has_positions = not w.has_block_positions and w.random:is_one_in(2)
+  local memory, next_block = add_embedding(w, "memory", stream, 2, has_positions), 1
   if w.memory_families and w.random:is_one_in(2) then
     local inner = setmetatable({ older = {}, families = w.memory_families }, { __index = w })
     memory, next_block = write_stream(inner, memory, next_block, w.is_generated)
@@ -352,7 +354,8 @@ local function write_network(w, streams)
   end
   w:write_line("local tokens = net:table(%q)", w:replace("token"))
   local first = streams[2] and add_memory(w, streams[2]) or 1
-  local x = write_stream(w, add_embedding(w, "embedding", streams[1], 4, not w.places), first, w.is_generated)
+  local embedding = add_embedding(w, "embedding", streams[1], 4, not w.has_block_positions)
+  local x = write_stream(w, embedding, first, w.is_generated)
   if w.random:is_one_in(2) then
     x = add_norm(w, x)
   end
@@ -366,7 +369,8 @@ function M.make_random(number, options)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
     families = options.families, memory_families = options.memory_families, no_dropout = options.no_dropout or {},
-    is_generated = options.is_generated, places = options.places, width = width, model_width = width,
+    is_generated = options.is_generated, has_block_positions = options.has_block_positions,
+    width = width, model_width = width,
     has_detours = random:is_one_in(3), tied = options.tied ~= false, has_dropout = random:is_one_in(2),
     is_linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},
     word_random = new_random(-number) }, Writer)

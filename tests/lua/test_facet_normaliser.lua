@@ -59,7 +59,7 @@ function TestNormaliser.test_stick_breaking_refuses_what_changes_or_hides_scores
     "use = 'stick_breaking', relative = { kind = 'shaw' }")
   assert_refused("encoding.lines: a table of lines",
     "use = 'stick_breaking', lines = { { head = 0, direction = 1, line = 0, value = 1 } }")
-  assert_refused("model.attention_dropout: the weights of stick-breaking attention are not dropped out",
+  assert_refused("model.attention_dropout: stick-breaking attention cannot be used with dropout of weights",
     "use = 'stick_breaking'", "decoder", ", attention_dropout = 0.1")
   assert_refused("encoding.cross.normaliser.kind: stick-breaking attention needs keys of the query's own sequence",
     "cross = { normaliser = { kind = 'stick_breaking' } }", "encoder_decoder")

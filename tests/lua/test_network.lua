@@ -112,7 +112,7 @@ local function make_network(number)
   local section = SECTIONS[number % #SECTIONS + 1]
   local description = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
     families = { "self", "sloped", "causal", "directional" }, no_dropout = { directional = true }, model = section,
-    places = section.additive ~= nil })
+    has_block_positions = section.additive ~= nil })
   return assert(load(description.text))(), description.text, section
 end
 

@@ -177,7 +177,7 @@ function TestDamage.test_lines_across_pieces()
   lu.assertEquals({ line_count, notes }, { 3000, { "eval.jsonl: line 3001 is torn, skipped" } })
 end
 
--- The last newline of a file is found in one search, for any length of the line before it.
+-- Finding the last newline of a file takes linear time, however long the line before it is.
 function TestDamage.test_a_long_line_is_read_in_linear_time()
   local began = os.clock()
   local run = runs.read(write_run("long", "rr", 1, 0.1, { exit = 0, eval = (" "):rep(2 << 20) .. "\n{" }))

@@ -39,7 +39,7 @@ function TestValidate.test_options_of_a_task_are_resolved_with_their_defaults()
   lu.assertNil(accept("return { " .. TASK .. "}").task.options)
 end
 
-function TestValidate.test_a_default_that_is_left_out_may_be_written()
+function TestValidate.test_a_spec_may_state_a_default_that_the_resolved_spec_omits()
   local written = accept('return { task = { kind = "bucket_sort", computation = 0 }, model = { spare_token = true } }')
   lu.assertEquals(written, accept("return { " .. TASK .. "}"))
   local resolved, info = accept('return { task = { kind = "bucket_sort", computation = 2 }, '
@@ -110,7 +110,7 @@ function TestValidate.test_a_family_uses_no_preset_that_adds_vectors()
   local text = "return { " .. TASK .. [[ model = { kind = "encoder_decoder" },
     encoding = { kind = "alibi", cross = { use = "sinusoid" } } }]]
   refuse(text, "encoding.cross.additive: vectors of positions are added to the tokens")
-  refuse(text, "hint: encoding.cross uses this preset: write the other facets of it there")
+  refuse(text, "hint: encoding.cross uses this preset: write only the preset's other facets")
 end
 
 function TestValidate.test_defaults_follow_other_fields()
@@ -187,7 +187,7 @@ end
 
 function TestValidate.test_a_function_fits_only_the_score()
   refuse("return { " .. TASK .. "train = { steps = function() end } }",
-    "encoding.score takes a function, no other field")
+    "only encoding.score can be a function")
   refuse("return { " .. TASK .. "encoding = { scores = function(x) return x end } }", 'did you mean "score"?')
   refuse("return { " .. TASK .. "model = function() end }", "model: a function does not fit here")
 end

@@ -19,19 +19,19 @@ local M = {}
 
 -- Texts of encodings in a spec. Each random network has only one of them, to avoid equal code. Further fields:
 --
---   places        true: vectors of positions are added in blocks
+--   has_block_positions   whether vectors of positions are added in blocks
 --   is_two_sided  true: the encoding attends to both sides, so decoders cannot use it
 --   heads         the number of heads, if it must be LH_PARITY_HEADS, the number of slopes in lh_parity.h
 local ENCODINGS = {
   { [[kind = "none"]] }, { [[kind = "rope"]] }, { [[kind = "alibi"]], heads = 2 }, { [[kind = "relative"]] },
   { [[kind = "sinusoid"]] },
   { [[kind = "learned", additive = { rows = 40, at = "block", dropout = 0.2 }, normaliser = { temperature = 0.5 }]],
-    places = true },
+    has_block_positions = true },
   { [[kind = "geometric"]], is_two_sided = true }, { [[relative = { kind = "shaw", clip = 4 }]] },
   { [[kind = "learned", additive = { rows = 40 }]] },
   { [[kind = "rope", mask = { kind = "causal" }, projections = { bias = true, output = false }]] },
   { [[kind = "none", mask = { kind = "window", left = 2 }]] },
-  { [[kind = "sinusoid", additive = { at = "block" }, rotation = { kind = "rope" }]], places = true },
+  { [[kind = "sinusoid", additive = { at = "block" }, rotation = { kind = "rope" }]], has_block_positions = true },
   { [[relative = { kind = "shaw", clip = 3, sides = "left" }, mask = { kind = "causal" }]] },
   { [[kind = "none", projections = { output = false }]] },
 }
@@ -106,7 +106,7 @@ M.parse_number = parse_number
 local function make_description(number, is_wide, encoding, reading)
   local options = { families = { "self" }, widths = is_wide and WIDE or WIDTHS, is_generated = true,
     tied = not encoding.is_two_sided, no_dropout = encoding.no_dropout or { self = encoding.is_two_sided },
-    model = reading.model, places = encoding.places }
+    model = reading.model, has_block_positions = encoding.has_block_positions }
   if reading.pair then
     options.streams, options.families = { "target", "source" }, { "decoder" }
     options.memory_families = { "encoder" }

@@ -6,7 +6,7 @@
 --   name         the name of the sum
 --   text         the term of a pair as text
 --   term         C statements that compute the term of a pair
---   place        C text of the index of key j's sum in the sums of a group of queries
+--   place        C text of an index: in the array of sums of a group of queries, where the sum for key j is
 --   has_gradient   whether a gradient reaches the sum
 -- Further fields of the list:
 --   count         the number of sums
@@ -30,8 +30,8 @@ function M.check(view, report)
   if not (encoding.score or ""):find("%f[%w_.]sum_to_query%(") then
     return
   end
-  local function refuse(path, is_set, message, expected, hint)
-    if is_set then
+  local function refuse(path, is_refused, message, expected, hint)
+    if is_refused then
       report.refuse(path, FIELD, CALL, { what = message, expected = expected, hint = hint })
     end
   end

@@ -24,7 +24,7 @@
 --     mask_name       if it is a branch: the name from which the names of its dropout's mask and constants are made
 --     is_input        whether it is a block's input; nil if not
 --     external        in a block's copy of a value of the network: the value that is copied
---     is_external     in a value of the network: whether a block has a copy of it; nil if not
+--     has_copy        in a value of the network: whether a block has a copy of it; nil if not
 --     carried, has_own_buffer   where the value is stored; scope_lists.lua sets these fields
 --   operation  has its operands (values) as fields, named by their roles in ops.lua, and:
 --     kind            the name of its entry in ops.lua
@@ -294,7 +294,7 @@ lists.update(Scope, inputs_and_outputs)
 function Scope:external(value)
   checks.read(self.parent, value, "the external value")
   local block_copy = make_value(self, value.name, value.width, value.stream, false)
-  block_copy.external, value.is_external = value, true
+  block_copy.external, value.has_copy = value, true
   self.externals[#self.externals + 1] = block_copy
   return block_copy
 end

@@ -49,7 +49,8 @@ function M.check_kind(net, kinds, kind, noun)
   end
 end
 
--- The endings that a parameter's name has in structs and files (parameters.lua); _transposed: in the name of a panel.
+-- The endings that a parameter's name has in structs and files (parameters.lua). A weight's transposed copy has the
+-- ending _transposed.
 local NAME_ENDINGS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- Checks that a parameter's names differ from all other names of its scope, and adds them to scope.used_names.
@@ -60,7 +61,7 @@ function M.check_parameter(scope, parameter)
     if namesake and namesake ~= parameter then
       M.fail(scope.net,
         ("%s and %s cannot both be parameters of %s"):format(namesake.name, parameter.name, scope.title),
-        "different names, also if _bias, _scale, _offset or _transposed follows them")
+        "different names, even after _bias, _scale, _offset or _transposed is appended to one of them")
     end
   end
   used_names[parameter.name] = parameter
@@ -160,8 +161,9 @@ local function check_read(scope)
   end
 end
 
--- Checks that names differ. Values with equal names share a buffer, so they are allowed only for branches: one sum must
--- read such a value before the next value of the name is made, and the backward pass must not read it.
+-- Checks that names differ. Values with equal names share a buffer. Two values may have the same name only if the first
+-- is a branch: its only reader is a sum, which runs before the second value is made, and the backward pass does not
+-- read it.
 local function check_names_differ(scope)
   -- last_values: name -> the last value with this name so far; readers: value -> the last operation so far that reads
   -- it; value_names: name of a gradient -> name of its value

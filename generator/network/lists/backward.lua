@@ -1,8 +1,8 @@
 -- Derives the backward pass of a scope from its fused list, by one rule for each kind of operation.
 --
 -- Input: the fused list of operations (fuse.lua), the scope's input and result. Output: a list of entries in the order
--- of execution; and a table, value -> the buffer of its gradient. builder.lua describes operations and values; a value
--- with `external` is a block's copy of a value of the network, and a value with `is_external` has a copy in a block.
+-- of execution; and a table, value -> the buffer of its gradient. builder.lua describes operations and values. In a
+-- block, a value with `external` is the copy of a value of the network; the latter has has_copy.
 -- Buffers and entries:
 --
 --   buffer   a table with these fields; equal names mean the same buffer:
@@ -25,9 +25,9 @@
 -- A rule gets the buffer with the gradient of its operation's result from read_gradient(value). open_gradient(value)
 -- gives the buffer in which the first contribution to a gradient is stored and to which later contributions are added.
 -- share_buffer(value, buffer) records that the buffer already holds a contribution to the value's gradient: no entry is
--- needed unless the gradient has another contribution or needs its own buffer. If a buffer is overwritten before the
--- gradient in it is complete and read, its version differs from the recorded version; then the value's gradient gets
--- its own buffer, and the list is derived again.
+-- needed unless the gradient has another contribution or needs its own buffer. Each contribution records the version of
+-- the buffer, that is, how often it has been written. If the version has changed when the gradient is read, another
+-- write has destroyed the gradient: then this gradient gets its own buffer, and the list is derived again.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -63,8 +63,7 @@ end
 --   value_versions   value -> the version of its gradient's buffer at the time of the last contribution to the gradient
 --   unsafe_values    the list of values whose gradients need their own buffers, since another write would destroy them;
 --                    also value -> true
---   masked_by_relu   the set of the products with relu to whose gradient the derivative of relu has already been
---                    applied
+--   masked_by_relu   the set of those products with relu whose gradient is already masked by the derivative of relu
 --   producers        value -> the operation that makes it
 --   readers          value -> the operations that read it
 --   lists_by_scope   block -> its derived lists (scope_lists.lua)
@@ -81,7 +80,7 @@ end
 function Tape:choose_buffer(value)
   local number = self.buffer_numbers[value]
   if not number then
-    return self:find_buffer(value.is_residual and not value.is_external and make_stream_gradient(value)
+    return self:find_buffer(value.is_residual and not value.has_copy and make_stream_gradient(value)
       or make_buffer(names.name_gradient(value.name), value))
   end
   return self:find_buffer(make_further_gradient(value, "_own" .. (number > 1 and number or "")))
@@ -155,7 +154,7 @@ function Tape:share_buffer(value, buffer)
   if value.external or self.gradients[value] then
     local to = self:open_gradient(value)
     self:emit({ kind = "accumulate", from = buffer, to = to }, to)
-  elseif self.buffer_numbers[value] or value.is_external then
+  elseif self.buffer_numbers[value] or value.has_copy then
     self.gradients[value] = self:choose_buffer(value)
     self:emit({ kind = "copy", from = buffer, to = self.gradients[value] }, self.gradients[value])
   else
@@ -164,8 +163,8 @@ function Tape:share_buffer(value, buffer)
   self:record_version(value)
 end
 
--- The buffer in which the gradient entry of a fused sum and norm also stores the gradient of the branch, with dropout's
--- mask applied; nil if the branch already has a gradient or is external.
+-- For the entry add_norm_grad: the buffer in which it also stores the gradient of the branch, with dropout's mask
+-- applied; nil if the branch already has a gradient or is external.
 function Tape:open_branch_gradient(op)
   local branch = op.branch
   if branch.external or self.gradients[branch] then

@@ -80,10 +80,10 @@ end
 -- gradient, both divided by max_passes. If steps do not sample it, max_passes is false, and both results are 1.
 local function compute_pass_shares(max_passes)
   local pass_share, gradient_share = max_passes and 0 or 1, max_passes and 0 or 1
-  for free_passes = 0, (max_passes or 0) - 1 do
-    local mean = (1 + math.min(max_passes - free_passes, max_passes // 2)) / 2
-    pass_share = pass_share + (free_passes + mean) / max_passes ^ 2
-    gradient_share = gradient_share + mean / max_passes ^ 2
+  for free_passes = 0, (max_passes or 0) - 1 do -- passes without gradient, at the beginning of the step
+    local mean_gradient_passes = (1 + math.min(max_passes - free_passes, max_passes // 2)) / 2
+    pass_share = pass_share + (free_passes + mean_gradient_passes) / max_passes ^ 2
+    gradient_share = gradient_share + mean_gradient_passes / max_passes ^ 2
   end
   return pass_share, gradient_share
 end

@@ -116,8 +116,8 @@ local function make_flops_comment(plan)
     local owner = plan.streams[2] and " of " .. stream.name or ""
     return ("Every token%s is multiplied by %d weights: %s."):format(owner, stream.weights, stream.products)
   end)
-  sentences[#sentences + 1] = ("Attention multiplies %s by %s."):format(plan.streams[2] and "pairs" or "T^2 pairs",
-    plan.flops.pairs_text)
+  sentences[#sentences + 1] = ("Attention multiplies, for each of %s, %s."):format(
+    plan.streams[2] and "the pairs" or "T^2 pairs", plan.flops.pairs_text)
   return wrap(table.unpack(sentences))
 end
 

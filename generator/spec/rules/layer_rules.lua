@@ -9,7 +9,8 @@ local placement = require("facets.placement")
 
 local M = {}
 
--- Checks that entries are numbered without gaps; only specs that state entries by number can fail.
+-- Checks that entries are numbered without gaps. Only a spec that writes encoding.layer1, encoding.layer2 and so on can
+-- have a gap; a spec with the list encoding.layers cannot.
 local function check_numbers(encoding, report)
   local count = #families.list_layers(encoding)
   for i = 1, math.max(count, 2) do
@@ -40,14 +41,14 @@ local function check_last_layers(encoding, model, report)
   end
 end
 
--- A text of the fields of positions that must be equal in all layers, for comparisons. Entries may differ in whether
--- positions are sampled for each layer or for the whole pass.
+-- Formats the fields of positions that must be equal in all layers, for comparisons. Of `draw`, the text shows only
+-- whether it is "sequence": one entry may have "pass" and another "layer".
 local function format_shared_fields(positions)
   return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))
 end
 
--- Refuses random positions of an entry that differ from those of encoding.positions, which vectors added to tokens also
--- use.
+-- Refuses random positions of an entry that differ from encoding.positions. The vectors that are added to tokens use
+-- encoding.positions, so all layers need the same positions.
 local function check_positions(encoding, list, report)
   local shared_positions = encoding.positions
   for _, entry in ipairs(list) do
@@ -57,7 +58,7 @@ local function check_positions(encoding, list, report)
       and format_shared_fields(positions) ~= format_shared_fields(shared_positions) then
       report.add({ ("encoding.%s.positions"):format(entry.name), ("encoding.%s.positions.kind"):format(entry.name) }, {
         what = "random positions differ between layers",
-        expected = "random positions in encoding.positions, for all layers; entries may differ in draw: pass, layer" })
+        expected = "random positions in encoding.positions, for all layers; only draw may differ: pass or layer" })
     end
   end
 end
@@ -71,7 +72,7 @@ function M.check(context, report)
     return
   elseif model.source then
     report.refuse("encoding.layer1", "model.source", ("%q"):format(model.source), {
-      what = "your own network chooses the numbers of its layers", expected = "one encoding for all layers" })
+      what = "your own network decides how many layers it has", expected = "one encoding for all layers" })
   elseif model.layers and model.layers < list[1].period then
     report.refuse("model.layers", "encoding.layer1", "the first of the encodings by layer", {
       what = ("%d layers are fewer than the %d layers of encoding.layers"):format(model.layers, list[1].period),

@@ -1,10 +1,10 @@
 -- The alphabets of a file of examples, for a spec that does not list them.
 --
--- Input: the path of a file in a format of docs/own-task.md; has_one_output: true if a target without blanks is one
--- symbol, and not a symbol for each character. Output: { input, output }, the symbols of all inputs and the symbols of
--- all targets, as sorted lists of texts; or nil and the problem, { found, expected, line }. If tokens are numbers, the
--- symbols are the numbers from 0 to the largest token. This module reads only the form and the tokens; the trainer
--- makes all other checks.
+-- Input: the path of a file in a format of docs/own-task.md; has_one_output, for a target without blanks: true if the
+-- target is one symbol, false if each of its characters is one. Output: { input, output }, the symbols of all inputs
+-- and the symbols of all targets, as sorted lists of texts; or nil and the problem, { found, expected, line }. If
+-- tokens are numbers, the symbols are the numbers from 0 to the largest token. This module reads only the form and the
+-- tokens; the trainer makes all other checks.
 
 local input = require("base.input")
 local line_formats = require("spec.task.line_formats")
@@ -16,8 +16,8 @@ local MAX_BYTES = 256 << 20
 local MAX_TOKEN = 65535 -- tokens have 16 bits
 
 -- Makes an empty side: the tokens of all inputs, or of all targets. name: "input" or "target".
---   names           the set of tokens in lists of JSON
---   max_token       the largest number in lists of JSON, or nil
+--   names           the set of those tokens in lists of JSON that are texts
+--   max_token       the largest of those tokens in lists of JSON that are numbers, or nil
 --   words           the set of words in texts
 --   characters      the set of characters in texts
 --   by_word         whether the symbols of texts are the words, not the characters

@@ -38,7 +38,7 @@ function M.choose_axis(study, name)
   return name
 end
 
--- Returns the cell's values on all axes with several values but `excluded_axis`.
+-- Returns the cell's values on the axes that have several values, without `excluded_axis`.
 local function join_values(study, cell, excluded_axis)
   return table.concat(lists.map(study.axes, function(axis)
     return axis.name ~= excluded_axis and #axis.values > 1 and score_tables.label(study, axis.name,
@@ -123,12 +123,13 @@ function M.check_reference(groups, reference, key)
   end
 end
 
+-- Returns the grid (conditions of evaluation: runs.find_usual_grid) that most scores of the groups have.
 function M.find_usual_grid(groups, split)
   return runs.find_usual_grid(lists.collect(groups, function(group) return group.runs end), split)
 end
 
--- Returns notes on chosen learning rates. Cells that chose their rate on the same examples share a note, with the
--- number of these cells, and with a caution if the compared scores are of the same examples.
+-- Returns notes on chosen learning rates: one note for all cells whose rate was chosen on the same examples, with the
+-- number of these cells. The note has a caution if the compared scores also come from these examples.
 local function note_rates(groups, split)
   local choices = lists.map(groups, function(group)
     local run = group.cell.summary.best_run
@@ -138,7 +139,7 @@ local function note_rates(groups, split)
   end)
   return lists.map(lists.group(choices, function(entry) return entry.examples end), function(list)
     local biased_entry = lists.find(list, function(entry) return entry.is_compared end)
-    return ("learning rate: %s have the rate with the best mean over these seeds %s%s"):format(
+    return ("learning rate: %s use the rate whose mean over these seeds is best %s%s"):format(
       wording.count(#list, "cell"), list.key, biased_entry and ", on the compared examples themselves, which "
       .. "makes their means somewhat too good" or "")
   end)
@@ -148,7 +149,7 @@ end
 -- evaluation) than most; cells whose runs differ or are of an earlier version; runs that were evaluated only at
 -- training lengths; and the chosen learning rates.
 function M.list_notes(study, groups, split)
-  local notes, trained_length_count, usual_grid = {}, 0, M.find_usual_grid(groups, split)
+  local notes, in_distribution_count, usual_grid = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do
     notes[#notes + 1] = M.describe_missing_seeds(group)
     local shared = seeds.describe_shared(group.runs)
@@ -156,7 +157,7 @@ function M.list_notes(study, groups, split)
     local grid = runs.find_usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual_grid.key
       and ("%s: its scores have another grid than most, %s"):format(M.format_title(group), grid.text) or nil
-    trained_length_count = trained_length_count + lists.count(group.runs, function(run) return run.is_within end)
+    in_distribution_count = in_distribution_count + lists.count(group.runs, function(run) return run.is_within end)
   end
   for _, cell in ipairs(study.cells) do
     local title = score_tables.format_key(study, cell)
@@ -166,9 +167,9 @@ function M.list_notes(study, groups, split)
     notes[#notes + 1] = cell.changes and ("%s: its runs are of an earlier version, %s"):format(title, cell.changes)
       or nil
   end
-  if trained_length_count > 0 then
-    notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(trained_length_count == 1
-      and "1 run was" or wording.count(trained_length_count, "run") .. " were")
+  if in_distribution_count > 0 then
+    notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(in_distribution_count == 1
+      and "1 run was" or wording.count(in_distribution_count, "run") .. " were")
   end
   return lists.append(notes, note_rates(groups, split))
 end

@@ -4,7 +4,8 @@ keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key
 int8_t *keep; /* buffer for the masks of a group of queries; NULL: no dropout */
 % section("functions")
 
-/* Sets the source of a head's dropout masks, which depend on sequence and layer, and their buffer. */
+/* Prepares the dropout masks of a head's weights: sets their source, which depends on sequence and layer, and their
+ * buffer. */
 INLINE void drop_${name}_weights(const workspace *w, uint32_t layer, int sequence, ${name}_head *head) {
     const lh_cpu_step *step = w->step;
     % include("cpu/drop_site.tpl", { place = site })

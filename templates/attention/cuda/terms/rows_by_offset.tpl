@@ -1,6 +1,6 @@
 % -- Vectors of distances if the distance of a pair depends only on key - query: one row for each difference.
 const real *rows; /* the row of query - key = 0; rows have ${PREFIX}HEAD_WIDTH channels */ % section("members")
- + v->${attends.S} - 1 % section("to_row_of_distance_0")
+ + v->${attends.S} - 1 % section("offset_of_row_0")
 % section("row_of_pair")
 /* The index of a pair's row, counted from a->rows. */
 INLINE int ${prefix}find_row(const ${prefix}head *a, int i, int j) { return i - j; }

@@ -1,6 +1,6 @@
-% -- Rows of distances that are copied from a learned table.
+% -- Vectors of distances, copied from the rows of a learned table.
 % section("set_rows")
-a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("to_row_of_distance_0", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
+a.rows = v->shared.${prefix}rows + ((size_t)l * ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view})${inline("offset_of_row_0", "")}) * ${PREFIX}HEAD_WIDTH${attends.channel};
 % section("most_distances")
 /* The largest number of vectors of distances: one for every row of the table. */
 INLINE int ${prefix}distance_count(int T, int S) { return ${rows.rows_text}; }

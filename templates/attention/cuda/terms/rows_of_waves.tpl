@@ -5,7 +5,7 @@ const real *row_bias; /* products of rows and position bias, times ${PREFIX}LOGI
 const real *key_bias; /* [${attends.keys}] products of keys and content bias, times ${PREFIX}LOGIT_SCALE */
 % section("set_rows")
 const size_t first_row = (size_t)l * ${attends.distance_count}(${attends.T_of_view},
-        ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("to_row_of_distance_0", "")};
+        ${attends.S_of_view}) * ${PREFIX}HEADS + (size_t)h * ${prefix}row_count(v, l)${inline("offset_of_row_0", "")};
 a.rows = v->shared.${prefix}rows + first_row * ${PREFIX}HEAD_WIDTH${attends.channel};
 a.row_bias = v->shared.${prefix}row_bias + first_row;
 a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.S};
