@@ -53,7 +53,7 @@ end
 local function make_network(number)
   local additive = ADDITIVES[number % #ADDITIVES + 1]
   local description = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
-    families = NAMES, no_dropout = { geometric = true, plain = true }, places = additive.in_blocks })
+    families = NAMES, no_dropout = { geometric = true, plain = true }, has_block_positions = additive.in_blocks })
   return reference.derive(builder.build(assert(load(description.text))(), {
     model = { width = description.width },
     tokens = { count = 5, text = "TOKENS" },
