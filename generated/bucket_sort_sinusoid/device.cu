@@ -390,9 +390,10 @@ typedef enum finish {
 } finish;
 
 /* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
- * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many
- * rows tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage
- * slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference: lh_ref_matmul. */
+ * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. If there
+ * are many rows, tiles are tall, because a warp then reads less for each product. Warps that compute no results also
+ * stage slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference:
+ * lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,            /* elements of a slab */
@@ -850,6 +851,7 @@ INLINE void norm_rows_grad(real g[NORM_ROWS][ROW_PART], const real xhat[NORM_ROW
     row_sums(sum, 2 * NORM_ROWS);
 #pragma unroll
     for (int r = 0; r < NORM_ROWS; r++) {
+        /* summands of the gradient: shift, and slope times xhat; sums->slope is another number */
         const real shift = rstd[r] * (sum[r] / -WIDTH), slope = rstd[r] * (sum[NORM_ROWS + r] / -WIDTH);
 #pragma unroll
         for (int u = 0; u < ROW_PART; u++) g[r][u] = rstd[r] * g[r][u] + (xhat[r][u] * slope + shift);
@@ -1010,8 +1012,8 @@ INLINE double sum_list(const double *x, int count, int stride) {
     return block_sum(sum);
 }
 
-/* Factors for step t of Adam and AdamW: clip = min(1, max_norm / norm of the gradient), rate =
- * learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t). */
+/* Factors for step t of Adam and AdamW: clip = min(1, max_norm / norm of the gradient),
+ * rate = learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t). */
 typedef struct adam {
     real clip, rate, correct2;
 } adam;

@@ -15,8 +15,8 @@ static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
 
-/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, -|x| is limited to -58, and the result is 2^r 2^f, |f|
- * <= 1/2. The constant log2_e is rounded to a float, which acts like a relative error of x of 1.4e-8. Without fused
+/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, -|x| is limited to -58, and the result is 2^r 2^f, with
+ * |f| <= 1/2. The constant log2_e is rounded to a float, which acts like a relative error of 1.4e-8 in x. Without fused
  * multiply-adds, the product x log2_e is rounded too, by up to half an ulp. On |f| <= 1/2 the polynomial equals 2^f
  * within 1e-8. The constant `round` contains the bias of the exponent, so the low bits of `shifted`, moved to the
  * exponent, are the number 2^r. */
@@ -32,7 +32,7 @@ INLINE void compute_tails(const int N, const vector *x, vector *tail) {
     vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
     UNROLL
     for (int u = 0; u < N; u++) {
-        vector size = maximum(broadcast(lowest), (vector)((bits)x[u] | sign));
+        vector size = maximum(broadcast(lowest), (vector)((bits)x[u] | sign)); /* -|x|, limited */
         shifted[u] = size * log2_e + round;
         f[u] = size * log2_e - (shifted[u] - round);
         tail[u] = broadcast(coefficient[0]);

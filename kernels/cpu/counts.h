@@ -1,7 +1,8 @@
-/* Counts of keys: LANES queries at once, one row [LANES] per key. A query counts key j by its gate, a number between 0
- * and 1; the count of key j is the sum of the gates of key j and of all later keys that the query sees. A table has a
- * vector for every whole number; products [row][LANES] are the products of the queries with these vectors. The term of
- * a count that is no whole number is interpolated between two products. */
+/* Counts of keys: LANES queries at once, one row [LANES] per key. Each pair of a query and a key has a gate, a number
+ * between 0 and 1 by which the query counts the key. The count of key j is a sum of gates: the gate of key j, and the
+ * gates of all later keys that the query sees. A table has a vector for every whole number; products [row][LANES] are
+ * the products of the queries with these vectors. The term of a count that is no whole number is interpolated between
+ * two products. */
 #ifndef LONGHAND_KERNELS_COUNTS_H
 #define LONGHAND_KERNELS_COUNTS_H
 

@@ -1,5 +1,5 @@
-/* Dropout masks from Philox. Two vectors hold blocks of random numbers: lane i of 64 bits has one half of block i in
- * the first vector and the other half in the second.
+/* Dropout masks from Philox. Two vectors with lanes of 64 bits hold BLOCKS blocks of random numbers: lane i of the
+ * first vector is one half of block i, and lane i of the second vector is the other half.
  *
  * Element e = t * C + c (token t, channel c) of example b at a site takes 16 bits: the piece with index e % 8 in block
  * e / 8 of the stream at counter (block, site, b, step). Pieces are halves of words, the low half first. The element is

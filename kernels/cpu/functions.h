@@ -86,17 +86,19 @@ INLINE vector log_of(vector x) {
     return x;
 }
 
-/* tanh(x). Near 0: Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))). Elsewhere: 1 - 2 / (exp(2|x|) +
- * 1). */
+/* tanh(x). If |x| < 0.3, it is Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))), else
+ * 1 - 2 / (exp(2|x|) + 1) with the sign of x. */
 INLINE vector tanh_of(vector x) {
     vector size = abs_of(x), squared = x * x, fraction = broadcast(19), far_from_zero = 1 - 2 / (exp_of(2 * size) + 1);
     for (int odd = 17; odd > 0; odd -= 2) fraction = odd + squared / fraction;
     return choose(size < (real)0.3, x / fraction, with_sign_of(far_from_zero, x));
 }
 
-/* Returns erf(x); *weight = exp(-x^2). Below 1.125: Taylor's series 2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 -
- * 5 x^2 / 21 (1 - ...)))), above: 1 minus erfc's continued fraction exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x
- * + (3/2) / (x + ...)))). */
+/* Returns erf(x); *weight = exp(-x^2). If |x| < 1.125, erf(x) is Taylor's series
+ *   2 / sqrt(pi) x (1 - x^2 / 3 (1 - 3 x^2 / 10 (1 - 5 x^2 / 21 (1 - ...)))).
+ * For x >= 1.125, erf(x) is 1 minus erfc's continued fraction
+ *   exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + (2/2) / (x + (3/2) / (x + ...)))),
+ * and erf(-x) = -erf(x). */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real two_over_root_pi = 0x1.20dd750429b6dp0;
     vector size = abs_of(x), z = size * size, series = broadcast(1), fraction = size + 1;
@@ -146,8 +148,8 @@ INLINE vector polynomial(const real *coefficient, int terms, vector x) {
 
 /* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, whose error is 4e-9
  * of exp(f). Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is 2^(k-1) times
- * 2 exp(f), because 2^128 is no float; 2^(k-1) is 0 for k = -126. Within 1.1 ulp; 0 below -87 and infinity above
- * 88.72. */
+ * 2 exp(f), because 2^128 is no float; for k = -126 the computed 2^(k-1) is 0. Within 1.1 ulp; 0 below -87 and infinity
+ * above 88.72. */
 INLINE vector exp_of(vector x) {
     const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f};
     const real round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, log2_e = 0x1.715476p0f;
@@ -200,9 +202,9 @@ INLINE vector erf_and_weight(vector x, vector *weight) {
 }
 
 /* sin(x + quarters pi/2), with x = n pi/2 + r, |r| <= pi/4; absolute error below 1e-7. The first two parts of pi/2 have
- * 8 and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786, (sin r - r) /
- * r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 is a polynomial of
- * degree 2 in r^2, whose error is 2e-10. */
+ * 8 and 7 bits, so their products with n and the differences are exact for |x| <= 2^17. On |r| <= 0.786,
+ * (sin r - r) / r^3 is a polynomial of degree 2 in r^2, whose error is 4e-9 of sin r; (cos r - 1 + r^2 / 2) / r^4 is a
+ * polynomial of degree 2 in r^2, whose error is 2e-10. */
 INLINE vector sine_after(vector x, int quarters) {
     const real round = 0x1.8p23f, part1 = 0x1.92p0f, part2 = 0x1.fcp-12f, part3 = -0x1.5777a6p-21f;
     const real sine[] = {-0x1.9951e8p-13f, 0x1.110774p-7f, -0x1.555546p-3f};
@@ -229,7 +231,8 @@ INLINE wide wide_choose(wide_bits mask, wide a, wide b) {
 }
 
 /* log2 of x >= 0, x not subnormal: x = 2^k m, m in [2/3, 4/3), log m = 2 atanh(s), s = (m - 1) / (m + 1). The
- * truncation error of the series is 1e-11. k becomes a double as the low bits of 2^52 + k + 1023. */
+ * truncation error of the series is 1e-11. Read as a double, the bits exponent + two52 are 2^52 + k + 1023, and a
+ * subtraction gives k. */
 INLINE wide wide_log2(wide x) {
     const int64_t one = 0x3ff0000000000000, two_thirds = 0x3fe5555555555555, two52 = 0x4330000000000000;
     const double infinity = __builtin_inf();

@@ -42,7 +42,7 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
 
 /* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
  * chances of a match, writes grad_factor, and writes to `remaining` the chance that a query passes the key, if only the
- * keys of this side count. chance: the same chance before the first of these keys. */
+ * keys of this side count. chance: the chance that a query passes all nearer keys of this side. */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -117,8 +117,8 @@ INLINE void fill_rows(int from, int to, const real *row, real *rows) {
 }
 
 /* Does the work of mirror_rows for every second row in [from, to). Lane `a` of row r has the same source row as lane 0
- * of row r - 2 a, because the source's index grows by 2 a. So x[u] first gets the source row of lane 0, and lane `a` is
- * then delayed by `a` of the rows processed here. */
+ * of row r - 2 a, because the source's index grows by 2 a. So x[u] first gets the source row of lane 0 in all lanes.
+ * Then delay_lanes moves lane `a` to x[u + a], which is 2 a rows later. */
 INLINE void mirror_every_second(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     const ptrdiff_t low_offset = low * LANES, high_offset = high * LANES;
     vector late[LANES - 1]; /* delayed rows of bit b start at b - 1 */
@@ -224,7 +224,7 @@ INLINE vector weigh_outwards(int T, int first, real *weights, real *grad_factor,
 
 /* ---- backward pass: contributions of farther keys to a pair's gradient ---- */
 
-/* Processes N rows for sum_side. */
+/* Processes N rows for sum_side. A gain is a weight times the gradient of this weight (write_gains). */
 INLINE vector sum_rows(const int N, const int step, vector sum, const real *gains, real *sums) {
     vector part = {0};
     UNROLL
@@ -311,8 +311,10 @@ INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogi
                         left);
 }
 
-/* gains [T][LANES] = weights times their gradients. The gradient of a weight is the product of g, D channels of LANES
- * queries, with the key's row of `value`, minus the mean; rows are `stride` apart. */
+/* gains [T][LANES] = weights times their gradients. The gradient of a weight is the product of g with the key's row of
+ * `value`, minus `mean`. g: the gradients of the outputs of LANES queries, D channels, divided by the number that
+ * divides the output. mean: the weighted mean of these products if this number is the sum of the weights, else 0. Rows
+ * of `value` are `stride` apart. */
 INLINE void write_gains(const int D, const int stride, int T, const vector *g, vector mean, const real *restrict value,
                         const real *restrict weights, real *restrict gains) {
     int j = 0;

@@ -5,9 +5,9 @@
  * 3e-16. Source of the float coefficients: a minimax fit of (exp(f) - 1 - f) / f^2; the double coefficients are
  * Taylor's, whose remainder at |f| = 0.347 is 2e-16. Adding the constant `round` to x / ln 2 leaves r in the low bits
  * of the sum. These bits, shifted to the exponent and added as an integer to the bits of exp(f), multiply exp(f) by 2^r
- * exactly, because the result is a normal number. Multiplications limit the speed of attention, and the addition of
- * integers replaces one. Lanes that underflow have arbitrary values until they are set to 0. For a NaN the addition
- * would give a number; maximum(number, x) then returns x, the NaN.
+ * exactly, because the result is a normal number. Multiplications limit the speed of attention; this addition of
+ * integers replaces a multiplication. Lanes that underflow have arbitrary values until they are set to 0. For a NaN the
+ * addition would give a number; maximum(number, x) then returns x, the NaN.
  */
 #ifndef LONGHAND_KERNELS_MATH_H
 #define LONGHAND_KERNELS_MATH_H
@@ -41,8 +41,8 @@ INLINE vector exp_negative(vector x) {
     return maximum(keep_where(~underflows, scaled), x);
 }
 
-/* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y, where y = x
- * / ln 2 with 1 / ln 2 as a single constant, by a polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12).
+/* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y by a
+ * polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12), where y is x times log2_e, a single constant.
  * The relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in
  * exp_negative. A NaN stays NaN if the low bits that are shifted to the exponent are 0, as in every NaN that arithmetic
  * produces. The operations on the N vectors are interleaved, because those on one vector depend on each other. */

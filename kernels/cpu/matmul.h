@@ -1,11 +1,11 @@
 /* Matrix products, sums of columns and transposes; every call is compiled for its constant K and N.
  *
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
- * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one
+ * and results in extra rows are never used. A tile keeps TILE_ROWS x `columns` accumulators, a row of weights and one
  * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
- * OUTER_COLUMNS factors. tuned.h defines TILE_... and OUTER_...; ..._COLUMNS, and `columns` below, count vectors. A sum
- * runs over k, or over rows, in order, whatever the sizes of tiles. K and N are multiples of 16, and OUTER_ROWS divides
- * 16. Reference: lh_ref_matmul.
+ * OUTER_COLUMNS factors. tuned.h defines TILE_ROWS, TILE_COLUMNS, OUTER_ROWS and OUTER_COLUMNS. TILE_COLUMNS,
+ * OUTER_COLUMNS and `columns` are numbers of vectors. A sum runs over k, or over rows, in order, whatever the sizes of
+ * tiles. K and N are multiples of 16, and OUTER_ROWS divides 16. Reference: lh_ref_matmul.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -156,8 +156,8 @@ INLINE void gradient_tile(int rows, const int columns, const int a_step, const r
     }
 }
 
-/* Copies `depth` columns of a, OUTER_ROWS at a time, each time to the next packed[rows][OUTER_ROWS]; rows of a are K
- * apart. */
+/* Copies `depth` columns of a in groups of OUTER_ROWS columns. Each group becomes an array [rows][OUTER_ROWS]; `packed`
+ * has these arrays one after another. Rows of a are K apart. */
 INLINE void pack_factors(int rows, const int K, int depth, const real *restrict a, real *restrict packed) {
     for (int m = 0; m < rows; m++)
         for (int k = 0; k < depth; k += OUTER_ROWS) {
@@ -166,8 +166,8 @@ INLINE void pack_factors(int rows, const int K, int depth, const real *restrict 
         }
 }
 
-/* Adds packed^T dy to the first `columns` vectors of each row of dw[depth][N]; packed comes from pack_factors. The same
- * vectors of the rows of dy[rows][N] are copied first. */
+/* Adds packed^T dy to the first `columns` vectors of each row of dw[depth][N]; packed comes from pack_factors. Only the
+ * first `columns` vectors of each row of dy[rows][N] are used, and they are copied before. */
 INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
                             const real *restrict dy, real *restrict dw) {
     real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));

@@ -208,7 +208,7 @@ INLINE void move_tape_grad(int cells, int jump, const real *from, const real *dt
     for (int k = 0; k < TAPE_ACTIONS; k++) daction[k] = sum_cell(sum[k]);
 }
 
-/* hidden[rows][H] = max(head + bias, 0), where the rows of heads are M apart: the first layer of the written value. */
+/* Computes the first layer of the written value: hidden[rows][H] = max(head + bias, 0). Rows of `head` are M apart. */
 INLINE void rectify_head(int rows, const int M, const int H, const real *bias, const real *head, real *hidden) {
     for (int m = 0; m < rows; m++, head += M, hidden += H)
         for (int n = 0; n < H; n += LANES) store(hidden + n, maximum(load(head + n) + load(bias + n), broadcast(0)));

@@ -1,4 +1,5 @@
-/* Gaussian noise: on embeddings in evaluation (eval.by.noise), and as the start of the passes of a model.
+/* Gaussian noise that is added to embeddings in evaluation (eval.by.noise), or from which the passes of a model with
+ * loops start.
  *
  * Element e = t * C + c (token t, channel c) of example b takes the number with index e % 4 in block e / 4 of the
  * stream at counter (block, site, b, step). The site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw
@@ -34,7 +35,8 @@ INLINE void draw_normal(const bool adds, const lh_draw *draw, uint32_t site, uin
     }
 }
 
-/* Adds noise to a row of an embedding. place: index of the embedding; draw->example: index of the draw (lh_draw). */
+/* Adds noise to a row of an embedding. place: index of the embedding. Here the field draw->example is the index of the
+ * draw (lh_draw), and the argument `example` is the index of an example. */
 INLINE void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
                       real *row) {
     draw_normal(true, draw, lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place), example, t, width, deviation, row);

@@ -14,7 +14,7 @@
 enum {
     ROTATED_KEYS = 8, /* number of keys whose products are summed at once; buffers of rows and products hold a multiple
                        * of this number */
-    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* number of queries whose gradients are summed at once */
+    ROTATED_SIDE = LANES < 8 ? LANES : 8 /* number of queries whose gradients are summed at once, side by side */
 };
 
 /* The number of weight rows that are interleaved: 2 in float if a head fills half a vector, so that two rows fill a

@@ -52,13 +52,12 @@ INLINE vector positions_from(const int32_t *position, int i, int T) {
     return x;
 }
 
-/* A line of pairs that a mask opens: query i sees the key with index `keys` * S + `first` + `step` * i. S is the number
- * of keys, and the field `keys` is a factor: 1 if the line is counted from the end of the keys, else 0. If several
- * lines open a pair, the largest value counts; a query without an open key sees all keys (with a causal mask: all keys
- * up to its own). Source: Duan and Shi 2024. */
+/* A line of pairs that a mask opens: query i sees the key with index first + step * i, plus S, the number of keys, if
+ * the line is counted from the end of the keys. If several lines open a pair, the largest value counts; a query without
+ * an open key sees all keys (with a causal mask: all keys up to its own). Source: Duan and Shi 2024. */
 typedef struct opened_line {
-    int step, keys, first;
-    real value; /* added to the score of the pair */
+    int step, keys, first; /* keys: the factor of S, 1 for a line that is counted from the end of the keys, else 0 */
+    real value;            /* added to the score of the pair */
 } opened_line;
 
 /* The key, of S keys, that a line opens to query i; -1: none. causal: no query sees later keys. */

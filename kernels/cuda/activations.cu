@@ -48,7 +48,8 @@ INLINE void load_halves(const int N, const real *x, int first, int count, real g
     }
 }
 
-/* Stores quads at the addresses from which load_halves loads them; `source` is the address of the left quad. */
+/* Stores quads at the addresses from which load_halves loads them. The left quad is stored at `source`, the address
+ * that has this name in load_halves. */
 INLINE void store_halves(const int N, const real gate[SUMMANDS], const real up[SUMMANDS], int first, int count,
                          real *x) {
     assume_global(x);

@@ -1,5 +1,5 @@
-/* Factors for step t of Adam and AdamW: clip = min(1, max_norm / norm of the gradient), rate =
- * learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t). */
+/* Factors for step t of Adam and AdamW: clip = min(1, max_norm / norm of the gradient),
+ * rate = learning rate / (1 - b1^t), correct2 = 1 / (1 - b2^t). */
 typedef struct adam {
     real clip, rate, correct2;
 } adam;

@@ -48,7 +48,7 @@ INLINE operand_word part_word(const bool rounded, const row_part x, const int i,
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
 }
 
-/* Makes the operand a from two rows of the lane; upper and lower point to the lane's first channel of the two rows. */
+/* Makes operand `a` from two rows of the lane; upper and lower point to the lane's first channel of the two rows. */
 INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
                               const real factor, operand_word a[][4]) {
 #pragma unroll
@@ -104,7 +104,7 @@ INLINE void multiply_heads(const int groups, const bool rounded, const operand_w
     }
 }
 
-/* Makes the operand a from a lane's results in DEPTH tiles: tiles[0], tiles[stride], ... */
+/* Makes operand `a` from a lane's results in DEPTH tiles: tiles[0], tiles[stride], ... */
 INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4]) {
 #pragma unroll
     for (int row = 0; row < 2; row++) {

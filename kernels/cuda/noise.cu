@@ -3,7 +3,8 @@
 
 INLINE real noise_uniform(unsigned int word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* The numbers of elements 4 * number to 4 * number + 3; `number` is the index of their block. */
+/* The normal numbers of the four elements of a Philox block. number: the index of the block; its elements are
+ * 4 * number to 4 * number + 3. */
 INLINE quad normal_quad(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                         unsigned int number) {
     unsigned int word[4];

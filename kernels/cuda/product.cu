@@ -1,7 +1,8 @@
 /* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
- * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many
- * rows tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage
- * slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference: lh_ref_matmul. */
+ * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. If there
+ * are many rows, tiles are tall, because a warp then reads less for each product. Warps that compute no results also
+ * stage slabs. Summands are added in the order of k, the summed index, for any number of rows. Reference:
+ * lh_ref_matmul. */
 
 enum {
     STAGE = SLAB * TILE,            /* elements of a slab */

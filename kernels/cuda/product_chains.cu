@@ -72,10 +72,10 @@ INLINE void load_blocks(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* hidden_index: the index in shared memory of quad q of a row of hidden values. shares_index: the index of quad q of
- * a row of a warp's sums. Quads are permuted, so that lanes that access quads together use all banks. */
+/* hidden_index: the index in shared memory of quad q of a row of hidden values. chain_sums_index: the index of quad q
+ * of a row of a warp's sums. Quads are permuted, so that lanes that access quads together use all banks. */
 INLINE int hidden_index(int row, int q) { return row * CHAIN_CHANNELS + 4 * (q ^ (row & 6) ^ (row & 1) << 2); }
-INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
+INLINE int chain_sums_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)); }
 
 /* Writes a warp's hidden values to shared memory, as an operand of the second product; `operand` is the index of
  * this operand. stores: also writes the values to x, in blocks (store_pair), as an operand of the gradient of
@@ -83,7 +83,8 @@ INLINE int shares_index(int row, int q) { return row * TILE + 4 * (q ^ (row & 6)
 INLINE void pass_hidden(const int operand, const bool stores, const order along, const real value[PART_TILES][4],
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
-    /* The index for even rows. An odd row lies CHAIN_CHANNELS later; there one bit of its quads' index is inverted. */
+    /* place: the index of the lane's quad in row `first`, which is even. In the next row the lane's quad has an index
+     * that is CHAIN_CHANNELS larger, with the bit GROUP inverted. */
     const int place = operand * HIDDEN_VALUES + hidden_index(first, q);
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());
@@ -155,19 +156,19 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
                         part * TILE, columns, sum);
     if (count > 1) __syncthreads(); /* the sums overwrite the operands in shared memory */
     if (part < parts) {
-        real *warp_sums = shared_sums + warp_number() * PART_ROWS * TILE + shares_index(result_row(), group_row());
+        real *warp_sums = shared_sums + warp_number() * PART_ROWS * TILE + chain_sums_index(result_row(), group_row());
 #pragma unroll
         for (int i = 0; i < 2 * ROW_GROUPS; i++)
             *(quad *)(warp_sums + (i / 2 * 8 + i % 2) * TILE) = result_quad(sum, i / 2, i % 2);
     }
     __syncthreads();
-    const int first_row = (int)(threadIdx.x / quads), first_index = shares_index(first_row, q % (TILE / 4));
+    const int first_row = (int)(threadIdx.x / quads), first_index = chain_sums_index(first_row, q % (TILE / 4));
 #pragma unroll
     for (int u = 0; u * step < PART_ROWS; u++) {
         const int below = first_row + u * (int)step;
         if (below >= PART_ROWS || row + below >= rows || c >= columns) continue;
         if (THREADS % quads && threadIdx.x >= step * quads) continue;
-        const int index = step % 8 ? shares_index(below, q % (TILE / 4)) : first_index + u * (int)step * TILE;
+        const int index = step % 8 ? chain_sums_index(below, q % (TILE / 4)) : first_index + u * (int)step * TILE;
         const real *sums = shared_sums + part_of_quad * shares * PART_ROWS * TILE + index;
 #pragma unroll
         for (int i = 0; i < shares; i++) {

@@ -13,7 +13,8 @@ enum {
     TILE = 32,                    /* rows and columns of a part, the results that a warp computes at a time */
     GROUP = 16,                   /* elements along k in a group, which a warp loads at a time */
     WORDS = 4 / DEPTH,            /* words of a lane's four elements along k in a group */
-    NARROW = 64,                  /* largest number of columns for which several warps share a part */
+    NARROW = 64,                  /* largest number of columns of a narrow result: in `product` several warps may share
+                                   * a part, in sized_product the parts are smaller (narrow_product) */
     SHARES = 4,                   /* number of warps that share a part */
     STAGING = WARPS * TILE * TILE /* reals of shared memory */
 };

@@ -21,7 +21,8 @@ enum {
  *   inner, columns    shape of dweight, [inner][columns]
  *   uses              number of uses of the weights
  *   shards            number of shards
- *   tokens            number of tokens of a shard; the first `long_shards` shards have T more, one more sequence
+ *   tokens            number of tokens of a shard; the first `long_shards` shards have T more tokens, those of one
+ *                     more sequence
  *   use_rows          rows (tokens) between successive uses in an operand
  *   stride            bytes between the operands of successive shards
  *   x, dy             operands of the first shard in the first use
@@ -151,6 +152,7 @@ INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], o
 
 /* Adds the sums of all warps for one half of a tile, in the order of warps, and writes the total. */
 INLINE void write_half(const real sum[2][4][4], int row, int column, const weights_gradient *w) {
+    /* quad_row: the row of the thread's quad in the half. row_quad: the index of the quad in this row. */
     const int quad_row = shared_row(), row_quad = shared_quad();
     share_part(sum, staging() + warp_number() * TILE * TILE);
     __syncthreads();

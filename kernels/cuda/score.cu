@@ -42,7 +42,7 @@ INLINE real sum_heads(const real *gradient, size_t stride) {
     return sum;
 }
 
-/* Sums over some pairs of pairs[T keys][T queries]:
+/* Sums over some pairs of a query and a key; pairs[T keys][T queries] has a number for each pair:
  *   sum_keys            pairs of query i
  *   sum_queries         pairs of key j
  *   sum_diagonal        pairs with query - key = o

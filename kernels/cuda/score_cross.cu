@@ -1,4 +1,4 @@
-/* Sums over some pairs of pairs[S keys][T queries]:
+/* Sums over some pairs of a query and a key; pairs[S keys][T queries] has a number for each pair:
  *   sum_cross_keys            pairs of query i
  *   sum_cross_diagonal        pairs with query - key = o
  *   sum_cross_antidiagonal    pairs with query + key = t */

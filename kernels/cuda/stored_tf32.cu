@@ -17,5 +17,5 @@ INLINE operand_word stored_word(const bool rounded, stored x, stored) { return r
 /* Element c of a quad of an operand as it is stored, given the quad's words. */
 INLINE stored stored_element(const stored_quad, const operand_word words[4], const int c) { return words[c]; }
 
-/* Returns an empty quad as the first argument of stored_element, which reads only the words. */
+/* Returns an empty quad: stored_element gets it as the first argument, but reads only the words. */
 INLINE stored_quad make_stored(const quad) { return {}; }
