@@ -66,10 +66,9 @@ INLINE int find_line_key(const opened_line *line, const bool causal, int S, int 
     return j >= 0 && j < S && !(causal && j > i) ? j : -1;
 }
 
-/* Finds a range of keys, *begin to *end - 1. The range contains all keys that LANES queries, from `first` on, see
- * (fewer queries if T - 1 is reached before). *begin is rounded down and *end up to a multiple of 8, but at most S.
- * lines, lines_end: pointers to the first line and past the last line. corner: whether query 0 also sees the last
- * key, with value 0. */
+/* Finds a range of keys, *begin to *end - 1. The range contains every key that a query in [first, first + LANES) sees;
+ * T is the number of queries. *begin is rounded down and *end up to a multiple of 8, but at most S. lines, lines_end:
+ * pointers to the first line and past the last line. corner: whether query 0 also sees the last key, with value 0. */
 INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, const bool corner, const bool causal,
                        int T, int S, int first, int *begin, int *end) {
     const int last = first + LANES < T ? first + LANES : T;

@@ -119,8 +119,8 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
 /* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
  * of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart. A lane reads the channel
  * with index tile_row() of every tile of channels; `rows` points to the first of these channels in row 0. Rows whose
- * index is not below `count` contribute 0. zeroed: the results of these rows are already 0, so the function multiplies
- * them with the last row. */
+ * index is not below `count` contribute 0. zeroed: the results that belong to these rows are already 0, so the function
+ * reads the last row in place of each of them. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
