@@ -1482,9 +1482,9 @@ INLINE score_tables find_score_gradients(void) {
     return d;
 }
 
-/* Sums, for each difference (index of the query minus index of the key), the stored gradients of the pairs of
- * `sequences` sequences, from `first` on. A thread owns a difference in a head and adds its pairs, sequence after
- * sequence; adjacent threads read the same queries at the same time. */
+/* Sums the stored gradients of pairs, separately for each difference (index of the query minus index of the key). Reads
+ * `sequences` sequences, from sequence `first` on. A thread owns a difference in a head and adds its pairs, sequence
+ * after sequence; adjacent threads read the same queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1495,6 +1495,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
         real out[1];
         out[0] = first > 0 || l < LAYERS - 1 ? d->by_distance[h * d->distances + o] : 0;
         for (int sequence = 0; sequence < sequences; sequence++) {
+            /* The pair of query i and key i - o is stored at the index pairs + i * (T + 1). */
             const size_t pairs = ((size_t)sequence * HEADS + h) * T * T - o;
 #pragma unroll 8
             for (int i = 0; i < T; i++) {

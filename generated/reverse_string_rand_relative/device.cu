@@ -1272,7 +1272,7 @@ typedef struct step_view {
     int T, label_count;
 } step_view;
 
-/* The signed distance of a pair, offset = key - query, from sampled distances: Ruoss et al. 2023. */
+/* The signed distance of a pair with key - query = offset, from sampled distances (Ruoss et al. 2023). */
 INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
@@ -1307,7 +1307,7 @@ static_assert(STAGING == 12288, "plan.cuda.staging is the staging memory of kern
 
 INLINE block_state *block(void) { return (block_state *)(staging() + STAGING); }
 
-/* The signed distance of pairs with query - key = x - (T - 1), in the draw of a set. */
+/* The signed distance of pairs with query - key = x - (T - 1), from the distances sampled for set `set`. */
 INLINE int relative_distance(const step_view *v, int set, int x) {
     return drawn_distance(find_distances(v, set), v->T - 1 - x);
 }
@@ -1501,6 +1501,7 @@ NOINLINE void attend_queries(void) {
             const real weight = exp_negative(logit - largest) * inverse;
             const real dlogit = weight * (dot_head(dout, value) - delta);
             add_head(dquery, dlogit, key);
+            /* `key` is reused for the vector of the pair's distance */
             load_head(key, a.rows + find_row(i, j) * HEAD_WIDTH);
             add_head(dquery, dlogit, key);
         }
@@ -1551,9 +1552,9 @@ NOINLINE void attend_keys(int first, int count) {
     __syncthreads();
 }
 
-/* Sums, for each difference (index of the query minus index of the key), the stored gradients of the pairs of
- * `sequences` sequences, from `first` on. A thread owns a difference in a head and adds its pairs, sequence after
- * sequence; adjacent threads read the same queries at the same time. */
+/* Sums the stored gradients of pairs, separately for each difference (index of the query minus index of the key). Reads
+ * `sequences` sequences, from sequence `first` on. A thread owns a difference in a head and adds its pairs, sequence
+ * after sequence; adjacent threads read the same queries at the same time. */
 NOINLINE void attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -1566,6 +1567,7 @@ NOINLINE void attend_by_distance(int first, int sequences) {
         real drow[HEAD_WIDTH] = {}, row_sum = first > 0 ? sums->row_sums[l * HEADS * count + task] : 0;
         if (first > 0) load_head(drow, to);
         for (int sequence = 0; sequence < sequences; sequence++) {
+            /* The pair of query i and key i - o is stored at the index pairs + i * (T + 1). */
             const size_t pairs = ((size_t)sequence * HEADS + h) * T * T - o;
             const real *query_rows = queries + (size_t)sequence * T * QUERY_STRIDE + h * HEAD_WIDTH;
 #pragma unroll 8

@@ -94,7 +94,7 @@ enum {
 typedef real self_part __attribute__((vector_size(HEAD_PART * REAL_BYTES), aligned(REAL_BYTES), may_alias));
 static const real LOGIT_SCALE = 0.35355339f; /* 1 / sqrt(HEAD_WIDTH) */
 
-/* The signed distance of a pair, offset = key - query, from sampled distances: Ruoss et al. 2023. */
+/* The signed distance of a pair with key - query = offset, from sampled distances (Ruoss et al. 2023). */
 INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? -distance[-offset] : distance[offset];
 }
@@ -565,7 +565,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 /* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
  * operations are skipped for
  * - unused rows of the last layer
- * - tokens in the first layer beyond one row for each symbol in a block of sequences
+ * - rows before the first attention: a block of sequences computes one row for each symbol instead of each token
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unused = T - shape->labels;

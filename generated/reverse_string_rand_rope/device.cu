@@ -1404,7 +1404,8 @@ NOINLINE void embed_backward(parameters *g) {
     __syncthreads();
 }
 
-/* Rotates all rows of queries and keys by their positions (direction 1), or their gradients back (-1). */
+/* Direction 1: rotates all rows of queries and keys by their positions. Direction -1: rotates the gradients of these
+ * rows back. */
 NOINLINE void rotate(int direction, real *rotated) {
     const step_view *v = &block()->view;
     const int rows = block()->sequences * v->T;

@@ -397,7 +397,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 /* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
  * operations are skipped for
  * - unused rows of the last layer
- * - tokens in the first layer beyond one row for each symbol in a block of sequences
+ * - rows before the first attention: a block of sequences computes one row for each symbol instead of each token
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
     const int T = shape->length[0], unused = T - shape->labels;

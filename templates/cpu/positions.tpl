@@ -1,6 +1,6 @@
 % -- panel_structs: a list of structs of packed weights, each an entry with the fields
 % --   struct   the struct of parameters that has the weights
-% --   name     "maps": the weights from which the tables by length are computed; "panels": all other packed weights
+% --   name     "maps": the weights from which the tables of each length are computed; "panels": all other packed weights
 % --   list     members of the struct
 % local panel_structs = {}
 % for _, struct in ipairs(structs) do
@@ -62,8 +62,8 @@ typedef struct shared {
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }
-/* The number of rows that lie before the first row that the step's sequences read. They belong to distances that occur only
- * in longer sequences. */
+/* Returns the start of the slice of a table that the step's sequences read: the number of rows before the slice. The rows
+ * before the slice belong to distances that occur only in longer sequences. */
 INLINE int get_slice(const lh_cpu_step *step, int stream) {
     return get_tables_shape(step)->length[stream] - step->shape.length[stream];
 }

@@ -1,9 +1,9 @@
 % local unused_rows, vocabulary = cpu.unused_rows, cpu.vocabulary
 /* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. The
  * operations are skipped for
- * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
+ * - keys outside the span of a group of LANES queries: masks hide these keys from all queries of the group % if flops.masked[1]
  * - unused rows of the last layer % if unused_rows
- * - tokens in the first layer beyond one row for each symbol in a block of sequences % if vocabulary
+ * - rows before the first attention: a block of sequences computes one row for each symbol instead of each token % if vocabulary
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if unused_rows then

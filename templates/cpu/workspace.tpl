@@ -110,7 +110,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     if (mode != LH_MODE_TRAIN) return used;
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.training)
 % for _, block in ipairs(cpu.states) do
-    w->${block.name}[0].input = w->${block.own_input}; /* the first repetition reads another array */ % if block.own_input
+    w->${block.name}[0].input = w->${block.own_input}; /* the first repetition's input has its own buffer */ % if block.own_input
 % end
     return used;
 }

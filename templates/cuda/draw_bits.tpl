@@ -1,7 +1,7 @@
 % local index_in_draw = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * l + place)" or "l"
 /* Samples the masks of a dropout for `uses` repetitions of its layer: `bytes` bytes for each repetition and sequence.
- * layer: the layer's number in the random counter, in the first repetition; place: the index of the dropout in the
- * layer. */
+ * layer: the number of the first repetition in the random counter; each later repetition has the next number. place: the
+ * index of the dropout in the layer. */
 % define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int drop_below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;
     const size_t layer_bytes = block()->sequences * bytes;

@@ -24,8 +24,8 @@ def with_target(inputs, target):
 @torch.no_grad()
 def decode(model, inputs, outputs${forward_arguments}):
 % if by_task then
-    """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it; for
-    positions, see the model's forward pass, with `outputs` as the number of outputs."""
+    """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it.
+    positions: those that the model's forward pass needs for a target with `outputs` symbols."""
 % else
     """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it."""
 % end

@@ -1,7 +1,7 @@
 % if draws_distances and independent then
 def draw_distances(tokens, given):
-    """[2][T], right and left, for tokens [B][T]: element k is the distance of two tokens that are k apart: the given
-    one; else 0 and ascending samples ${range_words} for each side."""
+    """[2][T], right and left, for tokens [B][T]: element k is the distance of two tokens that are k apart. Returns
+    the given distances, or if there are none, 0 and then ascending samples ${range_words} for each side."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device).expand(2, -1)
     drawn = torch.stack([1 + ${distance_text}[:tokens.shape[1] - 1].sort().values for _ in range(2)])
@@ -17,8 +17,8 @@ def pair_distances(drawn):
 
 % elseif draws_distances then
 def draw_distances(tokens, given):
-    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0 and ascending samples
-    ${range_words}."""
+    """[T], for tokens [B][T]: element k is the distance of two tokens that are k apart. Returns the given
+    distances, or if there are none, 0 and then ascending samples ${range_words}."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device)
     drawn = 1 + ${distance_text}[:tokens.shape[1] - 1].sort().values

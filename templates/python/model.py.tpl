@@ -167,7 +167,7 @@ def read(path):
 
 IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of parameters of norms in a checkpoint % if norms
 % if #renamed > 0 then
-IN_FILE = {  # names in a checkpoint, for attributes whose names Python reserves
+IN_FILE = {  # an attribute and its name in a checkpoint, which Python or PyTorch reserves
     "${name.name}": "${name.word}", % for _, name in ipairs(renamed)
 }
 % end

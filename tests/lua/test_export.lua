@@ -159,7 +159,7 @@ function TestPytorch.test_positions_from_one()
     'self.embed["position"](place - 1)',
     "return (1 + torch.randperm(MAX_POSITION, device=tokens.device))[:tokens.shape[1]].sort().values")
   assert_has(render_model(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
-    "ascending samples\n    from 1 to MAX_POSITION",
+    "0 and then ascending samples from 1 to MAX_POSITION.",
     "drawn = 1 + torch.randperm(MAX_POSITION, device=tokens.device)[:tokens.shape[1] - 1]")
   local zero_based = render_model(RANDOM:format("sorted = false") .. 'additive = { kind = "learned" }')
   assert_has(zero_based, 'self.embed["position"](place)', "distinct samples below MAX_POSITION.",

@@ -1,7 +1,7 @@
 % local sides = { key_count = attends.keys }
-/* Sums, for each difference (index of the query minus index of the key), the stored gradients of the pairs of
- * `sequences` sequences, from `first` on. A thread owns a difference in a head and adds its pairs, sequence after
- * sequence; adjacent threads read the same queries at the same time. */
+/* Sums the stored gradients of pairs, separately for each difference (index of the query minus index of the key). Reads
+ * `sequences` sequences, from sequence `first` on. A thread owns a difference in a head and adds its pairs, sequence
+ * after sequence; adjacent threads read the same queries at the same time. */
 NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
@@ -12,6 +12,7 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
         const int h = task / count, o = task % count - (${attends.keys} - 1);
         % slot("resume")
         for (int sequence = 0; sequence < sequences; sequence++) {
+            /* The pair of query i and key i - o is stored at the index pairs + i * (${attends.keys} + 1). */
             const size_t pairs = ((size_t)sequence * ${PREFIX}HEADS + h) * T * ${attends.keys} - o;
             % slot("begin_sequence")
 #pragma unroll ${unroll}

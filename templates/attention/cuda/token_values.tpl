@@ -1,4 +1,4 @@
-% -- The values of a token in head h: learned linear maps of the layer's input, which `values` holds, and products of the
+% -- The values of a token in head h: results of learned linear maps, from the array `values`, and products of the
 % -- token's query or key with learned vectors.
 const real ${value.name} = values[${value.column}]; % for _, value in ipairs(scalar.cuda.running.maps)
 % for _, product in ipairs(scalar.cuda.running.products) do

@@ -77,7 +77,7 @@ static void ${routine}(const workspace *w, real *x) {
 % include("cpu/rows/embed_vocabulary.tpl")
 % else
 
-/* Adds to the gradients of the embedding in g. gradient: the gradient of x, which this function may change. */
+/* Adds the gradients of the embedding's parameters to g. gradient: the gradient of x; this function may change it. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
     dropout_apply(${tokens} * WIDTH, w->${mask}, ${dropout}_KEEP_SCALE, gradient); % if dropout
     const int32_t *position = ${positions_text}; % if learns_positions and positions_text

@@ -7,7 +7,7 @@ static void ${routine}_vocabulary(const workspace *w, real *x) {
         for (int c = 0; c < WIDTH; c += LANES) store(x + token * WIDTH + c, ${channels});
 }
 
-/* Adds to the gradients of the embedding in g. gradient [VOCABULARY][WIDTH]: the gradients of the symbols' vectors. */
+/* Adds the gradients of the embedding's parameters to g. gradient [VOCABULARY][WIDTH]: the gradients of the symbols' vectors. */
 static void ${routine}_vocabulary_backward(const real *gradient, parameters *g) {
 % if linear then
     for (int token = 0; token < VOCABULARY; token++) {

@@ -4,7 +4,7 @@
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* number of rows from the values of a step to the values of the next step; 0: each step overwrites them */
+    const int stored = stores ? sequences : 0; /* stride, in rows, from the values of a step to the values of the next step; 0: each step overwrites them */
     const uint16_t *token = w->block->tokens[0];
     real *heads = w->heads, *stack = w->stacks, *read = w->reads;
     const int stack_size = count_stack_numbers(w->length, ${capacity});
@@ -27,8 +27,8 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
 }
 
 /* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
- * return the gradients of the sums. w->heads: on entry the values of the forward pass, on return the gradients of the
- * products of all steps except the last. */
+ * return the gradients of the sums before activation. w->heads: on entry the values of the forward pass, on return the
+ * gradients of the products of all steps except the last. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);

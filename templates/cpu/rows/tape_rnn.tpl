@@ -6,7 +6,7 @@
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
-    const int stored = stores ? sequences : 0; /* number of rows from the values of a step to the values of the next step; 0: each step overwrites them */
+    const int stored = stores ? sequences : 0; /* stride, in rows, from the values of a step to the values of the next step; 0: each step overwrites them */
     const int tape_size = sequences * CELLS * CELL_WIDTH;
     const int jump = ${jump}; /* how many cells a head jumps: the number of input tokens, modulo the size of the tape */
     const uint16_t *token = w->block->tokens[0];
@@ -38,8 +38,8 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
 }
 
 /* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
- * return the gradients of the sums. w->heads, w->written: on entry the values of the forward pass, on return their
- * gradients in all steps except the last. */
+ * return the gradients of the sums before activation. w->heads, w->written: on entry the values of the forward pass, on
+ * return the gradients of these values in all steps except the last. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);

@@ -29,8 +29,8 @@ TOLERANCE = 1e-4  # largest error of a logit, relative to max(1, the sequence's 
 
 
 def draw_distances(tokens, given):
-    """[T], for tokens [B][T]: the given distances of tokens 0, 1, 2, ... apart; else 0 and ascending samples
-    below MAX_POSITION."""
+    """[T], for tokens [B][T]: element k is the distance of two tokens that are k apart. Returns the given
+    distances, or if there are none, 0 and then ascending samples below MAX_POSITION."""
     if given is not None:
         return torch.as_tensor(given, device=tokens.device)
     drawn = 1 + torch.randperm(MAX_POSITION - 1, device=tokens.device)[:tokens.shape[1] - 1].sort().values

@@ -7,7 +7,7 @@
 % local per_sequence = decodes and "" or " * " .. T
 
 /* Rotates ${cross and "queries" or "queries and keys"} of one token of each sequence by its position. */ % if decodes
-/* Rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions (direction 1), or their gradients back (-1). */ % else
+/* Direction 1: rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions. Direction -1: rotates the gradients of these rows back. */ % else
 % define("NOINLINE void " .. prefix .. "rotate" .. (decodes and "_one" or ""), "int direction", cross and terms.samples_positions and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
     const step_view *v = &block()->view;
     const int rows = block()->sequences${per_sequence};

@@ -10,5 +10,6 @@ ${prefix}load_head(row, a->rows + x * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(row, 1, key);
 row % section("key_and_row")
 % section("add_to_query")
+/* `key` is reused for the vector of the pair's distance */
 ${prefix}load_head(key, a.rows + ${prefix}find_row(&a, i, j) * ${PREFIX}HEAD_WIDTH);
 ${prefix}add_head(dquery, dlogit, key);

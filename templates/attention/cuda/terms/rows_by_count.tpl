@@ -77,8 +77,8 @@ ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not deco
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("visit_back")
 
-/* Completes the gradient of the query's product with a row: adds it to the query's gradient, and stores it for the
- * row's gradient, which attend_rows computes. */
+/* Adds dproduct, the gradient of the query's product with a row, times this row to the query's gradient. Stores
+ * dproduct for attend_rows, which computes the row's gradient. */
 INLINE void ${prefix}end_row(const ${prefix}head *a, int row, real dproduct, real *dproducts, real *dquery) {
     real x[${attends.head_part}];
     if (row == ${PREFIX}COUNT_ROWS) return;
@@ -133,7 +133,7 @@ NOINLINE void ${prefix}attend_rows(int first, int count, ${attends.gradients_typ
     assume_global(g);
     const int T = v->${attends.T};
     for (int e = 4 * threadIdx.x; e < ${PREFIX}COUNT_ROWS * ${PREFIX}HEAD_WIDTH; e += 4 * THREADS) {
-        /* nearest: the first query whose count can reach the row's weight */
+        /* nearest: the first query that can use the row; its count can exceed row - 1 */
         const int row = e / ${PREFIX}HEAD_WIDTH, nearest = row > 0 ? row - 1 : 0;
         quad sum = {{0, 0, 0, 0}};
         if (first > 0) sum = *(const quad *)(g->${prefix}count_table + e);

@@ -1,4 +1,4 @@
-% -- Vectors of distances if the distance of a pair depends only on key - query: one row for each difference.
+% -- Vectors of distances if the distance of a pair depends only on query - key: one row for each difference.
 const real *rows; /* the row of query - key = 0; rows have ${PREFIX}HEAD_WIDTH channels */ % section("members")
  + v->${attends.S} - 1 % section("offset_of_row_0")
 % section("row_of_pair")
@@ -14,7 +14,7 @@ INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
 % section("distance_of_row")
 % local distance, draws_distances = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
 % distance = draws_distances and invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance) or distance
-/* The signed distance of pairs with query - key = x - (${attends.keys} - 1)${draws_distances and ", in the draw of a set" or ""}. */
+/* The signed distance of pairs with query - key = x - (${attends.keys} - 1)${draws_distances and ", from the distances sampled for set `set`" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${distance}; }
 
 ${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) % section("table_row")

@@ -15,7 +15,8 @@ const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${at
 % section("view")
 
 % local set_offset = rows.set_count > 1 and " + l * size" or ""
-/* The vectors of the pairs for layer l: those of the layer's set, or of the only set. */
+% local sharing_words = rows.set_count > 1 and "each layer has its own" or "all layers share one"
+/* The vector that each pair uses in layer l; ${sharing_words} sample of positions. */
 INLINE ${prefix}pair_rows ${prefix}find_pair_rows(const step_view *v, int l) {
     ${prefix}pair_rows r;
     const size_t size = ${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
@@ -67,8 +68,8 @@ enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of 
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)
-% -- row_offset: C text in front of the length of a row; together they are the offset of the set's row (the input's row
-% -- comes before the rows of the sets)
+% -- row_offset: C text such as " + l * ", which stands between `drawn` and the number of tokens. The result points to the
+% -- positions of set l; if input_first, the input's positions come before the positions of the sets.
 % local row_offset = false
 % if rows.set_count > 1 then
 % row_offset = input_first and " + (l + 1) * " or " + l * "

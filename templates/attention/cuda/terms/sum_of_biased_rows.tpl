@@ -1,4 +1,4 @@
-% -- Sums for each distance, with a position bias: the gradients of the distance's vector, and the gradients of logits.
+% -- If there is a position bias: for each distance, the gradient of its vector and the sum of the gradients of logits.
 , row_sum = 0 % section("bias_sum")
 % section("bias_resumed")
 , row_sum = ${inline("resumes", "first > 0")} ? sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] : 0

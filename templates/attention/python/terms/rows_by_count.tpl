@@ -1,7 +1,7 @@
 % section("functions")
 class ${names.Relative}(nn.Module):
-    """Logits q (k + e). The count of a key is the sum of the query's gates from the key up to the query, and e
-    interpolates between the two vectors of a table next to the count (Golovneva et al. 2024)."""
+    """Logits q (k + e). The count of a key is the sum of the query's gates from the key up to the query. The vector
+    e interpolates between the table's vectors at the integers below and above the count (Golovneva et al. 2024)."""
 
     def __init__(self):
         super().__init__()

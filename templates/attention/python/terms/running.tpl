@@ -1,6 +1,6 @@
 % section("functions")
 def ${names.sum_between}(term):
-    """The sum of a term of each token, over the tokens after the key (columns), up to the query (rows).
+    """[..][query][key]: the sum of the tokens' terms, from the token after the key up to the query.
 
     The shape of the term is [..][T][1], [..][1][T], or [..][T][T] with the values on the diagonal.
     """
