@@ -46,7 +46,7 @@ function M.list_written(entry)
 end
 
 -- The name of a buffer that values of one width and one stream share: STREAM_name_width. STREAM is left out for the
--- first stream, or if `name` begins with it; the width is left out if it is the model's.
+-- first stream, or if `name` contains STREAM_, as in dtarget_x; the width is left out if it is the model's.
 function M.name_for_stream(name, value)
   local prefix = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(prefix, 1, true) and prefix or ""

@@ -45,8 +45,8 @@ function M.find_stream(net, has_target, evaluates_dropout)
     return nil
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
-    local is_in_other_block = op.out.stream == stream and scope.input_value and scope.input_value.stream ~= stream
-    if is_in_other_block or not permits_decoding(op, stream) then
+    local scope_stream = scope.input_value and scope.input_value.stream or op.out.stream
+    if op.out.stream == stream and scope_stream ~= stream or not permits_decoding(op, stream) then
       return nil
     end
     has_attention = has_attention or op.kind == "attention" and op.q.stream == stream

@@ -150,7 +150,7 @@ local function derive(net, lists_by_scope, whole_scopes)
 end
 
 -- Finds the work on labelled rows. A network with several streams has none, since all tokens of the target are read; a
--- recurrent network has none, since its rows lie step by step; a network with losses after all passes has none, since
+-- recurrent network has none, since its rows lie step by step; a network with a loss after every pass has none, since
 -- only the last pass could omit rows.
 function M.derive(net, lists_by_scope)
   local has_losses = lists.any(net.scopes, function(scope) return scope.has_losses end)

@@ -156,8 +156,8 @@ local function describe_backward(net, item)
 end
 
 -- Returns a table: writer (an operation, or an entry of a backward list) -> the names of the buffers of which it is the
--- first writer, in order. The buffer for the input of a repetition has no writer; its name is under the key
--- buffer_lists.scopes[scope].state_buffers instead.
+-- first writer, in order. The buffer for the input of a repetition has no writer; the key for its name is the scope's
+-- list `state_buffers`.
 local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do

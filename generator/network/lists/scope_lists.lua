@@ -317,8 +317,8 @@ local function rename_external_duplicates(net)
   end
 end
 
--- The block that stores the input of a block or a group: the block itself; or the group's first block, if this block
--- alone reads the group's input, and else the group itself.
+-- The block or group that stores the input of `block`. A block stores its own input. A group stores its own input too,
+-- unless the input is a carried value: then the inner block that reads the value stores it.
 function M.find_first_block(block)
   return block.is_group and block.input_value.carried and M.find_first_block(block.input_value.carried.block) or block
 end
@@ -348,7 +348,8 @@ function M.derive(net)
       rename_value(net, value)
     end
   end
-  error("network: no names of values avoid conflicts of buffers: report the description of the network", 0)
+  error(("network: values still conflict in their buffers after %d attempts; report the description of the network")
+    :format(MAX_ATTEMPTS), 0)
 end
 
 return M

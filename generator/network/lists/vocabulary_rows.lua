@@ -18,11 +18,12 @@
 --   token_texts   list of C texts: for each operation that runs by symbol, the number of floating-point operations that
 --               a forward pass saves for each omitted row
 --
--- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
--- all tokens if another operation reads one of its operands for all tokens. In the backward pass, a gradient of all
--- tokens is summed by symbol when a gradient of the vocabulary's rows is computed from it or is added to it. If a
--- gradient of all tokens would be added to a gradient of the vocabulary's rows, no operation of the block runs by
--- symbol, to preserve the order of sums.
+-- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. In the value's buffer,
+-- the copies for all tokens replace the vocabulary's rows. So if one operation reads a value for all tokens, all
+-- operations that read the value run for all tokens. In the backward pass, a gradient of all tokens is summed by symbol
+-- when a gradient of the vocabulary's rows is computed from it or is added to it. No operation of the block runs by
+-- symbol if a gradient of all tokens would be added to a gradient of the vocabulary's rows, to preserve the order of
+-- sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -59,8 +60,8 @@ local function find_token_values(list, symbol_operations)
   return lists.to_set(lists.collect(list, function(op) return symbol_operations[op] and {} or ops.list_read(op) end))
 end
 
--- An operation cannot run by symbol if another operation reads one of its operands for all tokens. Adds such operations
--- to token_operations; returns whether there are any.
+-- Adds to token_operations the operations that cannot run by symbol because another operation reads one of their
+-- operands for all tokens; returns whether there are any.
 local function add_token_operations(block, list, symbol_operations, token_operations)
   local is_token_value = find_token_values(list, symbol_operations)
   local readers = lists.filter(list, function(op)

@@ -94,7 +94,7 @@ return function(net, model, x, options)
     scope:output(norms_inside and scope:norm("norm", h, norm_kind) or h)
     return scope.result
   end
-  -- Adds the block of an entry. Passes are repetitions of the group `pass`, or without such a group of the block
+  -- Adds the block of an entry. Passes are repetitions of the group `pass`, or, if there is no such group, of the block
   -- itself.
   local function add_block(scope, h, entry)
     local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)

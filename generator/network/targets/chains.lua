@@ -14,8 +14,8 @@
 --     operation   the operation between the products; nil if relu is a part of the first product
 --     last        the second product
 --     x           the input of the first product
---     sum         the result of the first product, if its gradient reads it; else false: the gradient of relu reads
---                 `hidden` instead
+--     sum         the result of the first product, if the gradient of the activation reads this result; else false: the
+--                 gradient of relu reads `hidden` instead
 --     hidden      the values after the operation
 --     out         the result of the second product
 --     kernel      the activation: "relu", or a name K with functions K_real and K_slope in kernels/cuda/activations.cu
@@ -23,7 +23,7 @@
 --   chain_grad; after it comes the entry for the gradient of the first product's weight, which reads dhidden
 --     op          the chain
 --     dy          the buffer of the gradient of `out`
---     dhidden     the buffer of the gradient of the first product's result
+--     dhidden     the buffer of the gradient of the first product's result, before the activation
 --     to          the buffer of the gradient of x
 --     is_added    whether the result is added to the gradients of x that `to` already has
 --

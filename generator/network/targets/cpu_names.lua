@@ -133,15 +133,16 @@ local function place_group_output(cpu, group, mode)
   return place == last_place and place or ("%s + 1 < %s ? %s : %s"):format(group.index, past, place, last_place)
 end
 
--- The record of all repetitions of the group op.block; each group has a template. losses: if a loss follows each
--- repetition, true in a forward list, and in a backward list the name of the function that adds the gradient of this
--- loss; else false.
+-- The record of all repetitions of the group op.block; each group has a template. losses: false if no loss follows the
+-- repetitions. If a loss follows each repetition, `losses` is true in a forward list; in a backward list it is the name
+-- of the function that adds the gradient of this loss.
 function M.make_group(cpu, text, op, is_backward, losses)
   local group = op.block
   local first, past = M.write_range(group, is_backward)
   return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward,
     losses = losses and { tokens = text.tokens, routine = losses,
-      output = place_next_input(cpu, group, "train"), -- a loss after the last repetition is that of the network
+      -- `output` is read after every repetition except the last one, whose loss is the loss of the network
+      output = place_next_input(cpu, group, "train"),
       gradient = "w." .. buffers.name_for_stream("gradient", op.out) } or false }
 end
 

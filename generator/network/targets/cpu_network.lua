@@ -15,8 +15,8 @@
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
---     own_input            the name of the first repetition's input, if this input has a buffer that is not the buffer
---                          for inputs of later repetitions; else false
+--     own_input            the name of the value that the first repetition reads, if the backward pass reads the value
+--                          and the value has a buffer of its own name; else false
 --     has_panels           whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
 --     uses_part            { forward, backward }: whether the function for this list has the argument `part`, since the
@@ -236,7 +236,7 @@ local function make_decoding(cpu, stream)
   return result
 end
 
--- A sum of numbers in C, as a factor.
+-- C text of a sum, in parentheses if it has several terms, so that the text can be a factor.
 local function write_sum(texts)
   return texts[2] and "(" .. table.concat(texts, " + ") .. ")" or texts[1] or "0"
 end

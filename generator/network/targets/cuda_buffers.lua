@@ -221,7 +221,7 @@ local function add_workspace_members(sides, family, list)
     add(make_products(sides, family, sequence_words))
   elseif attends.in_fragments then
     add(make_heads(sides.queries, family, "starts", PLAIN_TYPE,
-      "[sequences][HEADS][T][2] minus the log_sum, minus the product of each output with its gradient", "2"))
+      "[sequences][HEADS][T][2] -log_sum, and minus the product of each output with its gradient", "2"))
   elseif not attends.visits_by_distance then
     add(make_heads(sides.queries, family, "delta", PLAIN_TYPE,
       "[sequences][HEADS][T] product of each output with its gradient"))

@@ -146,7 +146,8 @@ end
 
 -- The list of a wide model's scope: its entries, cut into launches.
 function M.make_launches(device, scope, training, entries)
-  -- layer: C text of the layer for which the next phase runs; outside of blocks, of the last layer that ran
+  -- layer: C text of the index of the layer for which the next phase runs; outside of blocks, the index of the layer
+  -- that ran last
   local host_list, phases, phase_records, layer = {}, {}, {}, scope.input_value and scope.index or "0"
   for i, launch in ipairs(launches.cut(entries, scope.input_value and scope.name, device.adds_bias)) do
     local phase = launch.phase

@@ -14,7 +14,7 @@
 --     lengths_of_view                the arguments T_of_view and, in cross-attention, S_of_view
 --     distance_count                 the name of the function that counts distances
 --     distance_of_row                the name of the function that finds the distance of a row
---     vectors                        the count of vectors of distances
+--     vector_count                   the count of vectors of distances
 --     to_positions, to_key_positions, to_distances   offsets of sampled positions and distances: text that is appended
 --                                    to the address of the samples; empty for the first row of samples
 --     mask                           the masks of its weights, or false
@@ -62,7 +62,7 @@ local function name_attention(device, op, block)
   local names = { T = T, S = S,
     lengths_of_view = op.family.cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
     T_of_view = "v->" .. T, S_of_view = "v->" .. S, distance_count = op.family.prefix .. "distance_count",
-    vectors = ("(size_t)%sdistance_count(%s, %s)"):format(op.family.prefix, T, S),
+    vector_count = ("(size_t)%sdistance_count(%s, %s)"):format(op.family.prefix, T, S),
     distance_of_row = op.family.prefix .. "relative_distance",
     block = block.name, state = block.name .. "_state",
     gradients_type = device.choices.wide and block.gradients_type or block.parameters_type,

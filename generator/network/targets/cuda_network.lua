@@ -145,7 +145,7 @@ local function find_kind(list, kind)
 end
 
 -- Whether the backward pass of a block leaves elements of its parameters' gradients unwritten: gradients that come from
--- tables, or elements that only fill rows.
+-- tables, or elements that only pad the rows of a parameter.
 local function leaves_gaps(block)
   return lists.any(block.ops, records.sums_tables) or lists.any(block.ops, function(op)
     return op.kind == "attention" and (op.family.terms.visits_outwards or op.family.on_device.terms.scans_logits)

@@ -1,8 +1,8 @@
 -- Names of the embeddings of a network in generated code, on both targets.
 --
--- Input: a network (builder.lua), or also one of its operations of kind "embed". Output: names of functions and
--- constants, such as "embed_source" and "EMBEDDING_SCALE". A stream may be embedded more than once, each time with a
--- scale of its own.
+-- Input: a network (builder.lua); for M.name_routine also one of its operations of kind "embed". Output: names of
+-- functions and constants, such as "embed_source" and "EMBEDDING_SCALE". A stream may be embedded more than once, each
+-- time with a scale of its own.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

@@ -5,8 +5,8 @@
 --   cells       the number of cells; false without a limit
 --   excess_length   the least task length of the spec that uses more cells; false if there is none
 --   names_lengths   whether the spec names task lengths; false if dataset files determine the lengths
--- A sequence of T tokens can use T / 2 cells of a stack, since a cell that is pushed deeper cannot return to the top
--- before the sequence ends. A tape needs a cell for each token of the input.
+-- A sequence of T tokens can use T / 2 cells of a stack, since a cell that is pushed deeper than T / 2 cells cannot
+-- return to the top before the sequence ends. A tape needs a cell for each token of the input.
 
 local tasks = require("spec.task.tasks")
 

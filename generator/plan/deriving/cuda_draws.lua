@@ -92,7 +92,7 @@ local function list_step_draws(plan, device)
   return list
 end
 
--- The condition that `token` is one of the ascending tokens, as C text.
+-- The condition, as C text, that `token` is an item of the list `tokens`, whose items are in ascending order.
 local function write_membership(tokens)
   local conditions, first = {}, 1
   for i, token in ipairs(tokens) do

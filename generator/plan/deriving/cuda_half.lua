@@ -58,7 +58,8 @@
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
 --   stores_pairs       whether gradients of logits of pairs are stored for a sum pass or the pass over keys
 --   stores_pair_scores   whether gradients of scores of pairs are stored too
---   end_by_layer       whether each layer has its own set of all learned numbers of the score
+--   ends_score_by_layer   whether thread blocks call end_score for different layers at the same time, since each layer
+--                      has its own set of all learned numbers of the score
 --   samples_draws      whether random numbers are sampled for the family
 --   draw_rows          the number of rows of T sampled numbers: positions, then distances; in cross-attention, as many
 --                      rows of S numbers follow
@@ -263,8 +264,8 @@ local function derive_attends(plan, family, uses_library)
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
   attends.to_keys = family.cross and "" or " + WIDTH"
   attends.slice = uses_library and terms.has_biases and choose_slice(family)
-  attends.end_by_layer = terms.trains_tables and not lists.any(family.score.learned,
-    function(q) return not q.per_layer end)
+  attends.ends_score_by_layer = terms.trains_tables and not lists.any(family.score.learned,
+    function(learned) return not learned.per_layer end)
   attends.layer_gradients = terms.has_biases or terms.visits_outwards or terms.multiplies_rows or terms.scans_logits
   attends.visits_by_distance = terms.visits_outwards or leftwards
   attends.stores_pairs = stores_pairs or attends.visits_by_distance and not uses_library
@@ -296,7 +297,8 @@ local function derive_families(plan, net, uses_library)
   end
 end
 
--- The names of a pair of query i and key j in the text of terms, where an include gives no other names.
+-- Texts for slots, unless an include gives other texts. a: prefix of the head's members; head: pointer to the head; h:
+-- the head's index; j: the key; query_count, key_count: the numbers of queries and of keys.
 local function name_pair(attends)
   local in_fragments = attends.in_fragments
   return { a = "a.", head = "&a", h = "h", j = "j", query_count = in_fragments and "T" or "a.T",

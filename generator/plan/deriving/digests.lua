@@ -71,7 +71,8 @@ local function identify_encoding(encoding)
 end
 
 -- The model digest decides whether a checkpoint fits a model. It covers names, shapes, heads, vocabulary, meaning of
--- tokens, the task's active options, encoding kinds, and the operations of a network that is not a kind's default.
+-- tokens, the task's active options and encoding kinds. It also covers the operations of a network, unless the network
+-- is the default network of its kind of model.
 -- Lines and a scaling of the rotation are left out, since users add them to checkpoints that were trained without them.
 function M.digest_model(plan)
   local resolved = plan.resolved

@@ -7,11 +7,11 @@ INLINE int ${prefix}distance_count(int T, int S) { return ${rows.rows_text}; }
 % section("shared_tables")
 reals ${prefix}rows; /* [${stack.count}][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 % section("lay_out_tables")
-t->${prefix}rows = reserve_reals(memory, &used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEAD_WIDTH);
+t->${prefix}rows = reserve_reals(memory, &used, ${stack.count} * ${attends.vector_count} * ${PREFIX}HEAD_WIDTH);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] gradients of the vectors of distances */
 % section("lay_out_sums")
-sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH);
+sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vector_count} * ${PREFIX}HEADS * ${PREFIX}HEAD_WIDTH);
 % section("make_tables")
 % if terms.by_offset then
 % slot("distance_of_row")

@@ -60,15 +60,15 @@ reals ${prefix}sinusoids; /* ${each_set}[distances][WIDTH] sinusoids of signed d
 reals ${prefix}rows; /* [${stack.count}][${PREFIX}HEADS][distances][${PREFIX}HEAD_WIDTH] vectors of distances */
 real *${prefix}row_bias; /* [${stack.count}][${PREFIX}HEADS][distances] products of rows and position bias, times ${PREFIX}LOGIT_SCALE */
 % section("lay_out_tables")
-t->${prefix}sinusoids = reserve_reals(memory, &used, ${rows.times_sets}${attends.vectors} * WIDTH);
-t->${prefix}rows = reserve_reals(memory, &used, ${stack.count} * ${attends.vectors} * WIDTH);
-t->${prefix}row_bias = reserve_reals(memory, &used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
+t->${prefix}sinusoids = reserve_reals(memory, &used, ${rows.times_sets}${attends.vector_count} * WIDTH);
+t->${prefix}rows = reserve_reals(memory, &used, ${stack.count} * ${attends.vector_count} * WIDTH);
+t->${prefix}row_bias = reserve_reals(memory, &used, ${stack.count} * ${attends.vector_count} * ${PREFIX}HEADS);
 % section("table_sums")
 reals ${prefix}rows; /* [${stack.count}][distances][WIDTH] gradients of the vectors of distances */
 reals ${prefix}row_sums; /* [${stack.count}][${PREFIX}HEADS][distances] sums of the gradients of logits at a distance */
 % section("lay_out_sums")
-sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vectors} * WIDTH);
-sums->${prefix}row_sums = reserve_reals(memory, used, ${stack.count} * ${attends.vectors} * ${PREFIX}HEADS);
+sums->${prefix}rows = reserve_reals(memory, used, ${stack.count} * ${attends.vector_count} * WIDTH);
+sums->${prefix}row_sums = reserve_reals(memory, used, ${stack.count} * ${attends.vector_count} * ${PREFIX}HEADS);
 % section("make_tables")
 % slot("distance_of_row")
 /* Computes the sinusoids of the sets' signed distances. */

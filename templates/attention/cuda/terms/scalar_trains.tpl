@@ -13,7 +13,7 @@ INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}find_score_gradients(v
 }
 reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") % if scalar.cuda.work[1]
 % section("lay_out_tables") % if scalar.cuda.work[1]
-% local times_sets = attends.end_by_layer and scalar.times_sets or ""
+% local times_sets = attends.ends_score_by_layer and scalar.times_sets or ""
 t->${prefix}scratch = reserve_reals(memory, &used, ${times_sets}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
 char *${prefix}score; /* ${scalar.sets_words} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
@@ -22,9 +22,9 @@ sums->${prefix}score = (char *)reserve(memory, used,
 % section("end_tables")
 % local T, S, set = attends.T_of_view, attends.S_of_view, scalar.set_count > 1 and "l" or "0"
 % local set_offset = scalar.set_count > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
-% local work_offset = scalar.set_count > 1 and attends.end_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
+% local work_offset = scalar.set_count > 1 and attends.ends_score_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
 if (t->rank == 0) { % if scalar.set_count == 1
-for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
+for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.ends_score_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
     const ${prefix}score_tables tables = ${prefix}find_score_tables(v, ${set}); % if scalar.cuda.ending.uses.s
     ${prefix}${scalar.cuda.gradient_set.type} d;
