@@ -172,9 +172,9 @@ end
 --   names              the families of the model
 --   encoding           has the shared facets and, for families not in shared_encodings, the table encoding.<family>
 --                      with every facet of the family
---   shared_encodings   family -> its encoding, for families without a table encoding.<family>. Its own fields are score
---                      and parameters, as resolved for the family, and `positions` only if the family reads positions
---                      differently; it reads other facets from `encoding`
+--   shared_encodings   family -> a view of `encoding`, for families without a table encoding.<family>. Fields of the
+--                      view itself are score and parameters, as resolved for the family, and `positions` if the
+--                      family reads positions differently
 --   stated_families    family -> its node in the spec, for families that the spec states
 function M.settle(encoding, names, shared_encodings, stated_families)
   local score_owner = lists.any(names, function(name)

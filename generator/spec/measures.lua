@@ -6,7 +6,8 @@
 --   factor    the factor of a score
 --   form      the format of a score for string.format
 --   is_higher_better   whether larger values are better
---   has_chance   whether a task's chance and baseline are values of this metric
+--   has_chance   whether the scores that a task states for guesses (`chance`) and for a simple predictor (`baseline`)
+--                are values of this metric
 -- M.NAMES has all names, first the metric by which generative models are scored; M.SHARES has the names of metrics in
 -- percent.
 

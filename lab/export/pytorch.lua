@@ -419,7 +419,7 @@ local function derive(spec, run, net)
   local first = check_equal(attentions, facets)
   add_numbers(facts, attentions, facets)
   add_network(facts, spec, net, attentions, facets, first)
-  facts.draws_noise = spec.plan.draws_start
+  facts.draws_noise = spec.plan.starts_from_noise
   add_calls(facts)
   facts.sizes = write_sizes(net, attentions)
   facts.indices = false

@@ -47,9 +47,9 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
     seed: the seed of the examples that the task generates and of their split into sets; all other random numbers depend
         on the seed of the run [an integer from 0 to 2147483647; default: 0]
     options: options of the task, by name; ./longhand list tasks shows them [{ name = choice, ... }; default: the first
-        choice of each option, or the number in parentheses after a range]
-    loss: the labels whose mean is the loss (docs/own-task.md) [all, counted; default: counted for data files; for a C
-        file, its line `mask:` decides]
+        choice of each option; for a range, the number that list tasks shows in parentheses]
+    loss: the labels over which the loss is a mean (docs/own-task.md) [all, counted; default: counted for data files;
+        for a C file, its line `mask:` decides]
     computation: tokens without content (pause tokens) between input and outputs, which give the network space for
         computation [an integer from 0 to 1000; default: 0]
     """
@@ -96,9 +96,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         or the name of an axis; required]
     loops.max_times: the maximum number of passes in training, if times is the name of an axis [an integer from 2 to
         1024]
-    loops.progressive: whether every training step samples two counts: of passes without gradient, and of passes with
-        gradient after them; the second count is at most times / 2 (the progressive loss of McLeish et al. 2024);
-        evaluation has `times` passes [true or false; default: false]
+    loops.progressive: whether every training step samples its numbers of passes: first passes without gradient, then at
+        most times / 2 passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes
+        [true or false; default: false]
     loops.loss: the passes whose answers training learns from [last, every; default: last]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros, noise; default: embedding]
@@ -124,8 +124,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     norm.embedding: whether the sum of token and position vectors is normalised, after the dropout of the sum (McLeish
         et al. 2024) [true or false; default: false]
     activation (kind encoder, decoder, encoder_decoder): the activation of the hidden layer; swiglu, geglu: a gated unit
-        of two halves, with feedforward channels in each half [relu, gelu, gelu_tanh, silu, swiglu, geglu; default:
-        relu]
+        of two halves, each with as many channels as model.feedforward [relu, gelu, gelu_tanh, silu, swiglu, geglu;
+        default: relu]
     branch_activation (kind encoder, decoder, encoder_decoder): an activation after the second linear map of a
         feed-forward part [none, relu, gelu, gelu_tanh, silu; default: none]
     bias (kind encoder, decoder, encoder_decoder): the linear maps of a block that have biases [feedforward, all, none;
@@ -140,9 +140,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         output has none [true or false; default: true]
     tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
         weights, instead of weights of its own [true or false; default: false]
-    spare_token (kind encoder): whether the token embedding has one more row, which only computation tokens use, as in
-        Ruoss et al.'s parameter counts; no effect with a linear embedding or a readout other than outputs [true or
-        false; default: true]
+    spare_token (kind encoder): whether the token embedding has one more row, for computation tokens; with this row,
+        parameter counts equal those of Ruoss et al.; no effect with a linear embedding or a readout other than outputs
+        [true or false; default: true]
     """
     return _make_section(locals())
 
@@ -356,13 +356,13 @@ def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
     noise: the unit of the deviations in eval.by.noise [absolute, relative; default: absolute]
     splits: sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples
         if there are none [a list of train, test, validation]
-    novel: whether to leave out held-out examples that, by the task's own check, also occur in training [true or false;
-        default: true]
+    novel: whether to leave out held-out examples that the task marks as examples of training [true or false; default:
+        true]
     examples: number of examples per condition; if a data file has more, eval.order chooses from them [an integer from 1
         to 1048576 or 'all'; default: 500]
     order: the examples to evaluate if a data file has more than eval.examples [hash, file; default: hash]
-    batch: number of examples that share random positions; the accuracy is the mean over these batches; absent: one
-        batch of all examples [an integer from 1 to 1048576]
+    batch: number of examples in a batch, which share random positions; the accuracy is the mean over batches; absent:
+        one batch of all examples [an integer from 1 to 1048576]
     draws: number of times that each condition is evaluated, each with new samples of all random values: positions,
         noise (eval.by, model.loops.start), and with eval.dropout the dropped elements [an integer from 1 to 65536;
         default: 1]

@@ -286,8 +286,8 @@ const lh_spec longhand_spec_${symbol} = {
         %   { "passes_by_length", cpu.passes_by_length and "true" },
         %   { "pass_axis", task.pass_axis },
         %   { "progressive", cpu.gradient_passes and "true" },
-        %   { "draws_start", draws_start and "true" },
-        %   { "start_width", draws_start and width },
+        %   { "draws_start", starts_from_noise and "true" },
+        %   { "start_width", starts_from_noise and width },
         %   { "draws_by_sequence", (streams[1].sequence_reader or streams[2] and streams[2].sequence_reader) and "true" },
         %   { "limit", limit and ('{%d, "%s"}'):format(limit.tokens, c_string(limit.because)) },
         % } })

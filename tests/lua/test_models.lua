@@ -297,7 +297,7 @@ function TestFields.test_the_looped_decoder()
     "model.feedforward=1024" })).plan
   lu.assertEquals(plan.parameters, (13 + 2048) * 1024 + (4 + 2 + 1 + 2 + 1 + 1) * 1024 ^ 2 + 4 * 2 * 1024
     + 13 * 1024)
-  lu.assertEquals({ plan.cpu.passes, plan.cpu.gradient_passes, plan.draws_start }, { 16, 8, true })
+  lu.assertEquals({ plan.cpu.passes, plan.cpu.gradient_passes, plan.starts_from_noise }, { 16, 8, true })
 end
 
 -- The paper's model for addition has 15 tokens, which both streams share; token 12 begins a target.

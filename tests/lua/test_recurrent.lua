@@ -67,16 +67,16 @@ end
 function TestRecurrent.test_capacity_of_a_stack()
   lu.assertEquals(make_spec("deletang_lstm").plan.capacity, false)
   lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, excess_length = false,
-    names_lengths = true })
+    has_named_lengths = true })
   lu.assertEquals(make_spec("deletang_stack_rnn", { "model.cells=40" }).plan.capacity,
-    { kind = "stack", cells = 40, excess_length = 81, names_lengths = true })
+    { kind = "stack", cells = 40, excess_length = 81, has_named_lengths = true })
   lu.assertFalse(make_spec("deletang_stack_rnn", { "model.cells=250" }).plan.capacity.excess_length)
 end
 
 -- By default a tape has the cells of the longest input, here of evaluation. Parity has n input tokens.
 function TestRecurrent.test_cells_of_a_tape()
   local spec = make_spec("deletang_tape_rnn")
-  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, excess_length = false, names_lengths = true })
+  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, excess_length = false, has_named_lengths = true })
   lu.assertEquals(spec.resolved.model.cells, 500)
   lu.assertEquals(make_spec("deletang_tape_rnn", { "model.cells=40" }).plan.capacity.excess_length, 41)
   local shorter = make_spec("deletang_tape_rnn", { "eval.lengths={ 1, 10 }" })

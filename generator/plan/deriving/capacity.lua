@@ -4,7 +4,7 @@
 --   kind        "stack" or "tape"
 --   cells       the number of cells; false without a limit
 --   excess_length   the least task length of the spec that uses more cells; false if there is none
---   names_lengths   whether the spec names task lengths; false if dataset files determine the lengths
+--   has_named_lengths   whether the spec names task lengths; false if dataset files determine the lengths
 -- A sequence of T tokens can use T / 2 cells of a stack, since a cell that is pushed deeper than T / 2 cells cannot
 -- return to the top before the sequence ends. A tape needs a cell for each token of the input.
 
@@ -28,7 +28,7 @@ function M.derive(plan, facts)
     end
   end
   return { capacity = { kind = kind, cells = model.cells or false, excess_length = excess_length,
-    names_lengths = not facts.data } }
+    has_named_lengths = not facts.data } }
 end
 
 return M

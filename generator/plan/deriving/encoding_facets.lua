@@ -2,12 +2,13 @@
 -- of a sequence. A facet is a part of the encoding, such as its mask.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
--- the additive encoding (M.derive_added_vectors, which is known before the families).
+-- the additive encoding, which is known before the families (the result of M.derive_added_vectors).
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
 --   <facet>        the plan of the facet, which the facet's module (facets/modules.lua) makes
 --   tempered       text about the temperature, for the comment on the scale of the family's logits, or ""
 --   request        the value that the network computes for the family (facets/modules.lua), or false
---   request_name   the name of this value in C
+--   request_name   the name of this value in C; without a request, the name of a parameter that no function uses, so
+--                  that signatures.lua removes it from generated code
 --   slices         see the field `slices` of the plan, below
 --   sides, first_drawn, range_drawn, distance_site   see settle_sides
 --   logit_scale    the number that multiplies the products of queries and keys
@@ -75,17 +76,19 @@ local function derive_family(plan, family, facts)
     family[module.name] = module.plan and module.plan(encoding, family, context)
   end
   family.request = find_request(family)
-  family.request_name = family.request and family.request.name or "asked"
+  family.request_name = family.request and family.request.name or "requested_value"
   local temperature = family.normaliser.temperature or 1
   family.tempered = not formula and temperature ~= 1 and (", by the temperature of %.9g"):format(temperature) or ""
   family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
   family.score_text = encoding.score
 end
 
--- The names of the arrays with which the backward pass sums gradients of keys and values together: `pairs`, weights
--- next to the gradients of their logits; `rows`, rows that alternate channels of a value and its key. If pairs of a
--- query and a key have vectors, these arrays exist in addition to the other buffers; otherwise they replace these
--- buffers. False without a softmax, and if even the widest level's vectors cannot hold one of these rows.
+-- The names of the arrays with which the backward pass sums gradients of keys and values together:
+--   pairs   each weight, followed by the gradient of its logit
+--   rows    for each query, a row that alternates channels of the output's gradient and of the query
+-- If pairs of a query and a key have vectors, these arrays exist next to the arrays `dlogits` and `rows` of a head's
+-- scratch (scratch.tpl); otherwise `dlogits` and `rows` have this layout. The result is false without a softmax, and if
+-- one of these rows is larger than a vector of the widest level.
 local function name_pairs(plan, family)
   local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector
@@ -140,7 +143,7 @@ end
 --   distance_site   C text that is added to a draw's index for distances
 -- Queries and keys of one stream share a draw. The positions of a stream are sampled at the sites of its
 -- self-attention; but with a draw for each layer, cross-attention samples the positions of its keys at its own sites.
--- Encodings by layer share the draw of a pass.
+-- If one draw serves all layers, the families of encoding.layers share this draw.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -168,8 +171,8 @@ local function settle_sides(plan, family)
 end
 
 -- The random positions of the vectors that are added to tokens; false if positions are indices. The result has the kind
--- and the range of the positions, the prefix of their constants, and layer_index, the index of block l's draw. With
--- several streams these draws belong to no family (is_separate).
+-- and the range of the positions, the prefix of their constants, and layer_index, C text of the index of layer l's
+-- draw, such as "l + 1". With several streams these draws belong to no family (is_separate).
 local function plan_input_draw(plan)
   local family, encoding = plan.first_family, plan.resolved.encoding
   local is_separate = plan.streams[2] ~= nil
@@ -200,8 +203,8 @@ function M.list_readers(plan, stream, input_draw)
   return list
 end
 
--- Sets fields of a stream for the numbers that a user may give in place of its draws. All readers of the stream
--- (M.list_readers) accept numbers with these limits:
+-- Sets the limits of the positions and distances of a stream that a user may give in place of samples. All readers of
+-- the stream (M.list_readers) accept numbers within these limits:
 --   first_position    the least position
 --   position_range    positions are below this number; 0 if no positions are drawn
 --   distance_range    distances are below this number; 0 if no distances are drawn
@@ -236,7 +239,8 @@ local function find_limit(plan, additive, input_draw)
   for _, stream in ipairs(plan.streams) do
     for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
-      if range or distance.range then -- without range only distances are random: those of n tokens are below n
+      -- Without a range of positions, only distances are sampled. The distances of n tokens are below n.
+      if range or distance.range then
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end

@@ -1,6 +1,6 @@
 -- The instruction-set levels of kernels/cpu/level.h, the widest first, with their facts for the generator.
 --
--- Output: a list of levels, which also has each level as the field of the level's name. Fields of a level:
+-- Output: a list of levels, in which levels[name] is the level with this name. Fields of a level:
 --   name        its name for users, such as "x86-64-v4"
 --   tag         the suffix of its constant LH_LEVEL_ in level.h
 --   vector      the bytes of a vector

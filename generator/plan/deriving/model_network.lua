@@ -2,9 +2,10 @@
 -- network: a file of network/models, or a file of the user.
 --
 -- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, which is
--- called before the encoding is planned: attentions, the families that the network has; and first_family, the first
--- one, which exists even without attention. Output of M.derive, three results: fields of the plan, the graph
--- (builder.lua) and its lists (scope_lists.lua). The fields are those of derive_constants and
+-- called before the encoding is planned: attentions, the families that the network has; and first_family, the first of
+-- them. Without attention, first_family is an unused family, whose fields templates can read. Output of M.derive,
+-- three results: fields of the plan, the graph (builder.lua) and its lists (scope_lists.lua). The fields are those of
+-- derive_constants and
 --   structs, tensors, initial_values   see parameters.lua
 --   parameters, frozen   the numbers of elements of learned tensors, and of tensors that are not learned
 --   parameter_elements, parameter_storage   `elements` and `storage` of parameters.lua
@@ -17,6 +18,7 @@
 --   cpu_headers   the files of kernels/cpu that generated code includes
 --   operation_kernels   the names of the kernels' files that operations need on both targets
 --   is_step_major, cell_width   see builder.lua
+--   starts_from_noise   whether the first pass of a loop has noise as its input
 --   network_sizes   the set of the sizes (layers, heads, feedforward, dropout) that a user's own network or a recurrent
 --                 network has read, else nil
 -- Every family gets the fields of settle_families. A mistake in a description is an error { problem = true, what,
@@ -321,7 +323,7 @@ local function list_headers(lists_by_scope)
 end
 
 -- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
--- has_draws: whether training samples positions or dropout, with the seed `draws`.
+-- has_draws: whether training samples positions or dropout, so that the flag --seeds-draws has an effect.
 local function derive_constants(plan, net)
   local embedding, scales = nil, embeddings.list_scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)
@@ -408,8 +410,8 @@ function M.derive(plan, file)
   fields.parameter_elements, fields.parameter_storage = layout.elements, layout.storage
   fields.widths, fields.trace_sites, fields.pass_sites = list_widths(net), network_sites.list(net)
   fields.operation_kernels = list_headers(lists_by_scope)
-  fields.draws_start = ops.find_all(net, "noise")[1] ~= nil
-  fields.cpu_headers = list_cpu_headers(plan, fields.noise or fields.draws_start, fields.operation_kernels)
+  fields.starts_from_noise = ops.find_all(net, "noise")[1] ~= nil
+  fields.cpu_headers = list_cpu_headers(plan, fields.noise or fields.starts_from_noise, fields.operation_kernels)
   local buffer_lists = buffers.derive(net, lists_by_scope, fields.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, lists_by_scope),
     decoding.find_stream(net, plan.decoder, fields.eval_dropout)

@@ -7,8 +7,8 @@
 --   channels      the width of an activation; 0 for an attention
 --   heads         the number of heads of an attention; 0 for an activation
 --   query, key    the indices of the streams of its queries and keys; for an activation, the index of its stream twice
--- The second result is pass_sites: the number of sites of one pass if the number of passes depends on the example, else
--- false. The list then has the sites of the first pass only, at its end.
+-- The second result, pass_sites, is false if all examples have the same number of passes. Otherwise it is the number of
+-- sites of one pass, and the list ends with the sites of the first pass: later passes have no entries.
 
 local M = {}
 

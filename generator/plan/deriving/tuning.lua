@@ -162,7 +162,8 @@ choices[4] = {
   -- a recurrent network evaluates as many sequences together as it trains
   applies = function(plan) return not plan.is_step_major end,
   constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
-  -- A multiple of the training block, because sums go block by block: the runtime would round other values down.
+  -- Multiples of the training block. Results are summed over one training block at a time, so the runtime rounds other
+  -- numbers of tokens down.
   values = function(plan)
     local list = {}
     for i = 1, MAX_BLOCKS do
@@ -231,8 +232,8 @@ function M.format(values)
   return table.concat(words, ", ")
 end
 
--- The possible values of all choices at a level: name of a choice -> a table that is both the list and the set of its
--- values. The items of the result are the names of the choices.
+-- The possible values of all choices at a level: a table from the name of a choice to a table that is both the list and
+-- the set of its values. The table from names is also the list of the names.
 function M.list_values(plan, level)
   local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do

@@ -47,15 +47,15 @@ end
 local function explain_gradients(plan)
   local megabytes = plan.cuda.operand_bytes / 1e6
   if plan.cuda.by_team then
-    return ("all blocks sum over the tokens of all shards; shards store %.1f MB for each model that trains at a time")
-      :format(megabytes)
+    return ("all blocks sum over the tokens of all shards; shards store %.1f MB for each of the models that train "
+      .. "together"):format(megabytes)
   elseif plan.train.mixes_lengths then
     return "shards have sequences of different lengths"
   elseif plan.device.samples_passes then
     return "steps have different numbers of passes"
   end
-  return ("sums over the batch would store %.1f MB for each model that trains at a time, which is too much"):format(
-    megabytes)
+  return ("sums over the batch would store %.1f MB for each of the models that train together, which is too much")
+    :format(megabytes)
 end
 
 -- Adds the choices for device code without a library, in which a thread block computes a whole pass of a shard.
@@ -89,7 +89,8 @@ local function add_decoding(plan, add)
   else
     add("gpu decoding", "whole passes", plan.cuda.products == "library"
       and "each product of a wide model is a launch of its own"
-      or plan.noise and "noise is sampled for whole sequences" or "evaluation has dropout, or a token needs later ones")
+      or plan.noise and "noise is sampled for whole sequences"
+      or "evaluation has dropout, or the network cannot compute one token after another")
   end
 end
 
@@ -150,7 +151,7 @@ local function add_capacity(capacity, add)
   else
     local kind = capacity.kind
     add(kind, capacity.cells .. " cells", capacity.excess_length and excess_texts[kind]:format(capacity.excess_length)
-      or capacity.names_lengths and fit_texts[kind] or general_texts[kind])
+      or capacity.has_named_lengths and fit_texts[kind] or general_texts[kind])
   end
 end
 

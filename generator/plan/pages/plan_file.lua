@@ -11,7 +11,7 @@ local wording = require("base.wording")
 local M = {}
 
 local PLAN_COLUMNS = 110 -- columns of a line of plan.lua
-local MAX_LITERAL = 100 -- a reason with more bytes is written as several literals
+local MAX_LITERAL = 100 -- bytes; the reason of a choice is written as several literals if it is longer
 
 -- The text of a string as one or several Lua literals, joined by "..", in lines of limited width. If possible,
 -- every literal except the last one ends with a blank.

@@ -285,8 +285,8 @@ function M.refuse_folder(project, dir, setting)
   end
 end
 
--- Begins a build, which M.finish and then claim.give_back(claim) end. threads: the number of threads of make. Returns
--- nil, an exit code and a message on failure, or a table with these fields:
+-- Begins a build. To end the build, the caller calls M.finish, then claim.give_back(claim). threads: the number of
+-- threads of make. Returns nil, an exit code and a message on failure, or a table with these fields:
 --   project, job, dir   the arguments, dir as an absolute path
 --   claim, staging      the claim of the staging folder, and the path of this folder
 --   words               the command that compiles

@@ -44,7 +44,7 @@ local function remove_study(text, plan)
 end
 
 -- Returns a file's text as the compiler reads it, without the spec's name in symbols: names and comments change no bit
--- of a run. names: the numbers of names of static functions, which the call extends (compiled.lua).
+-- of a run. names: a table from names of static functions to their numbers, which the call extends (compiled.lua).
 local function remove_names(text, plan, names)
   local symbol = plan.symbol:gsub("%p", "%%%0")
   text = compiled.reduce(text):gsub("LH_LEVEL_SYMBOL%(" .. symbol .. "%)", "LH_LEVEL_SYMBOL()")
@@ -74,10 +74,11 @@ local function list_included(files, kernels)
   return lists.filter(kernels, function(kernel) return is_included[kernel.path] end)
 end
 
--- Digests of kernels: list of all kernels -> (the paths of the included kernels, as text -> { digest, names }).
+-- Results of digest_included: digests[kernels][paths] is { digest, names }; paths: text with the paths of the included
+-- kernels.
 local digests = setmetatable({}, { __mode = "k" })
 
--- Returns the digest of the kernels that files include, and the numbers of the names of their static functions.
+-- Returns the digest of the kernels that files include, and a table from names of static functions to their numbers.
 local function digest_included(files, kernels)
   local included_kernels = list_included(files, kernels)
   local key = table.concat(lists.map(included_kernels, function(kernel) return kernel.path end), " ")

@@ -84,8 +84,8 @@ local function mark_lines(lines, functions, comments)
   return is_removed
 end
 
--- Adds all lines of inserted files that would have only comments left to the set of lines to remove. map[i][1][1] is
--- the name of the file that line i comes from.
+-- Finds the inserted files of which only comments would remain, and adds all lines of these files to the set
+-- is_removed. map[i][1][1] is the name of the file that line i comes from.
 local function mark_files(lines, map, comments, is_removed)
   local first = 1
   while lines[first] do

@@ -172,8 +172,9 @@ local function include(run, name, values_by_name, section)
   run.indent = indent
 end
 
--- Adds a line of text. place: its origin, { name, line, folder }; depth: the number of frames, counted from the
--- outermost, whose includes led to this place. They are added to the place in the map, the innermost first.
+-- Adds a line of text. place: the origin of the line, { name, line, folder }; depth: the number of frames, counted from
+-- the outermost, whose includes led to this place. The entry of the map is the place, then the current lines of these
+-- frames, the innermost first.
 local function add_line(run, text, place, depth)
   run.lines[#run.lines + 1] = text
   local chain = { place }
@@ -343,7 +344,7 @@ local function convert_error(run, err)
   elseif type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
-  -- without a name in the error: "\0", which no line contains, so that the column stays
+  -- If the error names nothing, point_at searches for "\0": no line contains it, so the column does not change.
   point_at(run, err:match("%(%l+ '([^']+)'%)") or "\0")
   local _, located_error = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
   return located_error

@@ -108,8 +108,8 @@ local function remove_arguments(functions, text, number, start)
   end
 end
 
--- Returns a line of a function without the constants that it declares and that nothing else uses; nil if no constant
--- remains. counts: how often the function mentions each name.
+-- Returns a line of a function without the constants that only this declaration mentions; nil if the line declares no
+-- other constant. counts: how often the function mentions each name.
 local function remove_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
@@ -172,7 +172,8 @@ local function remove_parameters(functions, text, number, name, counts)
     is_kept[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     keeps_all = keeps_all and is_kept[i]
   end
-  -- If the name is in kept_parameters, an earlier text defines a function of this name, which the calls so far call.
+  -- If the name is in kept_parameters, an earlier text defines another function of this name. The calls so far call
+  -- that function.
   local is_called_above = functions.called[name] and not functions.kept_parameters[name]
   functions.kept_parameters[name] = nil
   if not keeps_all and (text.defined[name] or not is_called_above) and not is_value(text, name) then

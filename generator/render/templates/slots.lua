@@ -35,8 +35,8 @@ local function add_term(run, folder, term, section, values_by_name)
   end
 end
 
--- Returns the terms for a slot, and the parent of the folder `terms` with their templates: terms.folder, or else the
--- folder of the template with the slot. call: the name of the calling function, for messages.
+-- Returns the list of terms for a slot, and the folder in which terms/ has their templates: the list's field `folder`,
+-- or else the folder of the template with the slot. call: the name of the calling function, for messages.
 local function find_terms(run, call, section, values_by_name)
   if type(section) ~= "string" then
     run.fail(run, call .. " takes the name of a section of the terms' templates")

@@ -158,7 +158,8 @@ local function check_statement(reader)
   end
   for _, token in ipairs(tokens) do
     if LINE_CALLS[token.text] and token.kind == "name" and token ~= first then
-      fail(reader, token.line, token.col, token.text .. " must begin its line; conditions go on a line before")
+      fail(reader, token.line, token.col, token.text .. " must begin its line; a condition stands at the end of this "
+        .. "line or on a line above")
     end
     if token.kind == "name" then
       read_keyword(reader, token, token.line)
@@ -359,9 +360,9 @@ local function end_section(reader, line)
   end
 end
 
--- Returns the text of a line without the head of a section, and whether the line is read: if it is before all sections,
--- or in the requested section. Sets reader.current_section: the section of the lines below; false below a section of
--- one line.
+-- Returns the text of a line without the head of a section, and whether the line is read. Lines before all sections and
+-- lines of the requested section are read. Sets reader.current_section: the section of the lines below; false below a
+-- section of one line.
 local function read_head(reader, source, line)
   local first, _, head
   if source:find("section", 1, true) then -- this test is faster than the pattern, and most lines fail it

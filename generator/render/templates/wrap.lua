@@ -17,7 +17,8 @@ local INDENT = 4
 local MIN_REST_COLUMNS = 12 -- a rest is the part of a line after a break; a shorter rest costs SHORT_REST_COST
 
 -- Costs of a break, which are summed: the cost of its token (0 for the cheapest token), the cost of a short rest, and
--- DEPTH_COST for each level of brackets. The break is after the token, or in front of a token with `before`.
+-- DEPTH_COST for each level of brackets. A break after "=" costs 2 * DEPTH_COST more if its rest does not fit into one
+-- line. The break is after the token, or in front of a token with `before`.
 local ASSIGNMENT_COST, SHORT_REST_COST, DEPTH_COST = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },

@@ -22,7 +22,7 @@ return {
     doc = "sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples "
       .. "if there are none" },
   { path = "eval.novel", is_rare = true, type = "boolean", default = true, omitted_value = true,
-    doc = "whether to leave out held-out examples that, by the task's own check, also occur in training" },
+    doc = "whether to leave out held-out examples that the task marks as examples of training" },
   { path = "eval.examples", type = "integer", min = 1, max = 1048576, word = "all", default = 500, unit = "sequences",
     doc = "number of examples per condition; if a data file has more, eval.order chooses from them" },
   { path = "eval.order", is_rare = true, type = "choice", default = "hash", omitted_value = "hash",
@@ -31,8 +31,8 @@ return {
       { "hash", "a pseudo-random subset by the evaluation's seed and the line numbers, the same for every run" },
       { "file", "the first examples of the file" } } },
   { path = "eval.batch", is_rare = true, type = "integer", min = 1, max = 1048576, optional = true, unit = "sequences",
-    doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
-      .. "batch of all examples" },
+    doc = "number of examples in a batch, which share random positions; the accuracy is the mean over batches; absent: "
+      .. "one batch of all examples" },
   { path = "eval.draws", is_rare = true, type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
     doc = "number of times that each condition is evaluated, each with new samples of all random values: positions, "
       .. "noise (eval.by, model.loops.start), and with eval.dropout the dropped elements" },

@@ -52,9 +52,9 @@ return {
     unit = "passes", doc = "the maximum number of passes in training, if times is the name of an axis" },
   { path = "model.loops.progressive", is_rare = true, type = "boolean", default = false, omitted_value = false,
     fingerprints = { "free_passes" },
-    doc = "whether every training step samples two counts: of passes without gradient, and of passes with gradient "
-      .. "after them; the second count is at most times / 2 (the progressive loss of McLeish et al. 2024); evaluation "
-      .. "has `times` passes" },
+    doc = "whether every training step samples its numbers of passes: first passes without gradient, then at most "
+      .. "times / 2 passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` "
+      .. "passes" },
   { path = "model.loops.loss", is_rare = true, type = "choice", default = "last", omitted_value = "last",
     doc = "the passes whose answers training learns from", fingerprints = { "pass_sums" },
     choices = {
@@ -111,8 +111,8 @@ return {
       .. "2024)" },
   { path = "model.activation", only = WITH_ATTENTION, type = "choice", default = "relu", omitted_value = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
-    doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels in "
-      .. "each half" },
+    doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, each with as many "
+      .. "channels as model.feedforward" },
   { path = "model.branch_activation", is_rare = true, only = WITH_ATTENTION, type = "choice",
     choices = { "none", "relu", "gelu", "gelu_tanh", "silu" },
     default = "none", omitted_value = "none",
@@ -158,6 +158,6 @@ return {
       .. "own" },
   { path = "model.spare_token", is_rare = true, type = "boolean", default = true, omitted_value = true,
     only = { "encoder" },
-    doc = "whether the token embedding has one more row, which only computation tokens use, as in Ruoss et al.'s "
-      .. "parameter counts; no effect with a linear embedding or a readout other than outputs" },
+    doc = "whether the token embedding has one more row, for computation tokens; with this row, parameter counts equal "
+      .. "those of Ruoss et al.; no effect with a linear embedding or a readout other than outputs" },
 }

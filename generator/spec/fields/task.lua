@@ -39,11 +39,11 @@ return {
     doc = "the seed of the examples that the task generates and of their split into sets; all other random numbers "
       .. "depend on the seed of the run" },
   { path = "task.options", type = "options",
-    default_text = "the first choice of each option, or the number in parentheses after a range",
+    default_text = "the first choice of each option; for a range, the number that list tasks shows in parentheses",
     doc = "options of the task, by name; ./longhand list tasks shows them" },
   { path = "task.loss", type = "choice",
     default_text = "counted for data files; for a C file, its line `mask:` decides",
-    doc = "the labels whose mean is the loss (docs/own-task.md)",
+    doc = "the labels over which the loss is a mean (docs/own-task.md)",
     choices = {
       { "all", "masked labels are included" },
       { "counted", "masked labels are left out" } } },

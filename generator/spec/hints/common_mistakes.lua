@@ -67,8 +67,8 @@ local function ends_value(token)
   return token.type ~= "symbol" and token.type ~= "keyword" or IS_VALUE_END[token.text] == true
 end
 
--- Recognises a comment of another language: `#` before words, or `#` or `//` at a place where Lua allows no operator
--- for length or division.
+-- Recognises a comment of another language. `#` begins a comment before words, or where Lua allows no length operator;
+-- `//` begins one where Lua allows no division.
 function rules.comment(tokens, i)
   local token, previous, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
   local is_before_words = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
@@ -84,7 +84,7 @@ function rules.list(tokens, i)
     and (previous.text:find("^[=:,{%[(]$") or previous.text == "return")
   local closing = has_text(tokens[i], "[") and can_begin_value and find_closing(tokens, i)
   if closing and not has_text(tokens[closing + 1], "=") then
-    return "a list is written in brackets", "braces: { 1, 40 }"
+    return "a list in square brackets", "braces: { 1, 40 }"
   end
 end
 
@@ -96,10 +96,10 @@ function rules.key(tokens, i)
     return nil
   elseif token.type == "string" then
     local name = token.text:sub(2, -2)
-    return ("a field is written %s:"):format(token.text), name:find("^[%a_][%w_]*$") and name .. " = value"
+    return ("a colon after the field %s"):format(token.text), name:find("^[%a_][%w_]*$") and name .. " = value"
       or ("[%s] = value"):format(token.text)
   elseif token.type == "name" and not foreign_names.STATEMENTS[token.text] and token.text ~= "lambda" then
-    return ("a field is written %s:"):format(token.text), token.text .. " = value"
+    return ("a colon after the field %s"):format(token.text), token.text .. " = value"
   end
 end
 

@@ -26,7 +26,7 @@ local function find_namesake(name, has_flag)
 end
 
 -- A field that other libraries call by this name has precedence over a flag, a flag over a similar name. In this
--- function, a field is the path of a field.
+-- function, variables for fields have the paths of fields.
 function M.make_hint(path, legal_names, root)
   local parent, name = get_table(path), path:match("[^%.]*$")
   local meanings = foreign_names.find_meanings(name, root)

@@ -38,7 +38,7 @@ function M.read(context, node)
   local checksum = get_text(file, "checksum", "^%x+$")
   if not checksum or #checksum ~= CHECKSUM_DIGITS then
     values.add_error(context, node, "init", ("%s has no checksum"):format(paths.shown), EXPECTED,
-      "trainer train --init FILE begins with any file of parameters, which is then not part of the plan")
+      "trainer train --init FILE starts from any file of parameters, and the plan does not record this file")
     return nil
   end
   return { shown = paths.shown, checksum = checksum, model_digest = get_text(file, "model_digest", "^%x+$"),

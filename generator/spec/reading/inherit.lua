@@ -121,9 +121,9 @@ function M.inherit(root)
   local has_several_families = names and names[2]
   for _, name in ipairs(has_several_families and names or {}) do
     local facets, lacks_facet = inherit_facets(shared_table, name)
-    local sees_one_side = name == "decoder" and get_value(relative, "kind") == "shaw"
-      and relative.fields.sides == nil -- settle_encoding.lua sets the decoder's sides
-    new_encoding.fields[name] = new_encoding.fields[name] or (lacks_facet or sees_one_side) and facets or nil
+    -- settle_encoding.lua will set relative.sides for the decoder alone, so the decoder needs its own table.
+    local will_set_sides = name == "decoder" and get_value(relative, "kind") == "shaw" and relative.fields.sides == nil
+    new_encoding.fields[name] = new_encoding.fields[name] or (lacks_facet or will_set_sides) and facets or nil
   end
   local new_root = tree.copy(root)
   new_root.fields.encoding = new_encoding

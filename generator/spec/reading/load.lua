@@ -52,7 +52,8 @@ function M.is_id(text)
 end
 
 -- The path by which generated files name a file: relative to the root if the file is below the root, else `relative`, a
--- path relative to the main spec. In place of `relative`, messages show a path that opens the file.
+-- path from the main spec. Messages show another path for a file outside the root: relative to the current folder if
+-- the file is below this folder, else absolute.
 local function get_shown_path(state, real, relative)
   local path_in_root = paths.remove_folder(real, state.root)
   if not path_in_root then
