@@ -118,8 +118,8 @@ INLINE size_t lay_out(workspace *w, char *memory, int sequences, int T, int labe
 }
 
 /* Tables that the score reads in loops over pairs of queries and keys. They are made once per step, for all sequences
- * of its batch. A table by query - key starts T - 1 elements before its pointer. Their gradients, which these loops
- * sum, have the same layout. */
+ * of its batch. The pointer to a table indexed by (query - key) points to index 0, after T - 1 elements of negative
+ * indices. Their gradients, which these loops sum, have the same layout. */
 typedef struct score_tables {
     int distances; /* 2 T - 1: elements of a table [query - key] or [query + key] for one head */
     reals by_distance; /* [HEADS][query - key] */

@@ -168,8 +168,8 @@ static void lay_out_self_sums(self_sums *sums, char *memory, size_t *used, int T
  * KEYS][LANES]. */
 INLINE size_t self_group_weights(int T) { return (size_t)round_up(T, KEYS) * LANES; }
 
-/* The number of elements of a group's gradients of logits. The KEYS zeros after a group's keys are also the zeros
- * before the next group's keys. */
+/* The number of elements of a group's gradients of logits, with KEYS zeros after the group's keys. These zeros are also
+ * the zeros that the next group needs before its keys. */
 INLINE size_t self_group_dlogits(int T) { return (size_t)(T + KEYS) * LANES; }
 
 /* Values of the self-attention that a layer saves for the backward pass. */
@@ -194,8 +194,9 @@ typedef struct self_scratch {
     /* KEYS * LANES zeros, then [groups][keys + KEYS][LANES] gradients of the logits, without factors that depend on the
      * query alone */
     real *dlogits;
-    /* [queries][3][HEAD_WIDTH] gradient of the output, times the factor that weights lack; query with content bias,
-     * query with position bias, times the factor that dlogits lack */
+    /* [queries][3][HEAD_WIDTH] vectors of each query: first the gradient of the output, times the factor that weights
+     * lack; then the query with the content bias and the query with the position bias, each times the factor that
+     * dlogits lack */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */

@@ -217,8 +217,8 @@ end
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
 --   sums       the argument `sums`
---   heads      text: the number of rows of all sums and terms, which have a row for each head
---   summed     text: the number of rows of running sums, which come first; false if there are none
+--   row_count  text: the number of rows of all sums and terms; each sum or term has a row for each head
+--   sum_row_count   text: the number of rows of running sums, which come first; false if there are none
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
 --              unit, vector_offset }
 --   maps       the values that a map of the block's input computes; `column` is text of their column for head h
@@ -264,10 +264,10 @@ function M.make_running(build, sums)
   local function count_rows(count)
     return (count ~= 1 and count .. " * " or "") .. build.heads
   end
-  local out = { fill = emit_lane(fill), backward = emit_lane(backward), sums = sums, heads = count_rows(#sums),
+  local out = { fill = emit_lane(fill), backward = emit_lane(backward), sums = sums, row_count = count_rows(#sums),
     maps = {}, products = {} }
   local sum_count = lists.count(sums, function(sum) return sum.is_sum end)
-  out.summed = sum_count > 0 and count_rows(sum_count) or false
+  out.sum_row_count = sum_count > 0 and count_rows(sum_count) or false
   out.values = lists.map(canonical.sort_keys(values), function(name)
     local p, product_count = values[name], #out.products
     local value = { name = environment.value(p), parameter = p, unit = p.unit or false,

@@ -72,8 +72,8 @@ static void add_linear_grad(int K, int N, const double *x, const double *w, cons
     }
 }
 
-/* Returns the index of the cell that an action of a stack copies to cell c; C: cell c gets the written value; -1: cell
- * c becomes empty. */
+/* Returns the index of the cell that an action of a stack copies to cell c; or C, if cell c gets the written value; or
+ * -1, if cell c becomes empty. */
 static int find_source_of_stack(int action, int c, int C) {
     enum { PUSH, POP };
     if (action == PUSH) return c > 0 ? c - 1 : C;
@@ -81,8 +81,8 @@ static int find_source_of_stack(int action, int c, int C) {
     return c;
 }
 
-/* Returns the same kind of index as find_source_of_stack, for an action of a stack or a tape. The written value
- * replaces a tape's first cell before the tape moves. */
+/* Returns the same kind of index as find_source_of_stack, for an action of a stack or a tape. kind: the kind of the
+ * recurrence. The written value replaces a tape's first cell before the tape moves. */
 static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
     enum { STAY, LEFT, RIGHT, JUMP_LEFT, JUMP_RIGHT };
     if (kind == LH_REF_STACK_RNN) return find_source_of_stack(action, c, s->C);

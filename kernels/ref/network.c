@@ -127,8 +127,8 @@ static void run_scope(run *r, const lh_ref_scope *scope, const scope_repetition 
     }
 }
 
-/* Computes the loss after one loop, not the last, and adds it to the loss, the mean over all loops. op: the block or
- * group that loops; output: the output of the loop. */
+/* Computes the loss after a loop that is not the last loop, and adds this loop's share to r->loss, the mean over all
+ * loops. op: the block or group that loops; output: the output of the loop. */
 static void add_loss(run *r, const lh_ref_operation *op, const scope_repetition *outer, node *output) {
     const lh_ref_scope *network = r->model->network->scopes;
     const lh_ref_operation *classify = &network->operations[network->operation_count - 1];

@@ -3,7 +3,7 @@
  *
  * The interpreter and the generator share only the description (tests/support/reference_network.lua prints it as a
  * table). The forward pass records its operations, and the backward pass executes the record in reverse. There are no
- * fused operations, no derivation rules, no shared buffers and no packed weights.
+ * fused operations, no rules that make backward operations, no shared buffers and no packed weights.
  *
  * The dropout of a batch has the random numbers of training or of evaluation (lh_ref_batch.dropping, rng.h). A batch of
  * an evaluation may have noise on its embeddings.
@@ -255,8 +255,8 @@ typedef struct lh_ref_batch {
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;
     uint32_t step, first_example;
-    int passes;                      /* times that blocks with loops run; 0: as often as the network says */
-    int free_passes;                 /* number of loops at the beginning, through which no gradient flows */
+    int passes;                      /* number of loops of each block with loops; 0: the number in the network */
+    int free_passes;                 /* number of first loops through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
     double loss_scale;               /* derivative of the objective with respect to the summed loss */

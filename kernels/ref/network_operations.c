@@ -134,7 +134,7 @@ static void leave_zeros(run *r, tape_entry *entry) {
     (void)entry;
 }
 
-/* Writes the noise from which a model with passes starts. */
+/* Writes the noise that a block with loops reads in its first loop. */
 static void noise_forward(run *r, tape_entry *entry) {
     const lh_ref_batch *batch = r->batch;
     node *out = get_output(entry);

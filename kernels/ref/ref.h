@@ -357,7 +357,7 @@ double lh_ref_sandwich(lh_ref_pair pair, int width);
 double lh_ref_sandwich_by_head(lh_ref_pair pair, int width);
 
 /* Returns the sum over rows of -log softmax(logits[rows][classes])[label], in nats. Unless dlogits is NULL, writes
- * dlogits = loss_scale (softmax - one at the label). */
+ * dlogits = loss_scale (softmax - e), where e is 1 for the label and 0 for other classes. */
 double lh_ref_cross_entropy(int rows, int classes, const double *logits, const uint16_t *labels, double loss_scale,
                             double *dlogits);
 

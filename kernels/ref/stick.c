@@ -59,7 +59,7 @@ void lh_ref_stick_row_grad(const lh_ref_stick *shape, int i, const double *logit
     free(weight);
 }
 
-/* Returns a copy of x[tokens][heads][head_width], rotated unless there is no rotation; the caller frees it. */
+/* Returns a copy of x[tokens][heads][head_width], rotated if shape->cosine is not NULL; the caller frees it. */
 static double *copy_rotated(const lh_ref_stick *shape, const double *x) {
     size_t count = (size_t)shape->tokens * shape->heads * shape->head_width;
     double *copy = allocate(count);

@@ -67,7 +67,8 @@ static inline int count_tokens(const run *r, int stream) { return stream ? r->ba
 
 static inline size_t count_elements(const node *n) { return (size_t)n->rows * (size_t)n->width; }
 
-/* Returns the tensor of an entry in a role, an index such as LH_REF_WEIGHT; NULL: the entry has none. */
+/* Returns the tensor that has this role in an entry, or NULL if the entry has no such tensor. role: an index such as
+ * LH_REF_WEIGHT. */
 static inline lh_ref_tensor *get_tensor(const tape_entry *entry, int role) {
     int index = entry->op->tensor[role];
     return index < 0 ? NULL : &entry->tensors[index];

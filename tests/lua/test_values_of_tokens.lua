@@ -67,7 +67,7 @@ function TestValues.test_vectors_of_heads_give_values_of_queries_and_keys()
     { "layers.0.attention.score.c", { 2, 8 }, "LH_INIT_CONSTANT", 0.5 },
   })
   local running = planned.attentions[1].score.running
-  lu.assertEquals(running.summed, "HEADS")
+  lu.assertEquals(running.sum_row_count, "HEADS")
   lu.assertEquals(lists.map(running.sums, function(sum) return sum.name end), { "sums", "of_query", "of_key" })
   lu.assertEquals(lists.map(running.maps, function(value) return value.name end), { "value_a" })
   lu.assertEquals(lists.map(running.products, function(value) return value.vector end),

@@ -261,8 +261,8 @@ local function describe_running(build, sums, gathered_tables)
   if not running then
     return false
   end
-  -- `heads` counts the rows of all sums and terms, `summed` the rows of running sums alone
-  running.words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
+  running.words = running.sum_row_count == running.row_count and "running sums"
+    or running.sum_row_count and "sums and terms" or "terms"
   running.rows = lists.map(sums, function(sum) return sum.is_sum and (sum.query.head_row or "h") or nil end)
   running.products = lists.map(running.products, describe_product)
   -- C text of the variable in which a query's or a key's loop over pairs sums the gradient of t; nil without gradient.

@@ -134,7 +134,7 @@ local function make_decoded_block(device, block, list)
     rows[2] = family.terms.has_biases and { name = family.prefix .. "key_bias", is_self_attention = false,
       width = family.PREFIX .. "HEADS" } or nil
     rows[#rows + 1] = family.score.running and { name = family.prefix .. "running", is_self_attention = false,
-      width = family.score.running.heads } or nil
+      width = family.score.running.row_count } or nil
     return lists.map(rows, function(row) return lists.merge(cache, row) end)
   end)
   return { list = cuda_lists.make_decoding_records(device, block, list), caches = caches }

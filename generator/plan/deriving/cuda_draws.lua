@@ -86,7 +86,7 @@ local function list_step_draws(plan, device)
   for i, draw in ipairs(list) do
     draw.address, address = address, ("v->%s + %s"):format(draw.member, draw.count)
     if draw.family then
-      draw.family.attends.draws_follow = list[i + 1] ~= nil
+      draw.family.attends.has_later_draws = list[i + 1] ~= nil
     end
   end
   return list

@@ -51,7 +51,7 @@
 --   has_begin_step, has_table_sums   the fields of cuda with these names, for this family
 --   layer_gradients    whether attention writes gradients of the layer's parameters
 --   sum_passes         the passes that sum gradients of pairs for entries of tables (attention/device.lua)
---   ends_open          whether the last sum pass, or the sums of biases after it, end without a barrier
+--   ends_without_barrier   whether no barrier ends the last sum pass, or the sums of biases after this pass
 --   depends_on_mode    whether the kernel tests the mode, since dropout applies to weights in training only
 --   dscore             the name of the gradient of a pair's score
 --   unroll, keys_at_once   numbers of pairs that loops over pairs process together
@@ -65,7 +65,7 @@
 --                      rows of S numbers follow
 --   position_draws, distance_draws   the counts of draws of positions and of distances; a draw of distances has
 --                      distance_rows rows
---   draws_follow       whether other sampled numbers follow in memory
+--   has_later_draws    whether the sampled numbers of another draw follow in memory
 --   position_row, distance_row   C text of the index of the row of layer l, in parentheses if it is a sum; false for
 --                      row 0
 --   reads_positions    whether layers read sampled positions
@@ -227,7 +227,7 @@ end
 local function count_draws(family, attends, places_vectors)
   local positions, distance = family.positions, family.positions.distance
   local has_positions, has_distances = positions.kind == "randomized", distance.draws ~= false
-  attends.samples_draws, attends.draws_follow = has_positions or has_distances, false
+  attends.samples_draws, attends.has_later_draws = has_positions or has_distances, false
   attends.position_draws = has_positions and positions.draws or 0
   attends.distance_draws = has_distances and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
@@ -290,7 +290,7 @@ local function derive_families(plan, net, uses_library)
     family.on_device = { terms = device_terms.list_terms(family) }
     family.attends = derive_attends(plan, family, uses_library)
     family.attends.sum_passes = device_terms.list_sum_passes(family)
-    family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.has_biases
+    family.attends.ends_without_barrier = family.attends.sum_passes[1] and (family.terms.has_biases
       or lists.any(family.attends.sum_passes, function(pass) return not pass.reads_stored_pairs end)) or false
     family.attends.sum_pass_text = family.attends.sum_passes[1] and ", then an entry of a table" or ""
     count_draws(family, family.attends, is_placing[family] or false)

@@ -1,4 +1,4 @@
-% -- Writes to weights [keys][LANES] the scores of a group of LANES queries with the keys from j on and before `to`, and
+% -- Writes to weights [keys][LANES] the scores of a group of LANES queries with the keys from j to `to` - 1, and
 % -- updates the largest score of each query. map_function: the function that computes a score from a logit, or false. In
 % -- the slot plus_gain, a term can add values to the scores.
 % local many_scores, one_score = "score[u]", name .. "_logit(&queries, key, j)"

@@ -1,4 +1,4 @@
-/* weights [keys][LANES] = exp(score - largest score) for each pair of one of LANES queries, from `first` on, and a key that the group sees.
+/* weights [keys][LANES] = exp(score - largest score) for LANES queries, from `first` on, and every key that the group sees.
  * Returns the sums over keys; the weights are not divided by these sums. */
 INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parameters}, const real *restrict query,
         const real *restrict key, real *restrict weights) {

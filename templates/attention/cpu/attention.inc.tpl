@@ -9,8 +9,8 @@
  * Both compute all sequences of the workspace. Parameter `saved` belongs to one layer.
  *
  * The functions process one head of one sequence at a time, with a group of LANES queries in a vector and one key after
- * another. So sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of
- * queries is padded. */
+ * another. So sums over keys need no sums across lanes, and vectors are full with any head width. Only the last group
+ * of queries is padded. */
 
 % include("attention/cpu/head.tpl")
 

@@ -32,8 +32,8 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }
 % if terms.by_offset then
 
-/* The number of elements of a group's gradients of logits. The KEYS zeros after a group's keys are also the zeros before
- * the next group's keys. */
+/* The number of elements of a group's gradients of logits, with KEYS zeros after the group's keys. These zeros are also
+ * the zeros that the next group needs before its keys. */
 INLINE size_t ${name}_group_dlogits(int ${S}) { return (size_t)(${S} + ${PREFIX}KEYS) * LANES; }
 % end
 

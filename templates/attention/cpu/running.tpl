@@ -1,22 +1,23 @@
 % local running = terms.scalar.running
 % local maps, products, values = running.maps, running.products, running.values
-% local words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
+% local words = (running.sum_row_count == running.row_count and "running sums"
+%     or running.sum_row_count and "sums and terms" or "terms")
 % local row_width = maps[1] and PREFIX .. request.constant
-% if running.summed == running.heads then
+% if running.sum_row_count == running.row_count then
 /* Running sums of a sequence. Each token has a term, computed from its values, and a running sum: the sum of the terms up to and including this token. */
 % else
-/* Terms of a sequence's tokens, computed from the tokens' values.${running.summed and " Running sums of such terms, over all tokens up to a token, lie before the terms." or ""} */
+/* Terms of a sequence's tokens, computed from the tokens' values.${running.sum_row_count and " Before the terms lie running sums: a token's sum has the terms up to and including this token." or ""} */
 % end
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
-    real *sums; /* [${running.heads}][stride] */
-    /* only if the struct holds gradients: [${running.heads}][stride][LANES] gradients of the sums of keys, by lane; the lanes are added up after the last query */
+    real *sums; /* [${running.row_count}][stride] */
+    /* only if the struct holds gradients: [${running.row_count}][stride][LANES] gradients of the sums of keys, by lane; the lanes are added up after the last query */
     real *lanes;
 } ${name}_running;
 
 /* The number of elements of the ${words} of a sequence. */
 INLINE size_t count_${name}_running(int T) {
-    return ${running.heads} * (size_t)(round_up(T, LANES) + LANES);
+    return ${running.row_count} * (size_t)(round_up(T, LANES) + LANES);
 }
 
 INLINE ${name}_running place_${name}_running(int T, real *memory) {
@@ -55,24 +56,24 @@ static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_r
 % end
             % include("parts/statements.tpl", { list = running.fill })
         }
-% if running.summed then
-    for (int row = 0; row < ${running.summed}; row++) {
+% if running.sum_row_count then
+    for (int row = 0; row < ${running.sum_row_count}; row++) {
         real *sum = r->sums + row * r->stride;
         for (int j = from > 0 ? from : 1; j < to; j++) sum[j] += sum[j - 1];
     }
 % end
 }
 
-/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values, from the gradients of its ${words}${running.summed and ", which it replaces by the gradients of the terms" or ""}. */
+/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values, from the gradients of its ${words}${running.sum_row_count and ", which it replaces by the gradients of the terms" or ""}. */
 static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *dr, int T, const real *values,
         real *dvalues, const real *rows, real *drows, real *dvectors) {
-    for (int row = 0; row < ${running.heads}; row++) {
+    for (int row = 0; row < ${running.row_count}; row++) {
         real *dsum = dr->sums + row * dr->stride;
         for (int j = 0; j < T; j++) dsum[j] += sum_lanes(load(dr->lanes + (row * dr->stride + j) * LANES));
-% if running.summed == running.heads then
+% if running.sum_row_count == running.row_count then
         for (int j = T - 1; j > 0; j--) dsum[j - 1] += dsum[j];
-% elseif running.summed then
-        for (int j = T - 1; row < ${running.summed} && j > 0; j--) dsum[j - 1] += dsum[j];
+% elseif running.sum_row_count then
+        for (int j = T - 1; row < ${running.sum_row_count} && j > 0; j--) dsum[j - 1] += dsum[j];
 % end
     }
     % include("attention/cpu/unit_vectors.tpl") % if products[1]

@@ -1,4 +1,4 @@
-% -- Prints the loops of a nest of generator/expression/nests_cpu.lua over the entries of tables.
+% -- Prints the loops of a nest over the entries of tables. generator/expression/nests_cpu.lua makes the nest.
 % include("parts/statements.tpl", { list = nest.outer })
 % if nest.class == "uniform" then
 % include("parts/scalar_heads.tpl")

@@ -1,4 +1,5 @@
-% -- Prints a nest of loops, and the statements that add its sums to the C text `member` of each sum.
+% -- Prints a nest of loops, and then statements that add each sum of the nest to the array that the C text
+% -- `sum.member` names.
 % if nest.has_scope then
 {
     vector ${sum.name}[${sum.extent}] = {{0}}; % for _, sum in ipairs(nest.sums)

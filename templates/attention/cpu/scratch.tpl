@@ -3,17 +3,18 @@
 % local has_pair_rows, interleaves = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaves and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% local queries = terms.has_biases and "query with content bias, query with position bias" or "query"
+% local query_words = (terms.has_biases and "the query with the content bias and the query with the position bias, each"
+%     or "the query,")
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
 % local and_pairs = interleaves and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
-% local and_both = interleaves and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
+% local and_both = interleaves and ". If PAIRED, the layout is [queries][HEAD_WIDTH][2]: both vectors, interleaved by channel" or ""
 /* Workspace of one head. */
 typedef struct ${name}_scratch {
     real *weights; /* [groups][keys][LANES] recomputed weights of up to RECOMPUTED_QUERIES queries */ % if recomputed
     % slot("scratch")
     /* ${layout} gradients of the logits, without factors that depend on the query alone${and_pairs} */
     real *dlogits;
-    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] gradient of the output, times the factor that weights lack; ${queries}, times the factor that dlogits lack${and_both} */
+    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] vectors of each query: first the gradient of the output, times the factor that weights lack; then ${query_words} times the factor that dlogits lack${and_both} */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if has_pair_rows
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if has_pair_rows

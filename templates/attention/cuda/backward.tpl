@@ -19,5 +19,5 @@ INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
 % for _, sum_pass in ipairs(attends.sum_passes) do
     ${prefix}attend_by_${sum_pass.class}(); % if not sum_pass.reads_stored_pairs
 % end
-    __syncthreads(); % if attends.ends_open
+    __syncthreads(); % if attends.ends_without_barrier
 }

@@ -1,5 +1,5 @@
-% -- begin, end: bounds of the keys (if the warp's rows are queries) or queries (if they are keys) that form visible pairs
-% -- with the warp's rows.
+% -- begin, end: bounds of the rows on the other side that form visible pairs with the warp's rows. The other side has
+% -- keys if the warp's rows are queries, and queries if the warp's rows are keys.
 % if terms.has_spans then
 int begin = ${count}, end = 0;
 #pragma unroll

@@ -1,20 +1,20 @@
 % local maps, products = running.maps, running.products
 % local row_width = maps[1] and PREFIX .. request.constant
 % local used_columns = (#maps > 1 and #maps .. " * " or "") .. PREFIX .. "HEADS"
-% local if_sum = running.summed ~= running.heads and ("if (e %% (%s) < %s) "):format(running.heads, running.summed) or ""
+% local if_sum = running.sum_row_count ~= running.row_count and ("if (e %% (%s) < %s) "):format(running.row_count, running.sum_row_count) or ""
 % local targets = not products[1] and "tokens' values" or (maps[1] and "tokens' values, " or "") .. "queries, keys, and the vectors that multiply them"
-/* Propagates the gradients of ${running.words} to ${targets}${running.summed and "; gradients of sums become gradients of terms" or ""}. */
+/* Propagates the gradients of ${running.words} to ${targets}${running.sum_row_count and "; gradients of sums become gradients of terms" or ""}. */
 INLINE void ${prefix}end_running(${attends.gradients_type} *g) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T}, count = sequences * T * ${PREFIX}HEADS;
-% if running.summed then
-    for (int e = threadIdx.x; e < sequences * ${running.heads}; e += THREADS)
+% if running.sum_row_count then
+    for (int e = threadIdx.x; e < sequences * ${running.row_count}; e += THREADS)
         ${if_sum}add_later(w->${prefix}drunning + (size_t)e * T, T);
     __syncthreads();
 % end
     for (int e = threadIdx.x; e < count; e += THREADS) {
         const int h = e % ${PREFIX}HEADS, token = e / ${PREFIX}HEADS, j = token % T;
-        const real *dr = w->${prefix}drunning + (size_t)(token / T) * ${running.heads} * T;
+        const real *dr = w->${prefix}drunning + (size_t)(token / T) * ${running.row_count} * T;
 % if row_width then
         const real *values = s->${attends.contribution} + (size_t)token * ${row_width};
         real *dvalues = w->${attends.dcontribution} + (size_t)token * ${row_width};

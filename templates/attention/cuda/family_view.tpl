@@ -1,6 +1,6 @@
 % local drawn_tokens = cross and "(v->" .. attends.T .. " + v->" .. attends.S .. ")" or "v->" .. attends.T
 % local distance = positions.distance
-% if attends.draws_follow then
+% if attends.has_later_draws then
 
 /* The number of integers that the host samples or sorts for this attention. */
 INLINE size_t ${prefix}draw_count(const step_view *v) {

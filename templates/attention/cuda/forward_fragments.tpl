@@ -24,7 +24,7 @@ for (int tile_start = begin; tile_start < end; tile_start += TILE_COLUMNS) {
 #pragma unroll
     for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) largest[e / 2] = fmax(largest[e / 2], score[e / 4][e % 4]);
 }
-real start_score[2 * ${PREFIX}GROUPS]; /* sums of scores begin with -largest, so that weights are at most 1 */ % if not terms.maps_logits
+real start_score[2 * ${PREFIX}GROUPS]; /* the accumulator of a score starts with -largest, so that weights are at most 1 */ % if not terms.maps_logits
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
     largest[r] = tile_row_largest(largest[r]);

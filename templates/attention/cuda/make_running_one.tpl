@@ -6,7 +6,7 @@ INLINE void ${prefix}make_running_one(void) {
     for (int e = threadIdx.x; e < sequences * ${PREFIX}HEADS; e += THREADS) {
         const int h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS, token = sequence * T + j;
         const real *values = s->${attends.contribution} + sequence * ${row_width}; % if row_width
-        real *r = s->${prefix}running + (size_t)sequence * ${running.heads} * T;
+        real *r = s->${prefix}running + (size_t)sequence * ${running.row_count} * T;
         % include("attention/cuda/token_values.tpl")
         % include("parts/statements.tpl", { list = running.fill })
         if (j > 0) r[${row} * T + j] += r[${row} * T + j - 1]; % for _, row in ipairs(running.rows)

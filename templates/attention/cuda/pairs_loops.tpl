@@ -4,7 +4,7 @@ enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* number of keys whose logits
 % slot("domain") % if not attends.in_fragments
 
 % slot("row_of_pair")
-% local is_scaled = attends.in_fragments and attends.rounded == "true" -- products have scaled the queries for fragments
+% local is_scaled = attends.in_fragments and attends.rounded == "true" -- queries are stored already scaled, for fragments
 % local factor = ""
 % if not is_scaled then
 % factor = " * " .. PREFIX .. "LOGIT_SCALE"

@@ -2,9 +2,10 @@
 % --   comment      the function's comment
 % --   pass         the function's name without its prefix, and its parameters
 % --   constant     "const " if the pass does not change the head
-% --   body         the template for the rows of one warp; it may read `row`, the lane's first row, and the array named by
-% --                `lane`: the lane's rows, at most the last row
-% --   lane         the name of this array, "query" or "key"
+% --   body         the template for the rows of one warp; it may read `row`, the index of the lane's first row, and the
+% --                array that `lane` names
+% --   lane         the name of the array of indices of the lane's rows, "query" or "key"; the index of the last row
+% --                replaces larger indices
 % --   rows, count  the number of rows, "T" or "S", and the number of rows on the other side
 % --   lane_index, first, last   for bounds_fragments.tpl: the variable of a row's index, and the slots for the bounds
 /* ${comment} */

@@ -1,4 +1,5 @@
-% -- Prints a nest of generator/expression/nests_cuda.lua that computes gradients of parameters, with sums over a block.
+% -- Prints a nest that computes gradients of parameters, with sums over a block. generator/expression/nests_cuda.lua
+% -- makes the nest.
 real ${sum.name}[${sum.extent}] = {0}; % for _, sum in ipairs(nest.sums)
 % include("attention/cuda/scalar_nest.tpl", { nest = nest })
 add_block_sums(${sum.member}, ${sum.name}, ${sum.extent}, staging); % for _, sum in ipairs(nest.sums)

@@ -1,5 +1,5 @@
 % local names = { lengths = "int T, int S", arguments = "T, S" }
-% local distance_text = scalar.cuda.tables.has_distance_tables and (" A table by query - key starts %s - 1 elements before its pointer."):format(S) or ""
+% local distance_text = scalar.cuda.tables.has_distance_tables and (" The pointer to a table indexed by (query - key) points to index 0, after %s - 1 elements of negative indices."):format(S) or ""
 /* Tables that the score reads in loops over pairs of queries and keys. They are made once per step, for all sequences of its batch.${distance_text}${scalar.has_trained_tables and scalar.cuda.gradient_set.shared and " Their gradients, which these loops sum, have the same layout." or ""} */
 % names.numbers, names.members, names.set = scalar.cuda.numbers, scalar.cuda.tables, prefix .. "score_tables"
 % names.lay_out, names.bytes = prefix .. "lay_out_score", prefix .. "score_bytes"

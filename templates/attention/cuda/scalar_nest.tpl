@@ -1,4 +1,4 @@
-% -- Prints the loop of a nest of generator/expression/nests_cuda.lua over the entries of tables.
+% -- Prints the loop of a nest over the entries of tables. generator/expression/nests_cuda.lua makes the nest.
 % if nest.class ~= "uniform" then
 % include("parts/statements.tpl", { list = nest.outer })
 for (int i = first; i < T; i += stride) { % if nest.class == "query"

@@ -1,4 +1,5 @@
-% -- Terms of a query's logits for all keys to its right and to its left, computed from the layer's input.
+% -- Two terms of a query's logits, computed from the layer's input: one term for all keys to the right of the query,
+% -- one for all keys to the left.
 % section("members")
 const real *direction; /* [T] rows with stride ${PREFIX}DIRECTION_WIDTH: two numbers, the terms of keys to the right and to the left */
 real *ddirection; /* gradients, in the same layout, written */

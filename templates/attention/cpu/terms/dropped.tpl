@@ -1,6 +1,6 @@
 % -- Dropout of the attention weights.
 % section("last_members")
-keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key */
+keep_source masks; /* the source of the masks of weights; a pair has element (h * T + query) * ${S} + key */
 int8_t *keep; /* buffer for the masks of a group of queries; NULL: no dropout */
 % section("functions")
 

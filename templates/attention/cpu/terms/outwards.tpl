@@ -103,7 +103,7 @@ real *chances; /* min(P, 1 - P) with the sign of the logit, where P = sigmoid(lo
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-/* along [T + 2], across [T + 1 + LANES]: a vector for each key, with spare rows at both ends. along: chances that remain, or sums in the backward pass (the arguments `remaining` and `sums` in geometric.h). across: rows of the other side (`mirrored`). */
+/* along [T + 2], across [T + 1 + LANES]: a vector for each key, with spare rows at both ends. along: in the forward pass the argument `remaining` of functions in geometric.h, in the backward pass the argument `sums`. across: the argument `mirrored`; a lane of a row has the element of `along` for the key at the same distance on the other side of the query. */
 real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));

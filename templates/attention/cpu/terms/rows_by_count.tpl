@@ -1,12 +1,13 @@
-% -- Terms of counts: for each key, a query counts keys by gates. Each count has a vector, and the product of query and
-% -- vector is added to the score.
+% -- Terms of counts. For a query, the count of a key is the sum of the gates of the keys from this key to the query.
+% -- Each whole number has a vector. The product of the query with the vector of the count is added to the score;
+% -- between whole numbers, products are interpolated.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
 enum {
     ${PREFIX}COUNT_ROWS = ${rows.rows}, /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
     ${PREFIX}PRODUCTS = (${PREFIX}COUNT_ROWS + ${PREFIX}KEYS) / ${PREFIX}KEYS * ${PREFIX}KEYS /* rows of a group's products: one for each vector and one after the last, rounded up to a multiple of KEYS */
 };
-static const real ${PREFIX}COUNT_FACTOR = ${format_real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): products with the table lack LOGIT_SCALE */ % if rows.factor
+static const real ${PREFIX}COUNT_FACTOR = ${format_real(rows.factor)}; /* sqrt(${PREFIX}HEAD_WIDTH): removes LOGIT_SCALE from products of scaled queries with the table */ % if rows.factor
 % section("members")
 const real *count_table; /* [${PREFIX}COUNT_ROWS][${PREFIX}HEAD_WIDTH] */
 real *products, *gates, *counts; /* workspaces of ${name}_scratch */

@@ -1,5 +1,7 @@
 % -- Vectors of distances if the distance of a pair depends only on key - query: one row for each difference.
-% local last_vector_factor = rows.biases and "2 * " or "" -- the start of the last vector in a row of `rows`, divided by HEAD_WIDTH
+% -- last_vector_factor: C text of a factor; HEAD_WIDTH times this factor is the offset of the last vector of a row of
+% -- scratch->rows
+% local last_vector_factor = rows.biases and "2 * " or ""
 % local row_sums = rows.biases and "dposition" or "dq"
 % local head_offset, dhead_offset, biases_text = "", "", ""
 % if rows.biases then

@@ -1,5 +1,5 @@
-% -- Vectors of distances that are linear maps of sinusoids, for random positions: queries are rotated
-% -- instead (kernels/cpu/rotated.h).
+% -- Vectors of distances that are linear maps of sinusoids, for random positions. These vectors are never computed:
+% -- rotated queries give the same products (kernels/cpu/rotated.h).
 % local H = PREFIX .. "HEAD_WIDTH"
 % section("members")
 const real *weight; /* [WIDTH][HEAD_WIDTH] maps a sinusoid to the head's channels */

@@ -14,7 +14,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${format_real(logit_scale)}; /* 1 / sqr
 
 /* A mask of the queries of a group that attend to key j. */
 INLINE bits ${name}_breaks(const ${name}_head *head, const ${name}_queries *group, int j) {
-    j++; /* queries that see the next key */ % if not own_key
+    j++; /* queries that see key j + 1 attend to key j */ % if not own_key
     return ${inline("visible", false)};
 }
 
@@ -84,7 +84,8 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const int first_group = ${name}_first_group(head);
     real *weights = saved.weights, *dlogits = scratch->dlogits;
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
-        /* farther: sum of the gains of the rest of the stick and of the keys that are farther than key j */
+        /* A gain is a weight times the gradient of this weight. farther: the sum of the gains of all keys before key j,
+         * and of the rest of the stick. */
         vector g[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH], farther = {0};
         ${name}_queries group;
         load_${name}_queries(head, first, query, &group);

@@ -1,8 +1,8 @@
 % -- Values of tokens that formulas of scores read, and running sums of such values.
 % local running, gathered = scalar.cuda.running, scalar.cuda.gathered_by_class
-% local offset = "(size_t)sequence * " .. running.heads
+% local offset = "(size_t)sequence * " .. running.row_count
 % section("members")
-const real *running; /* [${running.heads}][${attends.T}] ${running.words} of the sequence's tokens */
+const real *running; /* [${running.row_count}][${attends.T}] ${running.words} of the sequence's tokens */
 a.running = s->${prefix}running + ${offset} * v->${attends.T}; % section("set_members")
 % section("before_forward")
 
@@ -23,7 +23,7 @@ const int T = v->${attends.T};
 real *dr = w->${prefix}drunning + ${offset} * T;
 ${attends.if_first_lane}${store.target} ${store.operator} ${store.value}; % for _, store in ipairs(running.stores_of_key)
 % section("begin_sequence")
-const real *running = block()->${attends.block}.${prefix}running + (size_t)(first + sequence) * ${running.heads} * T;
+const real *running = block()->${attends.block}.${prefix}running + (size_t)(first + sequence) * ${running.row_count} * T;
 % section("after_keys")
 
 % include("attention/cuda/end_running.tpl", { running = running })
