@@ -6,7 +6,7 @@
 % if running.sum_row_count == running.row_count then
 /* Running sums of a sequence. Each token has a term, computed from its values, and a running sum: the sum of the terms up to and including this token. */
 % else
-/* Terms of a sequence's tokens, computed from the tokens' values.${running.sum_row_count and " Before the terms lie running sums: a token's sum has the terms up to and including this token." or ""} */
+/* Terms of a sequence's tokens, computed from the tokens' values.${running.sum_row_count and " Before the terms lie running sums: for each token, the sum of the terms up to and including this token." or ""} */
 % end
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
