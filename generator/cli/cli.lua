@@ -36,7 +36,7 @@ First commands:
    ./longhand plan bucket_sort_sinusoid           all numbers that follow from a spec
    ./longhand train bucket_sort_sinusoid -- --steps 1000
 
-Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated/ or a trainer's defaults belong to
+Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated sources or a trainer's defaults from
 another build, 4 a missing tool, GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
 -- Converts a list of a trainer's halves, in any order, to "cpu" or "cpu,cuda"; every trainer has the CPU half.
@@ -155,8 +155,8 @@ local function make_parser(lab_lines)
   return parser
 end
 
--- The usage of the verb that words[i] and the words after it name, such as dev where; the usage of the parser if they
--- name no verb.
+-- The usage of the verb whose name begins at words[i], for example of `dev where`; the usage of the parser if no verb
+-- begins there.
 local function get_usage(parser, words, i)
   local command = lists.find(parser._commands, function(command) return command._name == words[i] end)
   return command and get_usage(command, words, i + 1) or parser:get_usage()

@@ -8,8 +8,8 @@
 
 local M = {}
 
--- The kinds of arguments and of values of options, by their names in usages. RUNS is a folder of runs; the kind "runs"
--- is for specs.
+-- The kinds of arguments and of values of options, by their names in usages. A spec has the kind "runs", since
+-- `longhand list runs` lists specs. The argument RUNS is a folder of runs, so it has the kind "file".
 local KINDS = { spec = "runs", SPEC = "runs", study = "studies", STUDY = "studies", SITE = "sites", RUNS = "file",
   RUN = "file", DIR = "file", FILE = "file" }
 

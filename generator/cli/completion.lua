@@ -57,9 +57,10 @@ _longhand_ids() {
     "${longhand:-longhand}" list "$1" 2>/dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) .*/\1/p'
 }
 
-# _longhand_words CURRENT LONGHAND WORD...: finds completions of the word CURRENT after the command LONGHAND and WORD...
-# Sets `words`, the possible words, and `files`, which is "yes" where the name of a file may stand. In the loop,
-# `subverb` is the second word with a blank in front if the verb has subverbs, otherwise "-".
+# _longhand_words CURRENT LONGHAND WORD...: finds completions of the word CURRENT. Before CURRENT, the command line has
+# the command LONGHAND and the words WORD..., in this order. The function sets `words`, the possible words, and `files`,
+# which is "yes" where the name of a file may stand. In the loop, `subverb` is the second word with a blank in front if
+# the verb has subverbs, otherwise "-".
 _longhand_words() {
     words='' files='' dash=''
     local current=$1 longhand=$2 before='' verb='' subverb='' word

@@ -136,7 +136,7 @@ function M.show(project, list_name, name)
   local names = folder and project:list_names(folder, ".lua")
     or facts and lists.map(facts.list, function(task) return task.kind end)
   if not names then
-    return nil, message or ("longhand list %s: prints all that there is; leave out %s"):format(list_name, name)
+    return nil, message or ("longhand list %s takes no name; leave out %s"):format(list_name, name)
   elseif not lists.has(names, name) then
     local similar_name = similar_names.find(name, names)
     local candidates = lists.filter(names, function(candidate)
