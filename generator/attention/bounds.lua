@@ -1,9 +1,10 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
 -- Input: a planned attention family with its terms (terms.lua), and its fields has_query_bounds, computes_ranges and
--- computes_labelled_tokens (plan/deriving/dimensions.lua), and slices (encoding_facets.lua there): whether shorter
--- sequences read parts of the tables of the longest. A group is LANES queries that are computed together; its span is a
--- run of consecutive keys that contains every key that its queries see. Output, C texts unless another type is given:
+-- computes_labelled_tokens (plan/deriving/dimensions.lua) and slices (plan/deriving/encoding_facets.lua). `slices` is
+-- true if shorter sequences read parts of the tables of the longest sequences. A group is LANES queries that are
+-- computed together; its span is a run of consecutive keys that contains every key that its queries see. Output, C
+-- texts unless another type is given:
 --
 --   S             the number of keys
 --   K             the stride of keys: the number of elements from the row of one key to the row of the next key
@@ -25,8 +26,8 @@
 --   used_from     the first query whose result is used
 --   used_to       the query after the last query whose result is used
 --   forward_from, forward_to   the values of used_from and used_to in a forward call
---   query_pointer   the pointer to rows of queries in calls with all heads
---   key_pointer   the pointer to rows of keys in calls with all heads
+--   query_pointer   in functions that compute all heads, the pointer to the rows of queries
+--   key_pointer   in functions that compute all heads, the pointer to the rows of keys
 --   score_function   the function that computes a score from its logit, for any key; or false
 --   open_score_function   such a function for keys that all queries of the group see; or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
@@ -41,7 +42,7 @@
 --   shape_lengths   the length, or the two lengths, of a shape
 --   table_lengths   the lengths of sequences for which the tables in step->shared are computed
 --   tables_shape  the shape with the lengths table_lengths
---   head_table_lengths   the lengths table_lengths in the function that makes a head
+--   head_table_lengths   the same lengths as table_lengths, as the function that makes a head writes them
 
 local M = {}
 

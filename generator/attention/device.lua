@@ -20,8 +20,8 @@
 --   tasks         C text of the number of tasks that threads take at a time: the step from one task of a thread to its
 --                 next task
 --   unroll        the number of pairs by which the loop over pairs is unrolled
---   sums_head_numbers   whether the pass also sums numbers of a head, which one thread stores for all threads that
---                 share the head
+--   sums_head_numbers   whether the pass also computes sums that are single numbers for each head. If several threads
+--                 share a head, only the first of them stores these sums
 
 local lists = require("base.lists")
 
@@ -76,10 +76,11 @@ function M.list_terms(family)
   terms.by_offset = family.relative.toeplitz
   if terms.sums_terms then -- the pass that computes scores also sums over a query's keys, so no pass scans the logits
     terms.scans_logits = false
-  elseif terms.scans_logits then -- the pass over a query's keys also computes their scores
+  elseif terms.scans_logits then -- the pass over a query's keys also adds pair vectors' products; other passes do not
     terms.pair_vectors, terms.maps_logits = false, false
   end
-  terms.by_pair = terms.pair_vectors and not terms.by_offset -- even if code for the CPU rotates queries
+  -- Code for the CPU may rotate queries (looks_ahead) in place of a look-up of vectors; device code looks them up.
+  terms.by_pair = terms.pair_vectors and not terms.by_offset
   terms.samples_positions = family.positions.kind ~= "index"
   return terms
 end

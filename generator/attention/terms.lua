@@ -31,8 +31,9 @@
 --     sums_terms       the score reads sums over the keys of a query
 --     changes_gradient   the gradient of a logit differs from the gradient of its score
 --     scores_rows      a function computes the scores of a query with a vector of consecutive keys
---     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, because their vector would
---                      begin before the first entry of a table by distance
+--     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence. A vector of keys needs as
+--                      many entries of a table by distance; for the last keys, the first of these entries would lie
+--                      before the table
 --   domain:
 --     has_spans        a group of queries sees a span, a run of consecutive keys, not all keys
 --     hides_keys       some keys of the span may be hidden from a query

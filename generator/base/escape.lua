@@ -65,8 +65,8 @@ end
 
 -- A gnuplot string with its quotes, in one line, since gnuplot ends a string at the end of a line and begins a command.
 -- Text without a single quote goes into single quotes, where nothing else is special. Other text goes into double
--- quotes, since gnuplot misreads a doubled single quote at the front; there backquotes are escaped, since gnuplot would
--- run the text between them.
+-- quotes, since gnuplot misreads a doubled single quote at the front. Inside double quotes, backquotes are escaped,
+-- since gnuplot would run the text between them.
 function M.gnuplot(text)
   text = M.plain(text)
   return not text:find("'", 1, true) and "'" .. text .. "'"

@@ -104,11 +104,11 @@ end
 
 -- The last `bytes` of a file; the whole file if it is shorter.
 function M.read_end(path, bytes)
-  local file, size = M.open(path, math.maxinteger)
+  local file, size_or_problem = M.open(path, math.maxinteger)
   if not file then
-    return nil, size
+    return nil, size_or_problem
   end
-  file:seek("set", math.max(0, size - bytes))
+  file:seek("set", math.max(0, size_or_problem - bytes))
   local text = file:read(bytes)
   file:close()
   return text or ""

@@ -26,8 +26,8 @@ x = A * 0x100000001
 H = H + (x >> 2 ~ x >> 13 ~ x >> 22) + (A & B | C & (A | B)) & 0xffffffff
 ]]
 
--- The code that computes the next word of the schedule in place of W, the 16th word before it. S, U and V stand for the
--- names of the 15th, the 7th and the 2nd word before it.
+-- The code that computes the next word of the schedule, and stores it in W, which held the 16th word before the new
+-- word. S, U and V stand for the names of the 15th, the 7th and the 2nd word before the new word.
 local EXTENSION_CODE = [[
 x, y = S * 0x100000001, V * 0x100000001
 W = W + U + (x >> 7 ~ x >> 18 ~ S >> 3) + (y >> 17 ~ y >> 19 ~ V >> 10) & 0xffffffff
