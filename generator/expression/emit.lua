@@ -20,7 +20,7 @@
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
 --   base            text of a number that is added to the index, such as "h * 16"; or nil
---   may_exceed_line  whether the expression may be longer than LONGEST_LINE, by WIDE - #target characters
+--   may_exceed_line  whether the expression and the target together may be WIDE characters longer than LONGEST_LINE
 --   is_index        whether the node is an index
 -- The statement of an effect has the same fields, and three texts: value (the text of the node), index (the text of
 -- index_node) and full_index (base + index). Other statements:
@@ -158,8 +158,8 @@ end
 
 local MAX_ARRAY_LENGTH = 64
 
--- Whether a part of a sum that is computed for each head has equal values for all heads, has at least two operations,
--- and has few enough values for an array.
+-- For a part of a sum, where the sum is computed for each head: whether the part has equal values for all heads, has at
+-- least two operations, and has few enough values for an array.
 function Emitter:is_shared_by_heads(node, level)
   if level ~= "head" or self.environment.has_only_lane_level or self:find_level(node) == "head"
     or #self.open_loops == 0 then
@@ -217,7 +217,7 @@ function Emitter:deserves_name(node, level)
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
   elseif self:is_shared(node) then
-    -- The function that computes a pair's score has parameters for symbols of the pair, so these have names already.
+    -- Symbols with the dependency s, such as the logit, are variables of generated code, so they have names already.
     return op ~= "symbol" or not self:find_dependencies(node).s
   end
   local loop = self.open_loops[#self.open_loops]

@@ -181,8 +181,8 @@ function Builder:parameter(p)
 end
 
 -- The value of a token, for a parameter that has a value for each token and head. The token is the pair's query or key;
--- inside a running sum, it is each token of the sum. p.from: "query" or "key" if the value is the product of this row
--- and a learned vector; nil if a map computes the value from the block's input.
+-- inside a running sum, it is each token of the sum. p.from: "query" or "key" if the value is the product of the
+-- token's query or key with a learned vector; nil if a map computes the value from the block's input.
 function Builder:value(p)
   if p.from and self.context.cross then
     return refuse(("x.%s is used in cross-attention"):format(p.name), "self-attention, which computes values of tokens")
@@ -190,8 +190,9 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- A term of a token may read values of tokens, constants and x.head, and nothing else. Returns words for a node that
--- breaks this rule; nil for other nodes. written: node -> the name of the symbol as a spec writes it; or nil.
+-- A term that depends on one token, such as the term of a running sum, may read only values of tokens, constants and
+-- x.head. Returns words for a node that breaks this rule; nil for other nodes. written: node -> the name of the symbol
+-- as a spec writes it; or nil.
 function M.describe_unsummable(node, written)
   local p, name = node.parameter, written and written[node]
   if name and name ~= "head" then
@@ -244,7 +245,8 @@ function Builder:sum_to_query(term, score)
     return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
       "self-attention, in which the query is one of the keys")
   end
-  -- A sum has at least one term, that of the query's own key, so a lower bound of 0 or more is also one of the sum.
+  -- A sum has at least one term, that of the query's own key. So if no term is below a bound of 0 or more, the sum is
+  -- not below this bound either.
   local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low
   local high = term.high > 0 and term.high * M.MAX_LENGTH or term.high
   return self:make("sum_to_query", { term }, nil, { type = "real", low = low, high = high })

@@ -20,10 +20,10 @@
 --            depend on learned parameters, so that they have gradients; value: the node of an entry, over symbols,
 --            parameters and loads from tables of lower classes; key: a text that is unique among all tables of the
 --            builder
---   running  numbers that each sequence has for each token: { name, value, is_sum, query, key }. The first entries are
---            running sums (is_sum): the number of a token is the sum of `value` from the first token up to this token.
---            In the later entries, the number is `value` itself. query, key: the tables from which a pair loads the
---            number of its query or of its key, or nil
+--   token_numbers   numbers that each sequence has for each token: { name, value, is_sum, query, key }. The first
+--            entries are running sums (is_sum): the number of a token is the sum of `value` from the first token up to
+--            this token. In the later entries, the number is `value` itself. query, key: the tables from which a pair
+--            loads the number of its query or of its key, or nil
 --   row_sums   sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }.
 --            term: the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum
 --            in the pair formula
@@ -40,8 +40,8 @@ local walk = require("expression.walk")
 
 local M = {}
 
--- If a sum or product has this number of operands, its further operands are no longer split into their own operands,
--- if they are used more than once.
+-- Once a sum or product has this number of operands, inner sums or products that are used more than once are no longer
+-- split into their own operands.
 local MAX_OPERANDS = 64
 local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- a set of operations
 for name, row in next, functions.rows do
@@ -58,9 +58,10 @@ local MAX_REPEATED_OPERATIONS = 2
 local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
 -- Letters for the dependencies of leaves: s score, h head, l layer, q query, k key, d difference (key - query), t total
--- (key + query), p learned parameter. A node `gathered`, a sum over heads (nests.lua), also has the letter a (after):
--- its value exists after the loop over heads. The letters of a leaf, by name of a symbol, by the field `per` of a
--- parameter, and by class of a table:
+-- (key + query), p learned parameter. The letter s stands for the logit, and for all other numbers that only the loop
+-- over pairs can compute, such as sums over keys. A node `gathered`, a sum over heads (nests.lua), also has the letter
+-- a (after): its value exists after the loop over heads. The letters of a leaf, by name of a symbol, by the field `per`
+-- of a parameter, and by class of a table:
 local SYMBOL_LETTERS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k",
   key = "k", offset = "d", distance = "d", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
   inverse = "s", is_seen = "s" }
@@ -401,10 +402,11 @@ end
 
 function M.lower(builder, root, options)
   builder.is_trusted = true -- the formula has been checked as a whole
-  builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
+  -- Attentions may share a formula and its builder, but each has its own tables, whose keys contain this count.
+  builder.lowering_count = (builder.lowering_count or 0) + 1
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, dependencies = {}, loads = {},
-    tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowered, names = {}, results_by_class = {},
-    lowered = {}, uses = setmetatable(text.count_uses({ root }),
+    tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowering_count, names = {},
+    results_by_class = {}, lowered = {}, uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do
     state.results_by_class[class] = {}
@@ -413,7 +415,7 @@ function M.lower(builder, root, options)
   for _, sum in ipairs(state.sums) do
     sum.is_sum = true
   end
-  return { tables = state.tables, running = lists.join(state.sums, state.terms), row_sums = state.row_sums,
+  return { tables = state.tables, token_numbers = lists.join(state.sums, state.terms), row_sums = state.row_sums,
     score = score, state = state }
 end
 

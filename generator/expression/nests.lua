@@ -212,11 +212,11 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, contents)
 end
 
--- The statements for terms of tokens and running sums (lower.lua, `running`), each of which has a row of numbers for
--- each head; nil if there are none. sums: the list `running` of lower.lua, which contains sums and terms. Output:
+-- The statements for the numbers of tokens (lower.lua, token_numbers), which are running sums and terms; nil if there
+-- are none. Each sum or term has a row of numbers for each head. Output:
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
---   sums       the argument `sums`
+--   token_numbers   the argument `token_numbers`
 --   row_count  text: the number of rows of all sums and terms; each sum or term has a row for each head
 --   sum_row_count   text: the number of rows of running sums, which come first; false if there are none
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
@@ -226,8 +226,8 @@ end
 --              `vector` the name of the vector, `unit` whether it is divided by its norm, `vector_offset` C text of
 --              the offset of its elements in the array of all vectors
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
-function M.make_running(build, sums)
-  if not sums[1] then
+function M.make_running(build, token_numbers)
+  if not token_numbers[1] then
     return nil
   end
   local environment, fill, backward, values = build.target.make_environment(build, "token"), {}, {}, {}
@@ -235,24 +235,25 @@ function M.make_running(build, sums)
   local function write_row(count)
     return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
   end
-  for i, sum in ipairs(sums) do
-    local row = i > 1 and ("(%s)"):format(write_row(i - 1)) or nil -- the row of head h in the one array
-    local by_token = lists.merge(sum.key or sum.query, { class = "key", head_row = row })
+  for i, entry in ipairs(token_numbers) do
+    -- C text: the index of the entry's row for head h in the array that has the rows of all entries
+    local row = i > 1 and ("(%s)"):format(write_row(i - 1)) or nil
+    local by_token = lists.merge(entry.key or entry.query, { class = "key", head_row = row })
     for _, class in ipairs({ "query", "key" }) do
-      if sum[class] then
-        sum[class].head_row = row
+      if entry[class] then
+        entry[class].head_row = row
       end
     end
-    fill[#fill + 1] = lists.merge(build.target.make_filling(build, by_token, "token"), { node = sum.value })
+    fill[#fill + 1] = lists.merge(build.target.make_filling(build, by_token, "token"), { node = entry.value })
     local gradient = build.builder:leaf("table", "d_" .. by_token.key, { table = {
-      name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
-    for _, entry in ipairs(derive.derive(build.builder, { [sum.value] = gradient }, function(leaf)
+      name = "d_" .. entry.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
+    for _, derived in ipairs(derive.derive(build.builder, { [entry.value] = gradient }, function(leaf)
       return leaf.op == "value"
     end)) do
-      backward[#backward + 1] = { kind = "add", target = "d" .. environment.value(entry.leaf.parameter),
-        node = entry.gradient, loops = entry.loops }
+      backward[#backward + 1] = { kind = "add", target = "d" .. environment.value(derived.leaf.parameter),
+        node = derived.gradient, loops = derived.loops }
     end
-    walk(sum.value, function(node)
+    walk(entry.value, function(node)
       if node.op == "value" then
         values[node.parameter.name] = node.parameter
       end
@@ -264,9 +265,9 @@ function M.make_running(build, sums)
   local function count_rows(count)
     return (count ~= 1 and count .. " * " or "") .. build.heads
   end
-  local out = { fill = emit_lane(fill), backward = emit_lane(backward), sums = sums, row_count = count_rows(#sums),
-    maps = {}, products = {} }
-  local sum_count = lists.count(sums, function(sum) return sum.is_sum end)
+  local out = { fill = emit_lane(fill), backward = emit_lane(backward), token_numbers = token_numbers,
+    row_count = count_rows(#token_numbers), maps = {}, products = {} }
+  local sum_count = lists.count(token_numbers, function(entry) return entry.is_sum end)
   out.sum_row_count = sum_count > 0 and count_rows(sum_count) or false
   out.values = lists.map(canonical.sort_keys(values), function(name)
     local p, product_count = values[name], #out.products
@@ -338,7 +339,8 @@ function M.derive_sums(build, score, dscore)
 end
 
 -- The gradients of a score, and of the terms of sums over keys, as the input of derive.lua. terms: a list of { sum,
--- gradient }, where gradient is the node of the term's gradient; factor: a node that multiplies these, or nil.
+-- gradient }, where gradient is the node of the term's gradient; factor: a node by which the gradients of the terms are
+-- multiplied, or nil.
 local function join_gradients(build, score, dscore, terms, factor)
   local b, gradients = build.builder, { [score] = dscore }
   for _, term in ipairs(terms) do

@@ -266,14 +266,17 @@ function M.make_sum_gradients(build, score)
   end)).lane
 end
 
--- The classes that derive_pair gives to running sums, by the token, query or key, up to which the pair reads the sum.
+-- The class that derive_pair gives to a running sum: one class for sums up to the pair's query, another class for sums
+-- up to the pair's key.
 M.TOKEN_CLASSES = { query = "query_token", key = "key_token" }
 
 local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_CLASSES.query, M.TOKEN_CLASSES.key }
 
--- Returns the gradients that the loop over pairs gathers: by class, a list of { name, table, target } with the fields
--- statements and needs_logit; the statements of the logit's gradient; and whether the gradient of the logit differs
--- from the gradient of the score. Running sums of a sequence have classes of their own (TOKEN_CLASSES).
+-- Returns three results:
+--   1. the gradients that the loop over pairs gathers. Class -> a list of { name, table, target }, which also has the
+--      fields `statements` and `needs_logit`. Running sums of a sequence have classes of their own (TOKEN_CLASSES)
+--   2. the statements that compute the logit's gradient
+--   3. whether the gradient of the logit differs from the gradient of the score
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
   local terms = lists.map(nests.derive_sums(build, score, dscore), function(entry)

@@ -35,8 +35,8 @@ local STRINGS = debug.getmetatable("") -- the methods of strings
 M.is_in_generator = false -- whether the spec has called a function of the generator that is still running
 
 -- Calls f. is_ours: whether f is a function of the generator, during which strings have methods; otherwise f is a
--- function of the spec, during which strings have none. Afterwards the former state is restored. After an error it is
--- not, but an error ends the whole run of the spec.
+-- function of the spec, during which strings have none. When f returns, the former state is restored. When f raises an
+-- error, the state is not restored, since an error ends the whole run of the spec.
 local function call_as(is_ours, f, ...)
   local was_in_generator, strings = M.is_in_generator, debug.getmetatable("")
   M.is_in_generator = is_ours

@@ -133,7 +133,8 @@ local function find_parts_of_sums(root)
 end
 
 -- The list of parts outside of sums that are used more than once and are larger than `limit`, each after its own parts.
--- In a size, a part counts at each use; a size is a float, because it can exceed all integers.
+-- A part that is used several times adds to the size of a formula each time. A size is a float, because it can exceed
+-- all integers.
 function M.find_shared_parts(root, limit)
   local uses, order = M.count_uses({ root })
   local is_in_sum, size, list = find_parts_of_sums(root), {}, {}

@@ -290,13 +290,13 @@ function M.derive(source, family, precision)
   add_sets(out, family)
   out.numbers = list_numbers(out.has, family.cross)
   out.filling_nests, out.gradient_nests = make_nests(build, out.tables)
-  out.running = nests.make_running(build, lowered.running) or false
+  out.running = nests.make_running(build, lowered.token_numbers) or false
   out.pair = nests.make_pair(build, lowered.score)
   out.row = nests.make_row(build, lowered.score) or false
   local gradients_differ -- whether the logit's gradient differs from the score's
   out.pair_gradient, out.needs_logit, gradients_differ = cpu.derive_pair(build, lowered.score)
   out.row_sums = row_sums.describe(build, out.pair_gradient)
-  local sums = lists.map(lowered.running, function(sum) return sum.query end)
+  local sums = lists.map(lowered.token_numbers, function(entry) return entry.query end)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
   out.needs_pair_gradient = out.has_trained_tables or out.running ~= false or gradients_differ
   if out.running then
@@ -421,7 +421,7 @@ function M.count_bytes(family, sizes, T, S)
       + (t.row and sizes.reals(counts_by_class[t.class]) or 0)
   end)
   local running = family.score.running
-  local sums = running and #running.sums * family.heads * (queries + sizes.lanes) or 0
+  local sums = running and #running.token_numbers * family.heads * (queries + sizes.lanes) or 0
   local scratch = 2 * sizes.reals(sums) + sizes.reals(sums * sizes.lanes)
     + row_sums.count_bytes(family.score, sizes, T)
   local vectors = running and family.layers * #running.products * sizes.reals(sizes.width) or 0

@@ -68,7 +68,7 @@ function TestValues.test_vectors_of_heads_give_values_of_queries_and_keys()
   })
   local running = planned.attentions[1].score.running
   lu.assertEquals(running.sum_row_count, "HEADS")
-  lu.assertEquals(lists.map(running.sums, function(sum) return sum.name end), { "sums", "of_query", "of_key" })
+  lu.assertEquals(lists.get_names(running.token_numbers), { "sums", "of_query", "of_key" })
   lu.assertEquals(lists.map(running.maps, function(value) return value.name end), { "value_a" })
   lu.assertEquals(lists.map(running.products, function(value) return value.vector end),
     { "p->score_b", "unit_c" })
@@ -130,7 +130,7 @@ end
 function TestValues.test_a_list_of_scores_may_have_several_gates()
   local gate = "{ " .. make_score("x.score + sum_between(x.gate)") .. " }"
   local score = make_plan(("score = { %s, { use = 'alibi' }, %s }"):format(gate, gate)).attentions[1].score
-  lu.assertEquals(#score.running.sums, 2)
+  lu.assertEquals(#score.running.token_numbers, 2)
   lu.assertEquals(lists.map(score.running.values, function(value) return value.name end),
     { "value_gate", "value_gate_2" })
 end

@@ -32,7 +32,7 @@ function M.add(plan, families, add)
     add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(by_layer,
       expression_text.format(t.value), gradient))
   end
-  for _, sum in ipairs(score.running and score.running.sums or {}) do
+  for _, sum in ipairs(score.running and score.running.token_numbers or {}) do
     add("score " .. sum.name, ("[%d][token]"):format(family.heads),
       ("once per sequence and layer, %s each token: %s; its gradient goes to %s"):format(
         sum.is_sum and "up to" or "for", expression_text.format(sum.value), list_destinations(sum.value)))

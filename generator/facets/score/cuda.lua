@@ -256,29 +256,31 @@ local function describe_product(value, index)
 end
 
 -- The field `running` of the output.
-local function describe_running(build, sums, gathered_tables)
-  local running = nests.make_running(build, sums)
+local function describe_running(build, token_numbers, gathered_tables)
+  local running = nests.make_running(build, token_numbers)
   if not running then
     return false
   end
   running.words = running.sum_row_count == running.row_count and "running sums"
     or running.sum_row_count and "sums and terms" or "terms"
-  running.rows = lists.map(sums, function(sum) return sum.is_sum and (sum.query.head_row or "h") or nil end)
+  running.rows = lists.map(token_numbers, function(entry)
+    return entry.is_sum and (entry.query.head_row or "h") or nil
+  end)
   running.products = lists.map(running.products, describe_product)
   -- C text of the variable in which a query's or a key's loop over pairs sums the gradient of t; nil without gradient.
   local function find_sum(class, t)
     local entry = lists.find(gathered_tables[cuda.TOKEN_CLASSES[class]] or {}, function(g) return g.table == t end)
     return entry and ("%s_sums[%d]"):format(class, entry.index) or nil
   end
-  running.stores_of_query = lists.map(sums, function(sum)
-    local value = find_sum("query", sum.query) or not find_sum("key", sum.key) and "0"
+  running.stores_of_query = lists.map(token_numbers, function(entry)
+    local value = find_sum("query", entry.query) or not find_sum("key", entry.key) and "0"
     return value and { operator = "=", value = value,
-      target = cuda.write_token_gradient(build, sum.query or sum.key, "query") } or nil
+      target = cuda.write_token_gradient(build, entry.query or entry.key, "query") } or nil
   end)
-  running.stores_of_key = lists.map(sums, function(sum)
-    local value = find_sum("key", sum.key)
-    return value and { operator = find_sum("query", sum.query) and "+=" or "=", value = value,
-      target = cuda.write_token_gradient(build, sum.key, "key") } or nil
+  running.stores_of_key = lists.map(token_numbers, function(entry)
+    local value = find_sum("key", entry.key)
+    return value and { operator = find_sum("query", entry.query) and "+=" or "=", value = value,
+      target = cuda.write_token_gradient(build, entry.key, "key") } or nil
   end)
   return running
 end
@@ -289,7 +291,7 @@ function M.plan(build, lowered, score)
   local out = { layer_words = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
   out.row_sums = describe_row_sums(build, lowered.score, score.row_sums)
-  out.running = describe_running(build, lowered.running, out.gathered_by_class)
+  out.running = describe_running(build, lowered.token_numbers, out.gathered_by_class)
   out.stages, out.filling = make_filling(build, score.tables)
   out.stage_count = #out.stages
   out.gradient_nests, out.ending = make_gradients(build, score.tables)

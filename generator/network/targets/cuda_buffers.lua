@@ -168,7 +168,7 @@ local function add_stored_members(sides, family, list)
     add(sides.keys, "key_bias", PLAIN_TYPE, shape .. " products of keys and content bias, times LOGIT_SCALE")
   end
   if family.score.running then
-    local count = #family.score.running.sums
+    local count = #family.score.running.token_numbers
     list[#list + 1] = make_heads(sides.keys, family, "running", PLAIN_TYPE,
       ("[sequences]%s[HEADS][T] %s of each sequence's tokens"):format(count > 1 and ("[%d]"):format(count) or "",
         family.score.cuda.running.words), count > 1 and tostring(count) or nil)
@@ -190,7 +190,7 @@ local function add_running_gradients(sides, family, list)
     return
   end
   list[#list + 1] = make_heads(sides.keys, family, "drunning", PLAIN_TYPE, "in the layout of running: gradients",
-    #running.sums > 1 and tostring(#running.sums) or nil)
+    #running.token_numbers > 1 and tostring(#running.token_numbers) or nil)
   list[#list + 1] = running.products[1] and make_heads(sides.keys, family, "dproducts", GLOBAL_TYPE,
     ("[%d][%s][HEADS] gradients of products of rows and learned vectors"):format(#running.products, sides.keys.rows),
     #running.products > 1 and tostring(#running.products) or nil) or nil
