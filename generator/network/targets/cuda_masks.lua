@@ -57,7 +57,7 @@ local function make_bits(device, scope, op)
     local T, S = device.variables[op.q.stream].T, device.variables[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"
     bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S, op.family.PREFIX)
-    bits.comment = "one bit for element (h * queries + query) * keys + key of attention's weights"
+    bits.comment = "one bit for weight (h * queries + query) * keys + key"
   else
     bits.name = (scope ~= device.net and scope.name .. "_" or "") .. op.mask
     bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.variables[op.out.stream].T, op.out.width.text)
