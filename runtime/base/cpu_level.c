@@ -92,7 +92,7 @@ static lh_status choose_named(const lh_cpu_program *const *programs, const char 
 
 lh_status lh_level_choose(const lh_cpu_program *const *programs, const lh_cpu_program **chosen, lh_error *error) {
     *chosen = NULL;
-    if (!programs || !programs[0]) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no CPU half");
+    if (!programs || !programs[0]) return lh_fail(error, LH_ERR_ENVIRONMENT, "this trainer has no code for the CPU");
     const char *name = getenv("LONGHAND_ISA");
     if (name && name[0]) return choose_named(programs, name, chosen, error);
     for (int i = 0; programs[i]; i++)

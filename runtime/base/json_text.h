@@ -28,7 +28,7 @@ void lh_json_raw(lh_json *json, const char *key, const char *text);
 void lh_json_end(lh_json *json);      /* writes } */
 void lh_json_end_line(lh_json *json); /* writes } and a newline */
 
-/* Writes one string in quotes. Each byte that is not valid UTF-8, as paths may have, becomes U+FFFD. */
+/* Writes one string in quotes. Each byte that is not valid UTF-8 becomes U+FFFD; paths may contain such bytes. */
 void lh_json_quote(FILE *out, const char *text);
 
 /* A stream that writes to memory. After lh_text_close, text is the result, which the caller frees; NULL: an error. */

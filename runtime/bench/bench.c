@@ -1,5 +1,5 @@
-/* See bench.h. Machines are noisy and change their clock, so windows of steps and of the peak alternate, and medians
- * are compared. */
+/* See bench.h. Machines are noisy and change their clock rate. So time windows of steps alternate with time windows of
+ * the peak loop, and medians over the windows are compared. */
 #include "bench/bench.h"
 
 #include <math.h>

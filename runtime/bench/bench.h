@@ -1,5 +1,5 @@
-/* Measures steps per second of training or evaluation, the arithmetic peak of the same threads between these
- * measurements, and how the time of the threads divides among the parts of a step. */
+/* Measures steps per second of training or evaluation, and how the time of the threads divides among the parts of a
+ * step. Between these measurements, the same threads run the peak loop, which measures the peak rate of arithmetic. */
 #ifndef LONGHAND_BENCH_H
 #define LONGHAND_BENCH_H
 
@@ -23,9 +23,10 @@ typedef struct lh_bench_request {
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens;        /* length: task length that users see; tokens: sum over the streams of a sequence */
+    int length;                /* task length that users see */
+    int tokens;                /* tokens of a sequence, summed over its streams (an encoder-decoder has two) */
     int replicas;              /* at least 1 */
-    int threads;               /* threads that compute; on a device threads that make batches */
+    int threads;               /* number of threads that compute; if a device computes, threads that make batches */
     double steps_per_second;   /* rate of all replicas together; evaluation: batches in place of steps */
     double processor_seconds;  /* processor time per step of one replica, summed over threads; NaN: a device computes */
     double flops_per_second;   /* executed floating-point operations */

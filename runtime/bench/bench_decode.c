@@ -1,5 +1,6 @@
-/* See bench_decode.h. A round decodes the batch, then one sequence of the batch, then this sequence again by passes.
- * Rounds alternate the three measurements, so medians over rounds compare them at the same clock rate. */
+/* See bench_decode.h. A round decodes the batch, then one sequence of the batch. Then it decodes this sequence again
+ * without cached keys and values, by passes over the whole sequence. The three measurements alternate, so medians over
+ * rounds compare them at the same clock rate. */
 #include "bench/bench_decode.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ typedef struct decoder {
     lh_engine *batch_engine, *single_engine; /* batch_engine: all threads; single_engine: one */
     lh_query query;
     uint16_t *input, *answers; /* input: [sequences][input tokens]; answers: [sequences][labels] */
-    /* [sequences] the positions that each sequence's line of the dataset gives (lh_query); NULL if lines give none */
+    /* [sequences] positions of each sequence, from its line of the dataset (lh_query); NULL: the line has none */
     int32_t **line_positions;
 } decoder;
 
@@ -92,7 +93,7 @@ static lh_status measure_round(decoder *d, const lh_bench_decoding *sizes, doubl
     lh_status status = measure(d, d->batch_engine, sizes->sequences, sizes->labels, &rates[0], error);
     if (status == LH_OK) status = measure(d, d->single_engine, 1, sizes->labels, &rates[1], error);
     if (status != LH_OK) return status;
-    d->single_engine->decodes = false;
+    d->single_engine->decodes = false; /* makes lh_decode use passes */
     status = measure(d, d->single_engine, 1, sizes->labels, &rates[2], error);
     d->single_engine->decodes = true;
     return status;

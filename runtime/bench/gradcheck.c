@@ -31,7 +31,8 @@ static const double SPACING = 1e-3; /* distance of points, far larger than the s
 /* Slopes agree if they differ by at most TOLERANCE * (p + FLOOR); p: largest |gradient[i] * direction[i]| over all
  * elements i of a tensor. */
 static const double TOLERANCE = 1e-5, FLOOR = 1e-4;
-static const double NOISE = 0.1; /* width of the noise on the parameters, since values of 0 and 1 would hide errors */
+/* Width of the random change of each parameter. Initial values of exactly 0 or 1 would hide errors. */
+static const double NOISE = 0.1;
 
 typedef struct check {
     const lh_spec *spec;
@@ -161,7 +162,7 @@ static lh_status check_element(check *c, const lh_tensor *tensor, int64_t e, lh_
     return check_direction(c, tensor, result, error);
 }
 
-/* Finds the element with the largest gradient in magnitude below *limit, and sets *limit to this magnitude. */
+/* Finds the element whose gradient has the largest magnitude below *limit, and sets *limit to this magnitude. */
 static int64_t find_largest_below(const check *c, const lh_tensor *tensor, double *limit) {
     int64_t best = 0;
     double largest_magnitude = -1.0;
@@ -237,8 +238,8 @@ lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradche
     lh_target small_target = *target;
     small_target.spec.train.batch = count_sequences(&target->spec);
     small_target.spec.train.shards = small_target.spec.train.batch > 1 ? SHARDS : 1;
-    /* A progressive step has free passes, which the gradient leaves out although they change the loss: only the passes
-     * with gradient are checked. */
+    /* A progressive step begins with passes without gradient, which change the loss. Differences of losses would
+     * include the effect of these passes, so the check has only as many passes as can have a gradient. */
     if (target->spec.progressive) {
         small_target.spec.progressive = false;
         small_target.spec.passes = target->spec.passes / 2;

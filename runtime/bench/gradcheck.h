@@ -12,11 +12,11 @@ typedef struct lh_gradcheck_result {
 } lh_gradcheck_result;
 
 /* Checks every learned tensor at task length n in steps of 1 or 3 sequences, with dropout. Differences of losses
- * give the derivative in a direction of random signs, and the derivatives for some single elements. The gradient and
- * every loss come from the first step of an engine with given parameters. Next to a kink, where the one-sided slopes
- * of the loss differ, the gradient must equal one of the two slopes. The check finds an error of 1e-4 times the
- * largest element of a tensor's gradient if this element is at least about 1e-5 sqrt(N); N: the number of elements of
- * the tensor. results: [tensor_count], zeroed before the first call, accumulated over calls. Fails if opening an
+ * give the derivative in a direction of random signs, and the derivatives for some single elements. For every loss,
+ * the check sets the parameters and runs step 0; some of these steps also give the gradient. Next to a kink, where the
+ * one-sided slopes of the loss differ, the gradient must equal one of the two slopes. Let g be the largest magnitude in
+ * a tensor's gradient, and N the tensor's number of elements: if g is at least about 1e-5 sqrt(N), the check finds an
+ * error of 1e-4 g. results: [tensor_count], zeroed before the first call, accumulated over calls. Fails if opening an
  * engine or a training step fails. */
 lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradcheck_result *results, lh_error *error);
 

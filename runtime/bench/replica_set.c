@@ -72,7 +72,8 @@ static lh_status evaluate(lh_replica *replica, int *step_count) {
     const lh_spec *spec = &request->target->spec;
     lh_condition condition = lh_make_condition(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
-    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* measured lengths are shapes of this set */
+    /* With a dataset, request->length is the index of a shape of the training set. */
+    if (spec->corpus != NULL) condition.source.set = &spec->corpus->train;
     *step_count = 1;
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }

@@ -96,7 +96,7 @@ static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const ch
     return status;
 }
 
-/* Reports keys without a meaning for the task in the lines of the files. */
+/* Reports keys in the lines of the files that have no meaning for the task. */
 static void report_ignored(const lh_corpus *corpus, const lh_spec *spec) {
     const lh_dataset *const sets[] = {&corpus->train, corpus->has_test_set ? &corpus->eval : NULL, &corpus->validation};
     for (int i = 0; i < LH_SETS; i++)

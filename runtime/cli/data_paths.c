@@ -9,7 +9,8 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-/* Maximum number of searched folders: the folder where the run was trained, and seven around the checkpoint. */
+/* Maximum number of searched folders: the folder where the run was trained, and the seven innermost folders that
+ * contain the checkpoint. */
 enum { MAX_FOLDERS = 8 };
 
 typedef struct search {
@@ -54,7 +55,7 @@ static char *find_training_folder(const char *facts_path) {
     return folder;
 }
 
-/* Searches the folders around the checkpoint, from the innermost to the outermost; returns whether one has the file. */
+/* Searches the folders that contain the checkpoint, beginning with the innermost; returns whether one has the file. */
 static bool search_outer_folders(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool is_found = false;

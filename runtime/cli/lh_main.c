@@ -79,8 +79,10 @@ static lh_status run_verb(int verb, lh_cli *cli, lh_error *error) {
 int lh_main(const lh_spec *spec, int argc, char **argv) {
     const char *program = argc > 0 ? get_file_name(argv[0]) : "trainer";
     if (spec->abi != LH_ABI) {
-        fprintf(stderr, "%s: error: generated for runtime interface %d, this is %d; run: ./longhand build\n", program,
-                spec->abi, LH_ABI);
+        fprintf(
+            stderr,
+            "%s: error: generated for runtime interface %d, but the runtime has interface %d; run: ./longhand build\n",
+            program, spec->abi, LH_ABI);
         return LH_ERR_STALE;
     }
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {

@@ -94,8 +94,8 @@ static void test_program_without_a_supported_level_is_refused(void **state) {
     lh_error error;
     lh_status status = lh_level_choose(programs, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none of this trainer's levels: riscv64");
-    lh_assert_error(lh_level_choose(empty, &program, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
-    lh_assert_error(lh_level_choose(NULL, &program, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
+    lh_assert_error(lh_level_choose(empty, &program, &error), LH_ERR_ENVIRONMENT, &error, "no code for the CPU");
+    lh_assert_error(lh_level_choose(NULL, &program, &error), LH_ERR_ENVIRONMENT, &error, "no code for the CPU");
 }
 
 #define without_variable(test) cmocka_unit_test_setup_teardown(test, clear_variable, clear_variable)

@@ -131,7 +131,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
         {"{\"input\":[1,2],\"positions\":[3,4]}", "line 5: \"positions\" is not an object\n  expected: "
                                                   "{\"source\":[...],\"target\":[...]}, the model's streams"},
         {"{\"input\":[1,2],\"positions\":{\"memory\":[3,4]}}",
-         "line 5: \"positions\" is for \"memory\"\n  expected: \"source\" or \"target\""},
+         "line 5: \"positions\": \"memory\" is no stream of the model\n  expected: \"source\" or \"target\""},
         {"{\"input\":[1,2],\"positions\":{\"target\":[3,4]}}",
          "line 5: 2 positions.target\n  expected: 5, one per token of the sequence"},
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,64]}}", "positions.source[1] is not an integer from 0 to 63"},

@@ -1,5 +1,5 @@
-/* Displays progress and results of `train`, for one run or a group. Functions that several training threads may call at
- * once lock the screen. */
+/* Displays progress and results of `train`, for one run or a group. A function locks the screen if several training
+ * threads may call it at the same time. */
 #ifndef LONGHAND_TRAIN_SCREEN_H
 #define LONGHAND_TRAIN_SCREEN_H
 

@@ -26,7 +26,8 @@ static const lh_verb verb = {
     "--seeds-init, --seeds-data and --seeds-draws give separate seeds to parts of the random numbers, with one\n"
     "run for each combination of seeds. If a run fails (a loss that is not a number), the others continue, and the\n"
     "exit code is 1.\n"
-    "On a CUDA device all runs step together, by the code for many models; --seeds S:S trains one run by this code.\n"
+    "On a CUDA device all runs step together, with device code for many models; --seeds S:S uses this code for\n"
+    "one run.\n"
     "SIGTERM, SIGUSR1, SIGHUP and Ctrl-C finish the step, write a checkpoint and exit with 75; --resume continues\n"
     "with the same bits.\n"
     "--overfit K repeats K examples of the longest training length, in a separate folder, until the model without\n"
@@ -66,8 +67,9 @@ static lh_status check_flags(const lh_train_flags *f, bool has_seed, bool has_se
     return LH_OK;
 }
 
-/* The generator reads this table up to `max`, to refuse a wrong flag before a build. So every row must begin a line, as
- * {"--name", LH_OPTION_KIND, value, min, max, ...}. A similar table in data_files.c has the flags of a dataset. */
+/* The generator reads the columns name to max of this table, to refuse a wrong flag before a build. So every row must
+ * begin a line, as {"--name", LH_OPTION_KIND, value, min, max, ...}. A similar table in data_files.c has the flags of a
+ * dataset. */
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_printed_help, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
@@ -86,7 +88,7 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_prin
         {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &has_seeds, "A:B",
          "one run for each seed from A to B"},
         {"--seeds-init", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_INIT], 0, LH_LARGEST_SEED,
-         &f->has_part_seeds[LH_SEED_INIT], "A:B", "separate seeds of initial values (each run's seed)"},
+         &f->has_part_seeds[LH_SEED_INIT], "A:B", "separate seeds of initial values (the run's seed)"},
         {"--seeds-data", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_DATA], 0, LH_LARGEST_SEED,
          &f->has_part_seeds[LH_SEED_DATA], "A:B", "separate seeds of training examples"},
         {"--seeds-draws", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_DRAWS], 0, LH_LARGEST_SEED,

@@ -246,7 +246,7 @@ static void add_task_answer(lh_input *input, const lh_spec *spec) {
     lh_input_free(&solved);
 }
 
-/* Finds the right answer if it is known. With a dataset its length determines the number of outputs. */
+/* Finds the right answer if it is known. With a dataset, the length of the answer determines the number of outputs. */
 static lh_status find_answer(lh_input *input, const lh_spec *spec, int64_t line, json_t *object,
                              lh_answer_source source, lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
@@ -311,7 +311,8 @@ lh_status lh_input_read_symbols(lh_input *input, const lh_spec *spec, int64_t li
     return status == LH_OK ? find_length(input, spec, line, error) : status;
 }
 
-/* Checks that an input does not exceed the limit of the encoding, since its frame may be wider than in training. */
+/* Checks that an input does not exceed the limit of the encoding. The input's frame, the width to which the task pads
+ * numbers, may be wider than in training. */
 static lh_status check_limit(const lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     lh_shape shape = lh_make_shape(spec, input->n, 1);
     for (int s = 0; spec->limit.tokens > 0 && s < spec->format->streams; s++)

@@ -14,7 +14,7 @@ typedef struct lh_input_list {
 } lh_input_list;
 
 typedef struct lh_input {
-    int n;           /* task length; with a dataset, a shape of the corpus of lh_line_shapes or lh_trace_inputs */
+    int n;           /* task length; with a dataset, the index of a shape in lh_line_shapes or in lh_trace_inputs */
     int outputs;     /* number of tokens to predict, with a dataset; 0: unspecified */
     int passes;      /* with lh_spec.pass_axis, the number of passes; else 0 */
     uint16_t *input; /* [input_length] tokens */
@@ -55,8 +55,9 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
                              lh_answer_source source, lh_error *error);
 
 /* Reads text in symbols of the task's input alphabet. A task that can solve inputs converts the text to the form of its
- * examples. frame: see lh_literal; LH_NO_VALUE if the task has no such axis. LH_ERR_INPUT also if the input is too long
- * for the encoding, or the spec has a pass_axis, whose value a text lacks. */
+ * examples. frame: the width to which the task pads numbers (lh_literal.frame); LH_NO_VALUE: the task's own width.
+ * LH_ERR_INPUT also if the input is too long for the encoding, or if the spec has a pass_axis, whose value no text
+ * has. */
 lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
                                 lh_error *error);
 

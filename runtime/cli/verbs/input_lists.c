@@ -88,7 +88,8 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const value_r
     json_object_foreach(object, stream, list) {
         int s = find_stream(spec->format, stream);
         if (s == spec->format->streams)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
+            return lh_fail(error, LH_ERR_INPUT,
+                           "line %lld: \"%s\": \"%.40s\" is no stream of the model\n  expected: \"%s\" or \"%s\"",
                            (long long)line, ranges->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
         const label field = make_label(spec, ranges->name, s);
@@ -128,7 +129,7 @@ static lh_status check_distances(const lh_input_list *list, const char *name, in
     return LH_OK;
 }
 
-/* Reads the positions of the tokens that a decoder reads, if the model reads positions from lines. */
+/* Reads the positions of the tokens of a decoder's sequence from a line, for a model with positions from lines. */
 static lh_status read_line_positions(lh_input *input, const json_t *object, const lh_spec *spec, int64_t line,
                                      lh_error *error) {
     const json_t *list = json_object_get(object, "positions");

@@ -57,8 +57,8 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
     return a;
 }
 
-/* Writes the names of the answers to a text, which the caller frees. */
-static lh_status write_answer_names(const trace_answer *a, char **out, lh_error *error) {
+/* Writes the symbols of the model's answer as text, which the caller frees. */
+static lh_status write_answer_symbols(const trace_answer *a, char **out, lh_error *error) {
     uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
     if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
     for (int i = 0; i < a->length; i++) tokens[i] = (uint16_t)a->answer[i];
@@ -114,7 +114,7 @@ static lh_status print_answer(const trace_answer *a, bool as_json, lh_error *err
     char *texts[TEXTS] = {NULL};
     lh_status status = lh_write_symbols(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs,
                                         &texts[INPUT], error);
-    if (status == LH_OK) status = write_answer_names(a, &texts[ANSWER], error);
+    if (status == LH_OK) status = write_answer_symbols(a, &texts[ANSWER], error);
     if (status == LH_OK && a->wrong_count > 0)
         status = lh_write_symbols(task->output_symbol, task->output_symbols, a->right_answers->target,
                                   a->right_answers->mask, a->labels, &texts[RIGHT], error);

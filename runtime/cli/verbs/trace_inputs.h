@@ -11,7 +11,7 @@ typedef struct lh_trace_inputs {
     lh_query *queries;              /* [count] queries without draws, which point into list */
     lh_right_answer *right_answers; /* [count] right answers, which point into list */
     int count;
-    lh_spec spec;     /* spec for tracing, with a dataset bound to corpus */
+    lh_spec spec;     /* spec for tracing; with a dataset, this copy is bound to `corpus` */
     lh_corpus corpus; /* with a dataset: the shapes of the lines, in order of first occurrence */
 } lh_trace_inputs;
 
@@ -19,8 +19,8 @@ typedef struct lh_trace_inputs {
  * line. Call lh_trace_inputs_free also after an error. */
 lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error);
 
-/* Reads inputs from texts. frame: the number of places to which numbers are padded, see lh_literal.frame. Messages call
- * text i, from 1, line i. */
+/* Reads inputs from texts. frame: the number of places to which numbers are padded, see lh_literal.frame. In messages
+ * the first text is "line 1". */
 lh_status lh_trace_inputs_read_texts(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts,
                                      int frame, lh_error *error);
 
