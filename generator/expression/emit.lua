@@ -51,6 +51,7 @@ local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 }
 local TERM_PRECEDENCE = 12 -- the least precedence (syntax.lua) of text after a plus sign
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
+-- The first part of a variable's name, by operation. neg is the arithmetic sign, negate is the logical "not".
 local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative",
   select = "choice", sum = "summed", bucket = "bucket", less = "test", less_equal = "test", equal = "test",
   all = "test", any = "test", negate = "test" }

@@ -22,15 +22,15 @@ local truths = {
 
 local compute
 
--- A table for the values of the nodes of a term that is computed several times; the indices of outer sums keep their
--- values.
+-- Makes a new table of values, node -> value, for one computation of a term that is computed several times. Of the
+-- outer table, only the indices of sums are visible in it.
 local function make_inner(values)
   return setmetatable({}, { __index = function(_, node)
     return node.op == "index" and values[node] or nil
   end })
 end
 
--- Functions, by operation, for nodes whose value is not computed from the values of all their arguments.
+-- Functions, by operation, for nodes that need more than the values of their arguments.
 local special = {}
 
 function special.sum(node, input, values)

@@ -94,7 +94,7 @@ local function check_rows(rows, max_position, extra_rows, positions_words, repor
       what = ("%d rows are fewer than %s"):format(rows, positions_words),
       expected = ("at least encoding.positions.max_position%s = %d; every position needs a row"):format(
         extra_rows > 0 and " + " .. extra_rows or "", max_position + extra_rows),
-      hint = "leave rows out: its default follows max_position" })
+      hint = "omit the field encoding.additive.rows: its default follows max_position" })
   end
 end
 

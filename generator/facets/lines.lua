@@ -2,8 +2,8 @@
 -- value to the scores of each line (Duan and Shi 2024, attention bias calibration). modules.lua describes modules of
 -- facets.
 --
--- Input of M.make_mask: the resolved encoding, the family with the plans of the facets that modules.lua lists before,
--- and `causal`, whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
+-- Input of M.make_mask: the resolved encoding, the family with the plans of earlier facets (modules.lua), and `causal`,
+-- whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
 --     lines     the lines of the head, { step, keys, first, value }. With S keys, query i sees on a line the key with
@@ -22,7 +22,7 @@
 --               family is cross-attention
 --   description   the visible keys in words
 --   causal      whether keys after a query stay hidden
---   sees_all    true: if the lines of a head show a query no key, this query sees all keys
+--   sees_all    always true: a query that sees no key on the lines of its head sees all keys
 --
 -- The paper counts queries i and keys j from 1 and has n keys; specs count i and j from 0 and have S keys. Lines of
 -- direction -1 have the number (n + 1) - (i + j) in the paper, and (S - 1) - (i + j) in specs; both are 0 for the
@@ -180,8 +180,8 @@ function M.make_mask(encoding, family, causal)
   return mask
 end
 
--- Whether an attention has corners but no lines. Earlier versions of Longhand ignored such corners and added in another
--- order, so this case is a part of the identity.
+-- Whether an attention has corners but no lines. Earlier versions of Longhand ignored such corners and added
+-- scores in another order, so the plan digest covers this case.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]

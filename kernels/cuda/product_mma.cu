@@ -8,8 +8,9 @@ struct __align__(16) staged_quad {
     staged v[4];
 };
 
-/* The offset in a slab of the word with row k, column m. The same columns of four successive rows are eight banks
- * apart; when a warp writes eight rows of four columns at once, all words are in different banks. */
+/* The offset in a slab of the word that holds element k of column m; a word has DEPTH elements and is in row k / DEPTH.
+ * The same columns of four successive rows are eight banks apart; when a warp writes eight rows of four columns at once,
+ * all words are in different banks. */
 INLINE int slab_index(int k, int m) {
     const int row = k / DEPTH;
     return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));
@@ -46,8 +47,8 @@ INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2
  * element at `from`. */
 INLINE int shift(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
 
-/* Adds the products over all k of the slabs to the sums of a warp: 32 rows, which begin at column a of the slabs, by
- * 16 * units columns, which begin at column b. Elements with k from `depth` on are 0. */
+/* Adds the products over all k of the slabs to the sums of a warp: 32 rows of results, from columns a to a + 31 of the
+ * slabs, by 16 * units columns of results, from columns b on. Elements with k from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int t = threadIdx.x % 4, g = threadIdx.x % WARP / 4, step = 16 / units;
     a = slab_index(t * DEPTH, a + g);

@@ -23,7 +23,7 @@ static double make_random_value(const lh_tensor *tensor, double lower_tail, uint
     return tensor->value * lh_normal_quantile(lower_tail + make_uniform(word) * (1.0 - 2.0 * lower_tail));
 }
 
-/* Writes the initial values of one tensor. */
+/* Writes the initial values of one tensor. With LH_INIT_VALUES, tensor->value is the index of its first value. */
 static void fill_tensor(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
     int64_t rows = lh_count_tensor_rows(tensor), columns = lh_count_tensor_columns(tensor);
     double lower_tail = lh_normal_cumulative(-2.0);

@@ -1,5 +1,6 @@
-/* Chooses the task lengths of training batches, and the passes of their steps. A batch has one length, or, if the spec
- * mixes lengths, a length drawn for each of its sequences. Lengths are a function of seed, step and example. */
+/* Chooses the task lengths of training batches, and how often a step passes through the layers. A batch has one length,
+ * or, if the spec mixes lengths, a length drawn for each of its sequences. Lengths are a function of seed, step and
+ * example. */
 #ifndef LONGHAND_TRAIN_LENGTHS_H
 #define LONGHAND_TRAIN_LENGTHS_H
 
@@ -7,9 +8,9 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* Draws the task length of a step, counted from 0: the length of all its sequences if `example` is LH_SHARED, or one of
- * the lengths of a mixed batch. The lengths of a mixed batch are then sorted, longest first: sequence i of the batch is
- * example i of the source, and its length is the sorted length with index i. */
+/* Draws the task length of a step (the first step is 0): the length of all its sequences if `example` is LH_SHARED, or
+ * one of the lengths of a mixed batch. The lengths of a mixed batch are then sorted, longest first: sequence i of the
+ * batch is example i of the source, and its length is the sorted length with index i. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
 
 /* Consecutive sequences of a batch that have the same task length n. */

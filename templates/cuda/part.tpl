@@ -25,8 +25,8 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
 }
 
 % for _, block in ipairs(device.groups[1] and device.states or {}) do
-/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, from sequence `first` of `all` sequences on. Called
- * by one thread. */
+/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, for the sequences from `first` on. all: the
+ * number of sequences in the arrays. Called by one thread. */
 INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t before = training ? ${block.state_number} * ${block.name}_bytes(all, b->view.T) : 0;
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, before, all, b->view.T);
@@ -35,8 +35,8 @@ INLINE void find_${block.name}(block_state *b, int ${block.index}, int first, in
 
 % end
 % for _, group in ipairs(device.groups) do
-/* Sets the addresses of the state and the input of the ${group.name} with index `${group.index}`, from sequence `first` of `all`
- * sequences on. Called by one thread. */
+/* Sets the addresses of the state and the input of the ${group.name} with index `${group.index}`, for the sequences from
+ * `first` on. all: the number of sequences in the arrays. Called by one thread. */
 INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, int all, const bool training) {
     const bool follows = ${group.follows_condition};
     if (follows) find_${group.previous.name}(b, ${group.previous.index}, first, all, training);
@@ -46,28 +46,28 @@ INLINE void enter_${group.name}(block_state *b, int ${group.index}, int first, i
 
 % end
 % for _, block in ipairs(device.blocks) do
-/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, from sequence `first` of `all` sequences on; returns
- * the address of its input. Called by one thread. */
+/* Sets the addresses of the state of the ${block.name} with index `${block.index}`, for the sequences from `first` on, and returns
+ * the address of its input. all: the number of sequences in the arrays. Called by one thread. */
 INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, int all, const bool training) {
     const size_t step = ${block.name}_bytes(all, b->view.T);
     lay_out_${block.name}(&b->${block.name}, b->work.${block.plural}, training ? ${block.state_number} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
-% -- has_own_state: a condition in C: whether the repetition before has a state of its own
-% local has_own_state = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
+% -- previous_has_state: a condition in C: whether the previous repetition has its own state
+% local previous_has_state = block.is_progressive and "training && " .. block.state_number .. " > 0" or "training"
 % if block.overwrites_input then
     if (!training) return b->${block.name}.output = ${block.input};
     if (${block.index} == 0) return ${block.input}; % if block.is_progressive
-    return ${has_own_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
+    return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output; % if block.is_progressive
     return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input}; % else
 % else
 % if not block.follows_condition then
     return ${block.input};
 % elseif block.in_group then
     if (!(${block.follows_condition})) return ${block.input};
-    return ${has_own_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+    return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % else
     if (${block.index} == 0) return ${block.input};
-    return ${has_own_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
+    return ${previous_has_state} ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % end
 % end
 }
@@ -76,8 +76,8 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 % local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
 % local other_words = has_several_blocks and ", and to the last layers of other blocks" or ""
 /* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and makes the thread block's
- * state point to the layer that `at` names${other_words}. group: the index of sequence 0 of `all` in the batch.
- * Called by one thread. */
+ * state point to the layer that `at` names${other_words}. group: the index in the batch of the first of these
+ * sequences. Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then

@@ -17,8 +17,8 @@ local function render_files(plan)
   return support.index_texts(assert(project:render_files(plan, plan.device and true)))
 end
 
--- Renders a spec whose encoder this description replaces; encoding, eval: texts of the sections' fields. Returns the
--- plan and the files' texts by name.
+-- Renders a spec with the network that `describe` describes in place of the encoder. encoding, eval: texts of the
+-- fields of these sections. Returns the plan and the files' texts by name.
 local function render(describe, encoding, width, eval)
   local plan
   random_specs.call_with_description(describe, function()
@@ -145,8 +145,8 @@ local function describe_attention(name, follow)
   end)
 end
 
--- The constant of the number of layers is named after the block, in all code.
-function TestNames.test_a_block_of_another_name_has_the_attention()
+-- The constant of the number of layers is named after the block, so there is no LAYERS in the code.
+function TestNames.test_no_constant_is_named_layers_if_the_block_is_named_stage()
   for _, encoding in ipairs({ 'kind = "relative"', 'relative = { kind = "shaw", clip = 4 }', 'kind = "alibi_learned"',
     'kind = "geometric"' }) do
     for _, width in ipairs({ 16, 256 }) do

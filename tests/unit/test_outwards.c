@@ -1,4 +1,5 @@
-/* kernels/cpu/geometric.h compared with kernels/ref, each pair within its own rounding errors. */
+/* Compares kernels/cpu/geometric.h with kernels/ref. For each pair of a query and a key, the difference must be within
+ * the rounding errors of this pair. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -33,7 +34,7 @@ static void test_chances_have_small_relative_errors_in_their_whole_range(void **
     }
 }
 
-static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **state) {
+static void test_infinite_logits_give_chances_0_and_1_and_nan_gives_nan(void **state) {
     vector x = broadcast((real)-INFINITY), match, miss, grad_factor;
     compute_chances(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] < 1e-25 && miss[0] == 1);
@@ -147,7 +148,7 @@ static void test_group_of_any_length_matches_reference(void **state) {
 
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_chances_have_small_relative_errors_in_their_whole_range),
-    cmocka_unit_test(test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan),
+    cmocka_unit_test(test_infinite_logits_give_chances_0_and_1_and_nan_gives_nan),
     cmocka_unit_test(test_mirrored_rows_of_any_length_are_exact),
     cmocka_unit_test(test_group_of_any_length_matches_reference),
 };

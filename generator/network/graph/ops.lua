@@ -39,7 +39,7 @@ M.embed = {
   end,
 }
 
--- Values from which the passes of a network start: zeros, and normal noise.
+-- Values from which a network with repeated layers (passes) starts: zeros, and normal noise.
 M.zeros = { roles = {}, is_constant = true, describe = function() return "zeros" end }
 M.noise = { roles = {}, is_constant = true, describe = function(op)
   return ("normal noise of standard deviation %.9g"):format(op.deviation)
@@ -133,7 +133,8 @@ M.attention = {
 
 -- The states of a recurrence (recurrence.lua). Fields of the operation:
 --   sums       the width of a step's sums W x + b + U h (recurrence.lua)
---   products   the rows and columns of the weights that multiply every token, except the weights of one-hot tokens
+--   products   a list of { rows, columns }: the sizes of the weights by which every token is multiplied; weights that
+--              multiply one-hot tokens are not in the list
 --   header     the file of its kernels, if it differs from `header` of this entry
 M.recur = {
   roles = {}, header = "recurrence",

@@ -46,9 +46,9 @@ local function name_labelled_buffer(cpu, value, reader)
   return cpu.part_names[value]
 end
 
--- Makes a function(entry) with two results for an entry of a list: the texts of the scope (cpu_names.lua), and a
--- function that returns the place of a value. place: the function that returns the place of a value with all rows. If
--- an entry computes labelled rows alone and reads a value that has all rows, a record before the entry copies the
+-- Returns a function that takes an entry of a list and returns two results: the texts of the scope (cpu_names.lua), and
+-- a function value -> its place for this entry. place: the function value -> its place with all rows. If an entry
+-- computes labelled rows alone and reads a value that has all rows, a record before the entry copies the
 -- labelled rows. Each value is copied once in a list; in the network, the backward list uses the copies of the forward
 -- list. If an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
@@ -105,7 +105,7 @@ function M.append_after(cpu, text, records, place, op)
 end
 
 -- Appends the records that expand gradients of labelled rows to all rows and sum gradients of all tokens by symbol.
--- key: the entry of a backward list before which the records stand, or the scope at the end of whose list they stand.
+-- key: an entry of a backward list: the records stand before it; or a scope: the records stand at the end of its list.
 function M.append_before(cpu, text, records, key)
   local function add(kind, call, gradient_buffers, distinct)
     for _, buffer in ipairs(gradient_buffers or {}) do

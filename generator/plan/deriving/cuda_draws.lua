@@ -5,14 +5,15 @@
 -- M.derive, fields of plan.cuda:
 --   step_draws         the draws of a step, in the order in which they are stored; the first ones are positions that
 --                      depend on tokens, which the runtime computes; fields of a draw:
---     template         the template of the host's function that samples the numbers, and for this template `names` and
---                      `prefix` (the start of names in C); false for positions that depend on tokens
+--     template         the template of the host's function that samples the numbers; false for positions that depend
+--                      on tokens
+--     names, prefix    with a template: the names that it reads, and the start of names in C
 --     member           the name of the struct member that points to the numbers on the device
 --     address          C text of the address of the numbers
 --     count            C text of the count of the numbers
 --     shape            words for their shape, such as "[sequences][T]"
---     sequences        the name of the function that returns the positions of the shard's sequences, if every sequence
---                      of a stream has its own; else false
+--     sequences        if every sequence of a stream has its own positions: the name of the function that returns the
+--                      positions of the shard's sequences; else false
 --     T                with `sequences`: the name of the member with the number of tokens of a sequence
 --   host_draws         the items of step_draws with a template
 --   draw_scratch       the number of ints of workspace that sampling needs, as C text

@@ -52,7 +52,7 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
-local MARKS_PER_LINE = 8
+local MARKS_PER_LINE = 8 -- marks are characters, in C text
 
 -- The value that a facet of the family requests from the network, with its number of columns rounded up to whole
 -- vectors and the name of this number in C; false if no facet requests one.
@@ -84,11 +84,11 @@ local function derive_family(plan, family, facts)
 end
 
 -- The names of the arrays with which the backward pass sums gradients of keys and values together:
---   pairs   each weight, followed by the gradient of its logit
---   rows    for each query, a row that alternates channels of the output's gradient and of the query
--- If pairs of a query and a key have vectors, these arrays exist next to the arrays `dlogits` and `rows` of a head's
--- scratch (scratch.tpl); otherwise `dlogits` and `rows` have this layout. The result is false without a softmax, and if
--- one of these rows is larger than a vector of the widest level.
+--   pairs   the array that has each weight, followed by the gradient of its logit
+--   rows    the array that has for each query a row with channels of the output's gradient and of the query in turn
+-- A head's scratch (scratch.tpl) has arrays `dlogits` and `rows`. If pairs of a query and a key have no vectors, these
+-- two arrays have this layout; otherwise there are two more arrays. The result is false without a softmax, and if a row
+-- for a query is larger than a vector of the widest level.
 local function name_pairs(plan, family)
   local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector

@@ -175,8 +175,8 @@ local function read_name(context, node, path, p)
     return context.report(node, path, show(node.value) .. " is not a name of initial values", INIT_TEXT,
       similar_names.make_hint(node.value, { "alibi_slopes" }))
   elseif not has_head(p) or p.size then
-    return context.report(node, path, p.size and "alibi_slopes are single numbers, and the parameter has a shape"
-      or ("alibi_slopes are one number per head, and the parameter is per %s"):format(p.per),
+    local found = p.size and "has a shape or index" or "is per " .. p.per
+    return context.report(node, path, "alibi_slopes gives one number per head, and the parameter " .. found,
       'per = "head" or "layer_head", without shape or index')
   end
   return M.compute_alibi_slopes(context.heads)

@@ -54,7 +54,7 @@ function M.make_labels(runs)
 end
 
 -- Finds a spec with the run's plan digest. path: a spec file, or a cell of a study; info: run.json. Returns the spec,
--- planned with the words of --set that give the values of run.json, and these words; or nil and a message.
+-- planned with the values of run.json, and the list of these values as words of --set; or nil and a message.
 local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then

@@ -27,7 +27,7 @@ typedef struct prediction {
 static lh_status compute_answers(prediction *p, lh_error *error) {
     int n = p->input.n;
     lh_shape shape = lh_make_shape(p->spec, n, 1);
-    /* With a dataset, n is 1, the shape of the line; shape 2 has the maximum lengths so far (lh_line_shapes). */
+    /* With a dataset, n is the index of a shape: 1 for the line, 2 for the maximum lengths so far (lh_line_shapes). */
     int last_n = p->spec->corpus != NULL ? 2 : n;
     lh_lengths lengths = {.first = n, .last = last_n};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
@@ -163,8 +163,8 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "predict", "Reads JSON lines {\"input\":[...]} and writes {\"logits\":[[...]],\"argmax\":[...]}.",
         "Optional \"positions\":[...] and \"distances\":[...], one number per token of the sequence, replace the "
         "random\n"
-        "ones in every layer. Number d of distances is for two tokens that are d tokens apart: number 0 is 0, and the\n"
-        "numbers ascend.\n"
+        "ones in every layer. distances[d] is the distance of two tokens that are d tokens apart; distances[0] is 0,\n"
+        "and the values ascend.\n"
         "For a file of examples, \"outputs\":N is the number of tokens to predict (default: 1; all that fit if an end\n"
         "symbol ends answers); or give a \"target\", which may have a \"mask\". With a target, \"wrong\":[...] lists\n"
         "the indices of wrong answers.\n"

@@ -6,7 +6,8 @@
 
 % local layer_offset = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
 % if terms.computes_tables then
-/* The start of the sets of tables, after the vectors of distances, in bytes from the start of the struct shared. */
+/* The offset of the sets of tables, in bytes from the start of the struct `shared`. Before the sets are the vectors of
+ * distances. */
 INLINE size_t ${score_start}(const lh_shape *shape) {
     return (${name}_start(shape) + ${name}_relative_bytes(${shape_lengths}) + 63) / 64 * 64;
 }
@@ -21,7 +22,7 @@ INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, i
 }
 
 % if scalar.filling_uses.distance or scalar.gradient_uses.distance then
-/* LANES signed distances, for query - key = o, o + 1, ..., at most T - 1. */
+/* LANES signed distances: those of pairs with query - key = o, o + 1, ..., at most T - 1. They are negative. */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
