@@ -9,8 +9,8 @@ struct __align__(16) staged_quad {
 };
 
 /* The offset in a slab of the word that holds element k of column m; a word has DEPTH elements and is in row k / DEPTH.
- * The same columns of four successive rows are eight banks apart; when a warp writes eight rows of four columns at once,
- * all words are in different banks. */
+ * The same columns of four successive rows are eight banks apart; when a warp writes eight rows of four columns at
+ * once, all words are in different banks. */
 INLINE int slab_index(int k, int m) {
     const int row = k / DEPTH;
     return row * TILE + (m ^ (row % 4 * 8) ^ (row & 28));
