@@ -61,7 +61,8 @@ end
 
 -- The state of one nest. A scope is { list = its statements, names = [node] -> the node's name }. Fields:
 --   levels   name of a level -> its scope
---   open_loops   the scopes of the loops, over indices of sums, whose bodies are not complete, outermost first
+--   open_loops   the scopes of the loops that are still being filled, outermost first; a loop runs over the index of a
+--                sum
 --   uses     node -> the number of its uses
 --   arrays   node -> the text of an element of its array
 --   needs_name   node -> whether it must get a name

@@ -106,11 +106,11 @@ local function is_reversed(entry, columns)
 end
 
 -- Words about lines that are counted from the last key, so that their keys depend on the number of keys; nil or false
--- if there are no such lines.
+-- if there are no such lines. sides: as in modules.lua.
 function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
   return lines and lists.any(lines.list, function(line) return is_reversed(line, lines.columns or "left") end)
-    and "has lines that begin at the last token"
+    and "has lines that begin at the sequence's last token"
 end
 
 function M.warn(view, report)

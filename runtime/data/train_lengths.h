@@ -34,9 +34,9 @@ void lh_batch_parts_close(lh_batch_parts *parts);
 /* Sets the parts to one part. */
 void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
 
-/* Draws the passes of a step of a progressive spec for R = spec->passes, as McLeish et al. 2024 do: *free_passes, the
- * passes without gradient, is uniform on 0 .. R - 1, and then the number of passes with gradient is uniform on 1 ..
- * min(R - *free_passes, R / 2). Returns their sum. */
+/* Draws how often a step passes through the layers, for a spec with a progressive loss, as McLeish et al. 2024 do. With
+ * R = spec->passes: *free_passes, the number of passes without gradient, is uniform on 0 .. R - 1, and then the number
+ * of passes with gradient is uniform on 1 .. min(R - *free_passes, R / 2). Returns the sum of both numbers. */
 int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free_passes);
 
 /* Draws the lengths of the batch of a step. */

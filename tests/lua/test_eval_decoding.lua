@@ -118,7 +118,7 @@ function TestDecoding.test_lines_from_the_last_key_depend_on_the_length()
     return list_warnings("decoder", ("{ lines = { list = { { head = 0, direction = %d, line = 0, value = 1 } } } }")
       :format(direction))
   end
-  lu.assertStrContains(list_line_warnings(-1), "encoding.lines: has lines that begin at the last token")
+  lu.assertStrContains(list_line_warnings(-1), "encoding.lines: has lines that begin at the sequence's last token")
   lu.assertNotStrContains(list_line_warnings(1), "begin at the last token")
   lu.assertNotStrContains(list_line_warnings(0), "begin at the last token")
 end

@@ -1,5 +1,5 @@
--- Random networks (networks.lua), and minimal networks that once failed, as generated text. Each random network is
--- rendered for CPU and GPU, or refused with a reason, and no name is defined twice. No compiler runs here:
+-- The text that is generated for random networks (networks.lua), and for minimal networks that once failed. Each random
+-- network is rendered for CPU and GPU, or refused with a reason, and no name is defined twice. No compiler runs here:
 -- tests/unit/test_random.c and tests/emulation/test_random.c check the results of such networks.
 
 local support = dofile("tests/lua/support.lua")

@@ -103,7 +103,7 @@ static void check_element(double actual, double expected, double allowed) {
 }
 
 /* Compares the weights and gradients of LANES queries, from `first` on, with the reference's; spread: factor of the
- * random logits. */
+ * random logits. sums_along and sums_across are `remaining`, later `sums`, and `mirrored` of geometric.h. */
 static void check_group(int T, int first, double spread) {
     const double rounding = sum_tolerance(2 * T), negligible = 4 * (double)LEAST_CHANCE;
     real *logits = make_random_reals((uint64_t)(T * MAX_TOKENS + first), T * LANES, T * LANES);

@@ -34,8 +34,8 @@ function M.add_buffers(cpu)
 end
 
 -- The name of the buffer for copies of the labelled rows of a value that has all rows: <value>_read, possibly with a
--- number. The first call for a value adds the buffer. reader: the entry that reads the copies; it becomes the buffer's
--- field `writer`, since the rows are copied directly before it.
+-- number. The first call for a value adds the buffer. reader: the entry that reads the copies. The rows are copied
+-- directly before this entry, so the buffer's field `writer` is this entry, too.
 local function name_labelled_buffer(cpu, value, reader)
   local used_names = lists.to_set(lists.map(cpu.buffers.workspace, function(buffer) return buffer.name end))
   if not cpu.part_names[value] then

@@ -203,8 +203,8 @@ function M.list_readers(plan, stream, input_draw)
   return list
 end
 
--- Sets the limits of the positions and distances of a stream that a user may give in place of samples. All readers of
--- the stream (M.list_readers) accept numbers within these limits:
+-- Sets a stream's limits of positions and distances. A user may give these numbers in place of samples; all readers of
+-- the stream (M.list_readers) accept numbers within the limits:
 --   first_position    the least position
 --   position_range    positions are below this number; 0 if no positions are drawn
 --   distance_range    distances are below this number; 0 if no distances are drawn
@@ -239,7 +239,8 @@ local function find_limit(plan, additive, input_draw)
   for _, stream in ipairs(plan.streams) do
     for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
-      -- Without a range of positions, only distances are sampled. The distances of n tokens are below n.
+      -- If the positions have no range, only distances are sampled. The distances of n tokens are 0 to n - 1, so the
+      -- limit is distance.max_position, the number of different distances.
       if range or distance.range then
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end

@@ -46,7 +46,7 @@ function M.warn(view, report)
   for _, module in ipairs(facets) do
     local words = module.explain_length and module.explain_length(view.resolved, sides)
     if words then
-      report.warn(("%s: %s, including the target's tokens. Targets of this task end with a symbol, so in "
+      report.warn(("%s: %s (also the tokens of the target count). Targets of this task end with a symbol, so in "
         .. "decoding the model would read the length of the target from the data (docs/own-task.md#decoding)"):format(
         report.get_path("encoding." .. module.name), words))
     end

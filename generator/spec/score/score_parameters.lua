@@ -237,7 +237,7 @@ local function read_learned(context, node, fields, path)
   local is_learned = fields.init ~= nil and not fields.learned or fields.learned and fields.learned.value or false
   if is_learned and not fields.init then
     return context.report(fields.learned, path .. ".learned", "true, but the parameter has values",
-      "init instead of values, as the value at the start of training")
+      "init, the value at the start of training, instead of values")
   end
   return is_learned
 end

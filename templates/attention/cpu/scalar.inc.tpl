@@ -41,19 +41,20 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 % end
 % paragraph("attention/cpu/running.tpl") % if scalar.running
 % for _, sum in ipairs(scalar.row_sums or {}) do
-/* Returns terms of a sum over keys: those of LANES queries, from i on, with key j. logit: the logits of these pairs. */
+/* Returns the terms that a sum over keys has for key j and LANES queries, the first of which is i. logit: the logits of
+ * these pairs. */
 INLINE vector ${name}_score_${sum.name}(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = sum.term })
 }
 
 % end
-/* The scores of LANES queries, from i on, with key j, from their logits${scalar.row_sums and " and the sums over keys" or ""}. */
+/* Computes the scores of key j with LANES queries, the first of which is i, from the logits${scalar.row_sums and " and the sums over keys" or ""}. */
 INLINE vector ${name}_score_pair(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, const real *sums, vector logit) {
     % include("parts/statements.tpl", { list = scalar.pair })
 }
 % if scalar.row and caches_tiles then
 
-/* The scores of query i with LANES keys, from j on, from their logits. */
+/* Computes the scores of query i with LANES keys, the first of which is j, from the logits. */
 INLINE vector ${name}_score_row(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = scalar.row })
 }
