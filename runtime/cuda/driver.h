@@ -1,5 +1,5 @@
-/* The CUDA driver as a table of functions, found at run time. The build needs no toolkit, and a program with a CUDA
- * half starts on a machine without a driver.
+/* The CUDA driver as a table of functions, found at run time. The build needs no toolkit, and a trainer
+ * with CUDA code can also start on a machine without a driver.
  *
  * Members of lh_cuda_driver have the names of functions of the driver API, without version suffixes, and behave as
  * documented there; types are declared here because no header of the toolkit is included.

@@ -80,7 +80,7 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
 /* Draws one operand for each pair as the code of Duan and Shi does. purpose: FIRST or SECOND. Each digit count up to
  * STRATA gets an equal share of the operands, which are random numbers with this digit count. If the numbers with this
  * digit count, m of them, are not more than the share, the operands are 0 .. m - 1 instead. The remaining operands are
- * uniform from 1 to base^STRATA. As in that code, ranges include their upper ends, so m and the share are 1 greater. */
+ * uniform from 1 to base^STRATA. As in that code, ranges include their upper ends: 1 is added to m and to the share. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->task_frame.numbers, share = count / STRATA, used = 0;
     lh_rng rng = lh_make_number_stream(s->collection->seed, 0, (uint32_t)purpose);
@@ -108,7 +108,7 @@ static void draw_stratified(collection_state *s) {
         s->second[i] = 1 + lh_rng_below(&rng, (uint32_t)s->task_frame.base - 1);
 }
 
-/* Draws the pairs first .. end - 1 from the numbers that have these indices in the random order. */
+/* Draws the pairs first .. end - 1; their operands are drawn from order[first .. end - 1]. */
 static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, int first, int end) {
     uint32_t count = (uint32_t)(end - first);
     for (int i = first; i < end; i++) {
@@ -294,7 +294,7 @@ static lh_status add_test_set(collection_state *s) {
     return status == LH_OK ? add_frames(s) : status;
 }
 
-/* Checks that the frame can hold the numbers of the split. */
+/* Checks that the frame can hold the training and validation numbers. */
 static lh_status check_frame(const collection_state *s) {
     uint64_t largest_number = s->task_frame.is_stratified ? lh_compute_power(s->task_frame.base, STRATA)
                                                           : (uint64_t)s->task_frame.numbers - 1;

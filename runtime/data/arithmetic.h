@@ -38,7 +38,7 @@ typedef struct lh_frame {
 
 typedef enum lh_operands {
     LH_ONE_NUMBER,
-    LH_NUMBER_PLUS_ONE, /* n, for n + 1; its chain of carries is the trailing digits of n that equal base - 1 */
+    LH_NUMBER_PLUS_ONE, /* the n of n + 1; the trailing digits of n that equal base - 1 are the chain of carries */
     LH_TWO_NUMBERS,
     LH_NUMBER_AND_DIGIT
 } lh_operands;

@@ -240,7 +240,8 @@ static lh_status fill_row(lh_batch *batch, const lh_spec *spec, const lh_source 
     lh_example example = open_row(batch, spec, n, row);
     lh_status status = make_example(batch, spec, source, n, index, &example, error);
     if (status == LH_OK && !assemble_row(batch, spec, &example, row))
-        return lh_fail(error, LH_ERR_INPUT, "%s: example %u does not show where its answer is read\n  expected: %s",
+        return lh_fail(error, LH_ERR_INPUT,
+                       "%s: example %u does not determine the token from which its answer is read\n  expected: %s",
                        spec->task->kind, index, spec->format->located);
     return status == LH_OK ? check_positions(batch, spec, row, error) : status;
 }

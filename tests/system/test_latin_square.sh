@@ -120,8 +120,8 @@ END
     "$work/probe/trainer" predict --checkpoint "$file" --text ..12.?.. | grep -q '^[1-4]$' &&
         ends_with 1 'expected: one ? in the input, and one output' "$work/probe/trainer" predict --checkpoint "$file" \
             --text ..12.?.? &&
-        ends_with 1 'does not show where the answer is read' "$work/probe/trainer" predict --checkpoint "$file" \
-            --text 1234 &&
+        ends_with 1 'does not determine the token from which the answer is read' "$work/probe/trainer" predict \
+            --checkpoint "$file" --text 1234 &&
         ends_with 1 'embed.token.weight: shape' "$trainer" eval --checkpoint "$file"
 }
 

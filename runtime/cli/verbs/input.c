@@ -97,7 +97,8 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
     bool is_located = spec->format->locate(&example, label_places);
     free(label_places);
     if (is_located) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "line %lld: the input does not show where the answer is read\n  expected: %s",
+    return lh_fail(error, LH_ERR_INPUT,
+                   "line %lld: the input does not determine the token from which the answer is read\n  expected: %s",
                    (long long)line, spec->format->located);
 }
 

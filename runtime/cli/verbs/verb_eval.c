@@ -25,11 +25,11 @@ static const lh_verb verb = {
     "A generative model is evaluated twice. Greedy: it reads its own earlier answers (exact_match, accuracy).\n"
     "Teacher-forced: it reads the target's tokens (accuracy_teacher_forced, loss). With --decoding teacher_forced,\n"
     "only the second evaluation takes place.\n"
-    "With --reach, lengths are evaluated in descending order until one is at the level with 95% confidence, because\n"
-    "results may rise again at longer lengths.\n"
-    "Sets of examples are evaluated in groups: those of the spec's eval.by and eval.splits, the values of the axes of\n"
-    "--by, or the lengths of --lengths. If a condition has more examples than --examples, --seed chooses among them,\n"
-    "and --order file takes the first ones."};
+    "With --reach, lengths are evaluated from the longest on, because results may rise again at longer lengths. The\n"
+    "evaluation ends at the first length whose result is at the level or above with 95% confidence.\n"
+    "For sets of examples: --splits names the sets, else the spec's eval.splits. Their examples are evaluated in\n"
+    "groups by --lengths or by the axes of --by, else by the spec's eval.by. If a condition has more examples than\n"
+    "--examples, --seed chooses among them, and --order file takes the first ones."};
 
 /* If --splits is given and the task is sampled, takes the lengths and the number of examples of eval.validation, unless
  * flags set them. */

@@ -111,7 +111,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     const lh_dataset *set;
     const lh_option options[] = {
         {"--length", LH_OPTION_INTEGER, &length, 1, LH_LONGEST_LENGTH, NULL, "N",
-         "task length (required, but for sets of examples all lengths by default)"},
+         "task length (required; sets of examples: all lengths by default)"},
         {"--count", LH_OPTION_INTEGER, &count, 1, 4294967295.0, NULL, "N", "number of examples (10)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "evaluation seed (1)"},
         {"--split", LH_OPTION_TEXT, &split, 0, 0, NULL, "NAME", "set of examples: train, test, validation (train)"},

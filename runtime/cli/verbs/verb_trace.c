@@ -50,7 +50,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help,
     char text[120];
     const char *literal = cli->spec->task->literal;
     *f = (flags){.kinds = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
-    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s, in the same form; up to 64",
+    snprintf(text, sizeof text, "an input in the task's symbols%s%.40s; at most 64 times",
              literal != NULL ? ", such as " : "", literal != NULL ? literal : "");
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},

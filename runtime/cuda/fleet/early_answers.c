@@ -5,11 +5,10 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 
 static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* maximum for the stored answers of all engines */
-/* If this number of consecutive requests of an engine have dropped stored answers, the engine gets no more early
- * answers. */
+/* An engine gets no more early answers after this number of consecutive requests that dropped its stored answers. */
 enum { MAX_UNUSED = 2 };
 
-/* The number of steps that the parameters have made, including steps whose metrics were not returned yet. */
+/* The number of steps that have updated the parameters, including steps whose metrics were not returned yet. */
 static int64_t get_parameter_step(const lh_cuda_engine *engine) {
     return engine->engine.step + engine->engine.unreported_steps;
 }
@@ -32,7 +31,7 @@ static bool is_same_condition(const lh_condition *a, const lh_condition *b) {
            is_same_draw(&a->draw, &b->draw);
 }
 
-/* The number of conditions that a replica has requested or stored at the step of its parameters. */
+/* The number of a replica's requests and stored answers together, at the step of its parameters. */
 static int count_conditions(const lh_cuda_engine *engine) {
     return engine->request_step == get_parameter_step(engine) ? engine->request_count + engine->stored_count : 0;
 }

@@ -12,7 +12,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-enum { ARRIVALS_BYTES = 128 /* bytes per team, so that teams do not share a cache line */ };
+enum { ARRIVALS_BYTES = 128 /* bytes for a team's barrier counter, so that teams do not share a cache line */ };
 
 /* ---- memory of steps ---- */
 
@@ -340,7 +340,7 @@ static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK) status = lh_cuda_phases_open(fleet, error);
     if (status == LH_OK) status = open_engines(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = open_arena(fleet, error);
-    if (status == LH_OK && fleet->config.trains) status = lh_cuda_name_products(fleet, error);
+    if (status == LH_OK && fleet->config.trains) status = lh_cuda_describe_products(fleet, error);
     if (status == LH_OK && fleet->config.trains) status = lh_cuda_ring_open(fleet, error);
     return status;
 }

@@ -2,14 +2,15 @@
  * train at the same time. Each replica is an engine (engine/engine.h).
  *
  * The replicas of a fleet step together: a launch makes the same number of steps for each replica, and each replica
- * continues from its own step. `step` of an engine returns LH_OK with no steps done until `step` of every other engine
- * was called. The last of these calls starts the launch; later calls of the other engines return the finished steps.
- * Closed and failed engines do not take part. All calls for the engines of a fleet must come from one thread.
+ * continues from its own step. A call of an engine's `step` only records the request and returns LH_OK with 0 finished
+ * steps, until the call for the last engine runs the launch. This call returns its engine's steps, and the next calls
+ * for the other engines return their steps. Closed and failed engines do not take part. All calls for the engines of a
+ * fleet must come from one thread.
  *
  * When an engine evaluates a condition, the launch also evaluates the condition for other engines, and the fleet stores
- * their results. These engines have parameters of the same step and are expected to request the condition next. This
- * is true of greedy decoding, too. A wide model, whose products cuBLASLt computes, has a launch for each phase; these
- * launches follow each other in the stream.
+ * their results. These engines have parameters of the same step and are expected to request the condition next. Greedy
+ * decoding also runs for all these engines together. A wide model, whose products cuBLASLt computes, has a launch for
+ * each phase; these launches follow each other in the stream.
  *
  * The bits of a replica's results depend on the variant, but not on the number of replicas or on how they share the
  * device. */

@@ -74,7 +74,7 @@ typedef struct lh_cuda_arena {
     size_t partial_stride, shared_stride, workspace_stride;
     size_t partials_bytes, arrivals_bytes; /* bytes of the whole arrays partials and arrivals */
     CUdeviceptr partials;                  /* [at_once][max_shards], cleared if the replicas change */
-    CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at_once] (lh_cuda_grid) */
+    CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at_once] (lh_cuda_grid); arrivals: at barriers */
     CUdeviceptr workspaces;                                      /* [blocks] */
     CUdeviceptr replicas, steps, results; /* [count], [count][LH_CUDA_MAX_STEPS][parts], [count][LH_CUDA_MAX_STEPS] */
     lh_cuda_replica *host_replicas;       /* pinned host copies of replicas, steps and results */
@@ -109,8 +109,8 @@ typedef struct lh_cuda_forward {
 /* The models of a forward pass. All models process the same sequences, or each model processes its own. */
 typedef struct lh_cuda_models {
     int count;
-    lh_shape shape; /* lengths of all models, and the largest number of sequences of a model; the results of every model
-                     * have this number of rows */
+    lh_shape shape; /* lengths, equal for all models; sequences: the largest number of sequences of one model, which is
+                     * also the number of rows in the results of every model */
     lh_cuda_passes passes;
     size_t bytes; /* used bytes of host_batch */
 } lh_cuda_models;
@@ -130,7 +130,7 @@ static inline lh_cuda_loop_answer lh_cuda_read_answer(const lh_spec *spec, const
 /* The answers of a replica to a condition. */
 typedef struct lh_cuda_early_answers {
     struct lh_cuda_early_answers *next; /* answers that the engine is expected to request next */
-    lh_condition condition;             /* answers, lengths: NULL */
+    lh_condition condition;             /* its pointers `answers` and `lengths` are NULL */
     int64_t step;                       /* step of the parameters */
     size_t bytes;                       /* bytes of this struct with its arrays */
     int *lengths;                       /* [condition.decoded_count], stored after the answers */
@@ -145,7 +145,7 @@ typedef struct lh_cuda_engine {
     lh_separate_seeds separate_seeds;
     double learning_rate;
     lh_key data_key, draws_key; /* keys of LH_SEED_DATA and LH_SEED_DRAWS */
-    CUdeviceptr vectors;        /* parameter_storage real each, see lh_cuda_get_vector */
+    CUdeviceptr vectors;        /* vectors, each of parameter_storage numbers; see lh_cuda_get_vector */
     lh_epoch epoch;             /* dataset */
     bool is_active;             /* the engine takes part in training launches */
     bool is_closed;
@@ -297,9 +297,9 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
 
 /* Fills fleet->evaluated_engines with at most max_count replicas to evaluate, and returns their number. The first is
  * `engine`. The further replicas, in their order, are open, have no failed step and have parameters of the same step.
- * At this step they have requested or stored as many conditions as the engine had before its present request. A replica
- * is left out permanently once two requests in a row dropped its stored answers; while more than 256 MB are stored,
- * all replicas but `engine` are left out. */
+ * At this step, each further replica has as many requests and stored answers together as `engine` had before its
+ * present request. A replica is left out permanently once two requests in a row dropped its stored answers; while more
+ * than 256 MB are stored, all replicas but `engine` are left out. */
 int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
 /* Copies an engine's answers to a condition from `answers`, an array in the device's form, from index `first` on.
@@ -346,7 +346,7 @@ lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
 /* Adds the number of multiprocessors and a digest of the library's algorithms to fleet->compiler, since the bits of
  * products depend on them; run files and checkpoints record this text. Called after the memory of a training fleet is
  * allocated; does nothing for programs without a library. */
-lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
+lh_status lh_cuda_describe_products(lh_cuda_fleet *fleet, lh_error *error);
 
 /* Starts all launches of a pass; returns before they finish. */
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error);

@@ -28,8 +28,8 @@ typedef struct greedy_job {
     bool has_caches; /* keys and values are cached, and one pass gives all answers */
 } greedy_job;
 
-/* Begins the decoding of a replica with its answers of the pass over the targets, up to and including the first
- * error of each example. */
+/* Begins the decoding of a replica. Each example's first answers, up to and including the first error, are taken from
+ * the pass over the targets. */
 static lh_status begin_model(greedy_job *g, int index, lh_error *error) {
     lh_cuda_early_answers *early_answers = g->engine->fleet->evaluated_answers[index];
     const lh_examples *e = &g->examples;
@@ -82,7 +82,8 @@ typedef struct put_job {
     atomic_int next; /* the next row that no thread has taken */
 } put_job;
 
-/* Sets the mask of a row to the answers that the sequence needs, and the labels of the row to the target. */
+/* Sets the mask of a row to 1 for the answers that its sequence still needs, else to 0. Copies the target to the labels
+ * of the row. */
 static void request_answers(const lh_decode_passes *passes, lh_batch *batch, int row) {
     size_t sequence = (size_t)passes->row[row], first = sequence * passes->labels;
     memcpy(batch->labels, passes->query->target + first, passes->labels * sizeof *batch->labels);

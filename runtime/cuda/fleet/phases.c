@@ -32,7 +32,7 @@ static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_er
     return status;
 }
 
-lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error) {
+lh_status lh_cuda_describe_products(lh_cuda_fleet *fleet, lh_error *error) {
     uint32_t digest;
     if (fleet->library == NULL) return LH_OK;
     lh_status status = digest_algorithms(fleet, &digest, error);

@@ -324,7 +324,7 @@ static int64_t count_counted_labels(const lh_batch *batch) {
 }
 
 /* The factor of each label's gradient in a part of a step (lh_cuda_program.parts). If the loss is a mean over
- * sequences and labels may not count, it is instead the factor of the gradient of each sequence's own mean. */
+ * sequences and some labels may be masked, it is instead the factor of the gradient of each sequence's own mean. */
 static double compute_loss_scale(const lh_spec *spec, const lh_cuda_prepared_step *prepared, int64_t counted_labels,
                                  const lh_cuda_step *step) {
     const lh_batch_part *last = &prepared->parts.parts[prepared->parts.count - 1];
