@@ -1,10 +1,10 @@
 /* Sums of numbers whose digit counts vary independently, for tasks that differ in the format of their examples.
  *
- * Each training example has uniform digit counts from 1 to max_digits and uniform digits, and no number begins with 0.
- * The last part of these examples is the validation set. The test set has `tests` examples for each requested pair of
- * digit counts of the first two numbers; further numbers have uniform digit counts, up to the greater count of the
- * pair. Examples are stored as items (lh_item). The counter word `step` of their random numbers is 0 in training and
- * validation; in the test set each pair of digit counts has its own word.
+ * Each training or validation example has uniform digit counts from 1 to max_digits and uniform digits, and no number
+ * begins with 0. The last of the equal parts of these examples is the validation set. The test set has `tests` examples
+ * for each requested pair of digit counts of the first two numbers; further numbers have uniform digit counts, up to
+ * the greater count of the pair. Examples are stored as items (lh_item). The counter word `step` of their random
+ * numbers is 0 in training and validation; in the test set each pair of digit counts has its own word.
  */
 #ifndef LONGHAND_FREE_SUMS_H
 #define LONGHAND_FREE_SUMS_H

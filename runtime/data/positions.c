@@ -22,7 +22,7 @@ static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *o
 }
 
 /* Makes the first count steps of a Fisher-Yates shuffle. */
-static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
+static void draw_unsorted(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
     for (int i = 0; i < range; i++) scratch[i] = i;
     for (int i = 0; i < count; i++) {
         int j = i + (int)lh_rng_below(rng, (uint32_t)(range - i));
@@ -41,7 +41,7 @@ static lh_rng make_rng(const lh_draw *draw, uint32_t layer, uint32_t eval_place,
 static void draw_positions(lh_rng *rng, int first, int range, int count, bool is_sorted, int32_t *out,
                            int32_t *scratch) {
     if (is_sorted) draw_sorted(rng, first, range, count, out, scratch);
-    else draw_ordered(rng, first, range, count, out, scratch);
+    else draw_unsorted(rng, first, range, count, out, scratch);
 }
 
 void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool is_sorted,

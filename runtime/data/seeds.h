@@ -23,18 +23,19 @@ typedef struct lh_separate_seeds {
 } lh_separate_seeds;
 
 /* The seed of a part of the random numbers, in a run with this seed. */
-static inline uint64_t lh_get_part_seed(uint64_t seed, const lh_separate_seeds *part_seeds, lh_seed_part seed_part) {
-    return part_seeds->is_separate[seed_part] ? part_seeds->seed[seed_part] : seed;
+static inline uint64_t lh_get_part_seed(uint64_t seed, const lh_separate_seeds *separate_seeds,
+                                        lh_seed_part seed_part) {
+    return separate_seeds->is_separate[seed_part] ? separate_seeds->seed[seed_part] : seed;
 }
 
-static inline lh_key lh_get_part_key(uint64_t seed, const lh_separate_seeds *part_seeds, lh_seed_part seed_part) {
-    return lh_key_of_seed(lh_get_part_seed(seed, part_seeds, seed_part));
+static inline lh_key lh_get_part_key(uint64_t seed, const lh_separate_seeds *separate_seeds, lh_seed_part seed_part) {
+    return lh_key_of_seed(lh_get_part_seed(seed, separate_seeds, seed_part));
 }
 
 enum { LH_SEEDS_TEXT = 96 }; /* bytes of a text of lh_write_separate_seeds */
 
 /* Writes the seeds of parts that have their own, as names and messages append them to the run's seed: ".init1.data2";
  * "" if there are none. Returns text. */
-const char *lh_write_separate_seeds(const lh_separate_seeds *part_seeds, char text[LH_SEEDS_TEXT]);
+const char *lh_write_separate_seeds(const lh_separate_seeds *separate_seeds, char text[LH_SEEDS_TEXT]);
 
 #endif

@@ -114,14 +114,15 @@ static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FI
 }
 
 /* Writes the seeds of parts that have a seed of their own, if there are any. */
-static void put_separate_seeds(const lh_separate_seeds *part_seeds, lh_json *json, FILE *out) {
+static void put_separate_seeds(const lh_separate_seeds *separate_seeds, lh_json *json, FILE *out) {
     char text[LH_SEEDS_TEXT];
     lh_json fields;
-    if (lh_write_separate_seeds(part_seeds, text)[0] == 0) return;
+    if (lh_write_separate_seeds(separate_seeds, text)[0] == 0) return;
     lh_json_raw(json, "seeds_apart", "");
     lh_json_begin(&fields, out);
     for (int i = 0; i < LH_SEED_PARTS; i++)
-        if (part_seeds->is_separate[i]) lh_json_integer(&fields, lh_seed_part_name[i], (int64_t)part_seeds->seed[i]);
+        if (separate_seeds->is_separate[i])
+            lh_json_integer(&fields, lh_seed_part_name[i], (int64_t)separate_seeds->seed[i]);
     lh_json_end(&fields);
 }
 

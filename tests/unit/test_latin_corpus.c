@@ -289,7 +289,7 @@ static void test_file_other_than_the_plan_s_is_refused(void **state) {
                     "of the file that this trainer was built for");
     f.data.validation = NULL;
     lh_assert_error(lh_corpus_open(&c, &f.spec, &request, &error), LH_ERR_INPUT, &error,
-                    "--validation: the spec has no such file");
+                    "--validation: this trainer's spec has no validation file");
 }
 
 /* A file with any bytes is read or refused. The bytes of a case depend on its index. */

@@ -124,7 +124,7 @@ static lh_status check_validation_digest(const lh_spec *spec, const char *path, 
     const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--validation: the spec has no such file, and this trainer makes its own examples\n"
+                       "--validation: this trainer's spec has no validation file, so the trainer makes all examples\n"
                        "  expected: task.validation in the spec");
     if (expected == NULL || strncmp(expected, digest, DIGEST) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
@@ -141,7 +141,7 @@ static lh_status read_validation(const lh_spec *spec, const char *path, char **t
     lh_status status = lh_read_text(path, LARGEST_FILE, text, &bytes, &problem);
     if (status != LH_OK)
         return lh_fail(error, status,
-                       "%.1500s\n  hint: --validation FILE; a path of the spec is relative to the spec's folder",
+                       "%.1500s\n  hint: --validation FILE; paths in a spec are relative to the spec's folder",
                        problem.text);
     if (strlen(*text) != bytes)
         return lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(*text));

@@ -3,10 +3,10 @@
  * of symbols), optionally with "mask":[...], "positions":[...] and values on axes, or in a format of line_formats.h.
  * Targets of files get the task's end symbol if they lack it.
  *
- * Examples are grouped by shape, (input length, output length, passes), so a batch needs no padding and has one number
- * of passes. With a dataset a "task length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all
- * sets, by input length, then output length, then passes. Output for users shows input lengths and values on the task's
- * axes.
+ * A shape is an input length, an output length and a number of passes through the layers (for models with loops). All
+ * examples of a batch have one shape, so a batch needs no padding. With a dataset a "task length n" of the runtime is
+ * shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output length, then passes. Output
+ * for users shows input lengths and values on the task's axes.
  */
 #ifndef LONGHAND_CORPUS_H
 #define LONGHAND_CORPUS_H
@@ -18,7 +18,7 @@
 
 typedef struct lh_sizes {
     int input, output; /* tokens */
-    int passes;        /* with lh_spec.pass_axis, the value on this axis; else 0 */
+    int passes;        /* passes through the layers: the value on the axis lh_spec.pass_axis; 0: no such axis */
 } lh_sizes;
 
 enum {
@@ -38,7 +38,7 @@ typedef struct lh_dataset {
     uint16_t *tokens;              /* input, then target of each example; or, with `expand`, the words of its item */
     uint8_t *mask;                 /* mask of each token; only masks of targets are used */
     int64_t masked;                /* labels with mask 0; not counted for a task's examples */
-    char ignored[LH_IGNORED_KEYS]; /* list, as text, of the keys in lines that have no meaning; empty: none */
+    char ignored[LH_IGNORED_KEYS]; /* list, as text, of the keys without a meaning; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
     /* Positions of the tokens that a decoder reads. Those of an example begin at its index in `tokens` (start): one
      * for each token of its input, one for the separator, and one for each token of its target except the last, so as

@@ -378,7 +378,7 @@ lh_status lh_example_list_read(lh_example_list *list, const lh_spec *spec, const
     lh_error problem;
     lh_status status = lh_read_file(path, &text, &bytes, &problem);
     if (status != LH_OK)
-        return lh_fail(error, status, "%.1500s\n  hint: %s FILE; a path of the spec is relative to the spec's folder",
+        return lh_fail(error, status, "%.1500s\n  hint: %s FILE; paths in a spec are relative to the spec's folder",
                        problem.text, flag);
     lh_sha256(text, bytes, list->digest);
     status = lh_unpack(path, MAX_UNPACKED, &text, &bytes, error);

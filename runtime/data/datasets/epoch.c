@@ -1,7 +1,7 @@
 /* See epoch.h. The random numbers of orders have the site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). Their counter word
- * `step` is the index of the epoch; their word `example` is n for the order within shape n, and LH_SHARED for the order
- * of batches. If the set has items (lh_item), n is instead the number of the shape among the shapes of this set. So
- * test numbers in other frames (data/arithmetic.h), which add shapes to the corpus, do not change the order in
+ * `step` is the index of the epoch. Their word `example` is LH_SHARED for the order of batches, and n for the order
+ * within shape n. If the set has items (lh_item), shapes without an example in the set are not counted in n. So
+ * shapes that only the test set has, such as those of wider frames (data/arithmetic.h), do not change the order in
  * training. */
 #include "data/datasets/epoch.h"
 

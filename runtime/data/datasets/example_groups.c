@@ -192,8 +192,9 @@ static int32_t find_max_value(const lh_corpus *corpus, int axes, int axis) {
     return max_value;
 }
 
-/* Sets facts about training that evaluations need: the greatest values on the axes, and the marks of held-out examples
- * that are also training examples. with_trained: marked examples are evaluated, too (eval.novel = false). */
+/* Finds the greatest values of training examples on the requested axes. If the task has an axis `trained`, also finds
+ * the values of held-out examples on this axis. with_trained: evaluations include examples with the value 1 (eval.novel
+ * = false). */
 static void compare_with_training(selection *s, bool with_trained) {
     lh_groups *groups = s->groups;
     int axes = s->task->axes;

@@ -30,7 +30,8 @@ typedef struct lh_groups {
                                  * group's two parts (pick.h) */
     uint32_t *shape_indices;    /* index of each example of `indices` within its shape */
     int32_t reach[LH_MAX_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
-    /* For each set, a list: element i * stride is 1 if example i is also a training example; NULL: unknown. */
+    /* For each held-out set, the values on the task's axis `trained`: element i * stride is 1 if example i is also a
+     * training example. NULL: unknown. */
     const int32_t *trained[LH_SETS];
     int stride;
     bool leaves_out_trained; /* groups of held-out sets leave out examples that are also training examples */

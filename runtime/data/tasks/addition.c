@@ -17,8 +17,8 @@
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
- * option split:   permutation stratified; permutation: numbers below `numbers`; stratified: to base^6, by digit count
- * option numbers: 64..4194304 = 1048576; number of training and validation pairs; limit of numbers in `permutation`
+ * option split:   permutation stratified; permutation: both < `numbers`; stratified: <= base^6, a share per digit count
+ * option numbers: 64..4194304 = 1048576; number of training and validation pairs; limit of operands in `permutation`
  * option parts:   2..1000 = 8; parts of these pairs; the last part is the validation set
  */
 #include "data/arithmetic.h"
@@ -74,7 +74,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */
 void lh_place_addition(const lh_example *example, int32_t *input, int32_t *target) {
     const int numbers = example->options[INPUT] == ALIGNED ? 2 : 1; /* numbers whose digits alternate */
-    int digits = 0;                                                 /* digits up to the next operator to the right */
+    int digits = 0;                                                 /* digits after token t, up to the next operator */
     for (int t = example->input_length - 1; t >= 0; t--) {
         input[t] = 0;
         if (example->input[t] == LH_PLUS) {

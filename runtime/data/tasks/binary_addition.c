@@ -17,7 +17,8 @@ lh_task_sample lh_task_binary_addition;
 
 static uint16_t get_bit(const uint16_t *bits, int count, int i) { return i < count ? bits[i] : 0; }
 
-/* Inputs of one or two tokens have no operator: each is one number, and the target repeats it. */
+/* Inputs of one or two tokens have no operator: each is one number, and the target repeats it. Labels after the
+ * terminator are masked: they do not count in the accuracy, and only encoders have them in the loss. */
 void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
     uint16_t *target = example->target;
     if (n < 3) {

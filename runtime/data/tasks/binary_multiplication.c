@@ -9,7 +9,7 @@
  * output length:  n
  * chance:         0.5
  * baseline:       0.498 always 0
- * positions:      of bits, greatest for the lowest; of * and of the token before the first output, 1 more than that
+ * positions:      of a bit, b - place (lowest: 0), for b bits of input; of * and the token before the output, b + 1
  */
 #include "data/tasks/operands.h"
 #include "data/tasks/terminator.h"
@@ -34,7 +34,8 @@ static void multiply(const operands *o, uint16_t *product) {
     }
 }
 
-/* Inputs of one or two tokens have no operator: their targets are the terminator alone, or 0 and the terminator. */
+/* Inputs of one or two tokens have no operator: their targets are the terminator alone, or 0 and the terminator. Labels
+ * after the terminator are masked: they do not count in the accuracy, and only encoders have them in the loss. */
 void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
     if (n < 3) {
         fill_short(rng, n, example->input);

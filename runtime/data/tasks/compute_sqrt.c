@@ -12,9 +12,10 @@
 
 lh_task_sample lh_task_compute_sqrt;
 
-/* Long-hand square root: every two bits of x give one bit of the root. After step i, let x and root be the numbers
- * that their bits so far form. The remainder x - root^2 has i + 2 bits. Its highest bit is in `high`. Each of the cells
- * 0 .. i has one lower bit of the remainder and one bit of the root. */
+/* Long-hand square root: step i computes bit i of the root from pair i of the input's bits, highest first. After step
+ * i, x is the number that pairs 0 .. i form, and root is the number that bits 0 .. i form. The remainder x - root^2 has
+ * i + 2 bits. Its highest bit is in `high`. Each of the cells 0 .. i has one lower bit of the remainder and one bit of
+ * the root. */
 enum { ROOT = 1, REMAINDER = 2 };
 
 static unsigned get_root(uint16_t cell) { return cell & ROOT; }
@@ -54,10 +55,10 @@ static unsigned subtract(uint16_t *cells, int i, unsigned high) {
 }
 
 static void square_root(const uint16_t *x, int n, uint16_t *cells) {
-    int length = (n + 1) / 2, first = n % 2; /* for an odd n the first pair is half a pair */
+    int length = (n + 1) / 2, missing_bits = n % 2; /* missing_bits: 1 if the first pair has only its lower bit */
     unsigned high = 0;
     for (int i = 0; i < length; i++) {
-        int index = 2 * i - first;
+        int index = 2 * i - missing_bits;
         high = append(cells, i, high, (index < 0 ? 0 : 2u * x[index]) + x[index + 1]);
         if (is_at_least(cells, i, high)) high = subtract(cells, i, high);
     }

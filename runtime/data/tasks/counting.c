@@ -15,8 +15,9 @@ enum { RESET, INCREMENT, PASS }; /* inputs */
 enum { MAX_RESETS = 4, MAX_COUNT = 9 };
 
 /* The first statement is a reset, and up to three further resets are at random places. The number of increments after a
- * reset is uniform, from 0 to MAX_COUNT or to the number of statements before the next reset, and the increments are at
- * random places. So long inputs have the same counts as short inputs, with more statements between the increments. */
+ * reset is uniform, from 0 to MAX_COUNT or, if that is less, to the number of statements before the next reset. The
+ * increments are at random places. So long inputs have the same counts as short inputs, with more statements between
+ * the increments. */
 void lh_task_counting(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->input[i] = PASS;
     example->input[0] = RESET;

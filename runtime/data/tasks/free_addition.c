@@ -20,12 +20,12 @@
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
  * positions:      of digits and their hints by place, from 2; + has 1; = has 1, or the greatest if the sum is plain
  * option order:   reversed plain reversed_sum; reversed: lowest digits first; reversed_sum: only in the sum
- * option padding: none longer; longer: zeros fill the shorter number to the longer one's length, the sum to one more
+ * option padding: none longer; longer: zeros fill numbers to the length of the longer one, and sums to one digit more
  * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
  * option pairs:   64..16777216 = 1048576; number of training and validation pairs
  * option parts:   2..1000 = 64; parts of these pairs; the last part, at least one pair, is the validation set
  * option tests:   1..10000 = 100; test pairs for each pair of digit counts
- * option hints:   0..128 = 0; number of hints, symbols before the digits, which show their places cyclically
+ * option hints:   0..128 = 0; number of hints; a hint stands before a digit and shows the digit's place, cyclically
  * option spaces:  0..99 = 0; percentage of the input's symbols with a space (_) before them
  */
 #include <stddef.h>
@@ -37,7 +37,8 @@ lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
 /* Divisions above are of integers, so 1 / (1 + hints) is 1 without hints, else 0. The number length is the maximum
- * number of digits that stand together: 1 with hints; spaces also divide numbers. Spaces have no position. */
+ * number of adjacent digits; in tests, the greatest of the three values. With hints it is 1, because a hint stands
+ * before each digit. Spaces also separate digits (`cut by spaces`), and have no position. */
 static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
