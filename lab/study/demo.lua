@@ -30,7 +30,7 @@ local RUNS = {
 }
 local BUDGET_SECONDS = 300
 local MIN_STEPS = 300 -- with fewer steps the models learn too little
-local MIN_GAIN = 0.1 -- accuracy above the majority baseline that shows that the model has learned to sort
+local MIN_GAIN = 0.1 -- a model whose accuracy is this much above the majority baseline has learned to sort
 
 local LENGTH, ACCURACY, LOSS = 1, 2, 3 -- indices in a point, an item of run.points
 
@@ -172,8 +172,8 @@ function M.format_conclusion(trained_runs, task, classes, steps)
   local first, last = TRAINED_TO + 1, math.huge
   return describe_failure(compute_mean(plain_run, LOSS, first, last), compute_mean(plain_run, ACCURACY, first, last),
     task, classes)
-    .. ("\nIn training, random positions were sorted samples from 0 to %d: a longer sequence has none that are "
-      .. "new."):format(random_run.plan.attentions[1].positions.max_position - 1)
+    .. ("\nIn training, random positions were sorted samples from 0 to %d, so longer sequences have no new "
+      .. "positions."):format(random_run.plan.attentions[1].positions.max_position - 1)
 end
 
 local function make_csv()

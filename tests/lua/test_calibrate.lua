@@ -381,13 +381,13 @@ function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
   local short_head = compute_head(6, 14, function(row, column)
     return column == 12 - row and 1.0 or .001 * compute_noise(row, column)
   end)
-  lu.assertStrContains(format_findings(short_head, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
-    .. "one strong line passes only among more than k^2 + 1 = 21.25 lines, and r equally strong lines only among r "
-    .. "times as many")
+  lu.assertStrContains(format_findings(short_head, {}), "anti-diagonal  none: 18 lines are too few for k = 4.5: z is "
+    .. "at most 4.12; a single strong line passes only if there are more than k^2 + 1 = 21.25 lines, and r equally "
+    .. "strong lines pass only if there are more than r times as many")
   local noise_head = compute_head(6, 60, compute_noise)
   lu.assertStrContains(format_findings(noise_head, {}), "anti-diagonal  none: of 64 lines, line ")
   local single_line = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
-  lu.assertStrContains(format_findings(single_line, {}), "none: all lines that are not 0 have one value")
+  lu.assertStrContains(format_findings(single_line, {}), "none: all lines that are not 0 have the same value")
   local zero_head = compute_head(6, 30, function() return 0.0 end)
   lu.assertStrContains(format_findings(zero_head, {}), "none: all lines have the value 0")
 end

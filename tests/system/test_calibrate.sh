@@ -209,8 +209,8 @@ reports_why_no_line_passes() {
     ends_with 1 'no line of any head passes' calibrate --trainer "$work/counts/trainer" --out "$work/none/empty.lua" \
         --set threshold.self=3 --tables "$work/none" && [ ! -e "$work/none/empty.lua" ] &&
         [ -s "$work/none/lines.csv" ] &&
-        grep -qF '21 lines are too few: z is at most 4.47; one strong line passes only among more than k^2 + 1 = 21.25 lines' \
-            "$work/.out"
+        grep -qF '21 lines are too few for k = 4.5: z is at most 4.47; a single strong line passes' "$work/.out" &&
+        grep -qF 'there are more than k^2 + 1 = 21.25 lines, and r equally strong lines pass only if' "$work/.out"
 }
 
 refuses_wrong_arguments() {

@@ -48,8 +48,8 @@ function M.render_latex(list)
   end), "\n")
 end
 
--- Returns a table with a row and a column for each group. model: as for M.tabulate, without heads and rows; get_name:
--- of a group; format(a, b): the text in the row of a and the column of b.
+-- Returns a table with a row and a column for each group. model: as for M.tabulate, without heads and rows.
+-- get_name(group) returns a group's name; format(a, b) returns the text in the row of a and the column of b.
 function M.tabulate_pairs(model, groups, get_name, format)
   local names = lists.map(groups, get_name)
   return M.tabulate(lists.merge(model, { heads = lists.join({ "cell" }, names), rows = lists.map(groups, function(a, i)

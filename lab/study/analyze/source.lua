@@ -131,9 +131,9 @@ function Source:find_untrained()
   return (run_files.find(out)[1] or out) .. "/checkpoint.safetensors"
 end
 
--- Returns the element-wise maximum over the heads `first` to `last`, from 1 on, of one example's attention: its first
--- `rows` queries and `columns` keys, row-major. values: the weights of the example; shape: of the tensor, { examples,
--- heads, queries, keys }.
+-- Returns the element-wise maximum of one example's attention over the heads `first` to `last`, which are counted from
+-- 1: the first `rows` queries and `columns` keys, row-major. values: the weights of the example; shape: of the tensor,
+-- { examples, heads, queries, keys }.
 function M.take_maximum(values, shape, first, last, rows, columns)
   local out, queries, keys = {}, shape[3], shape[4]
   for query = 0, rows - 1 do
@@ -148,8 +148,9 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   return out
 end
 
--- Replaces the source's run by `run`, another run of its group. Returns the flags for the examples of options =
--- { length, examples, split }. flag: the name of the flag for the split, which only tasks with sets have.
+-- Replaces the source's run by `run`, another run of its group. Returns the trainer's flags for the examples of options
+-- = { length, examples, split }. flag: the trainer's flag for the split, --split or --splits; only runs on files of
+-- examples get this flag.
 function Source:choose_run(run, options, flag)
   self.run = M.open_run(run.dir)
   return lists.append({ "--lengths", options.length, "--examples", options.examples },

@@ -111,7 +111,7 @@ local function make_flags(cell, files)
   return words
 end
 
--- Returns the line of cells.txt for a group (packing.lua), one process; run.sh describes the line.
+-- Returns the line of cells.txt for a group: the runs that one process trains (packing.lua). run.sh describes the line.
 local function format_group(options, group, files)
   local runs = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
   local words = { group.cell.id, group.cell.spec.plan.digest, table.concat(runs, ",") }
@@ -188,8 +188,12 @@ local function make_texts(options, study, items, cells, groups, files, bundle)
   }, runs
 end
 
--- Fills a folder in `staging` and packs it. parts: { texts (from make_texts), items (of trainers.lua), files (data, by
--- path here), archives (static libraries) }; sets parts.unlicensed, static libraries without a known licence.
+-- Fills a folder in `staging` and packs it. Sets parts.unlicensed, the static libraries without a known licence.
+-- Other fields of parts:
+--   texts      from make_texts
+--   items      from trainers.lua
+--   files      { [path on this machine] = name in the bundle }, the files that trainers read
+--   archives   paths of static libraries
 local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   must_succeed(write.make_directory(folder))

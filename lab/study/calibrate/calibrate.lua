@@ -133,9 +133,11 @@ end
 local function make_comment(job, trace)
   local info = job.run.info
   return {
-    ("The student of %s, seed %d, at step %s: lines of the attention of its last decoder layer, averaged"):format(
-      info.id, info.seed, trace.metadata.step or "?"),
-    ("over %s correctly answered training examples. Written by longhand calibrate"):format(trace.metadata.exact or "?"),
+    ("The spec of a student. The teacher: %s, seed %d, at step %s."):format(info.id, info.seed,
+      trace.metadata.step or "?"),
+    ("Lines of the attention of the teacher's last decoder layer, averaged over %s correctly answered"):format(
+      trace.metadata.exact or "?"),
+    "training examples. Written by longhand calibrate",
     format_settings(job.options),
   }
 end

@@ -76,7 +76,8 @@ M.FIELDS = {
   { "spread", make_number(0, 1), "1e-6", "0", "0",
     "a deviation less than this share of the largest absolute value is noise: nothing is found" },
   { "value", make_choice("relative", "raw"), "relative", "raw", "relative",
-    "bias of a kept line: its value minus the largest value of its head and direction, or its value" },
+    "bias of a kept line: its value minus the largest value of a line of the same head and direction (relative), or "
+    .. "its value (raw)" },
   { "directions.self", DIRECTIONS, "1", "1", "1,-1,0", "directions of searched lines" },
   { "directions.cross", DIRECTIONS, "-1", "-1", "1,-1,0", "directions of searched lines" },
   { "align.self", make_choice("left", "right"), "left", "right", "left", "side that columns are counted from" },

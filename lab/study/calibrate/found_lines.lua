@@ -6,12 +6,13 @@
 -- directions, align, corner }, which M.FIELDS of fields.lua describes, for one family; rows and columns are nil for
 -- all. Output: see M.find and M.extend.
 --
--- A line runs in direction (1, D), with rows and columns counted from 0:
---     D    number of a line                line 0
---     1    column - row                    the main diagonal
---     -1   columns - 1 - (row + column)    the anti-diagonal through the upper right corner
---     0    columns - 1 - column            the last column
---     0    column, if aligned left         the first column
+-- From one row to the next, the column of a line changes by its direction: 1, -1 or 0. All cells of a line have the
+-- same index; row and column are counted from 0:
+--     direction           index of the line               line 0
+--     1                   column - row                    the main diagonal
+--     -1                  columns - 1 - (row + column)    the anti-diagonal through the upper right corner
+--     0, aligned left     column                          the first column
+--     0, aligned right    columns - 1 - column            the last column
 
 local lists = require("base.lists")
 local statistics = require("lab.study.read.statistics")
@@ -31,7 +32,8 @@ local function number_line(direction, row, column, columns, align)
   return align == "right" and columns - 1 - column or column
 end
 
--- Returns all lines of a direction as { line, sum, cells (the count) }, sorted by line. Rows are added from 0 on.
+-- Returns all lines of a direction as { line, sum, cells (the count) }, sorted by line. A sum adds the cells of
+-- a line in the order of their rows.
 local function sum_lines(matrix, direction, choices)
   local entry_by_line, list = {}, {}
   local number_format = choices.precision == "float32" and "f" or "d"
@@ -83,7 +85,7 @@ end
 -- and, unless count is 0,
 --   mean, deviation, threshold   of the counted values
 --   max_value    the largest value of a line
---   is_flat      whether all lines have one value, so that none can stand out
+--   is_flat      whether all counted lines have the same value, up to choices.spread, so that none can stand out
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)
@@ -112,8 +114,8 @@ function M.search_direction(matrix, direction, choices)
   return result
 end
 
--- Whether no line can exceed the threshold, a number of standard deviations. The reason is that z is at most
--- sqrt(K - 1) for each of K values; K: count.
+-- Whether no line can exceed the threshold, a number of standard deviations. Among `count` values, the largest possible
+-- z is sqrt(count - 1).
 function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
@@ -196,11 +198,11 @@ local function describe_reason(result, choices)
   if result.count == 0 then
     return #result.lines == 0 and "no line has enough cells" or "all lines have the value 0"
   elseif result.is_flat then
-    return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
+    return ("all lines%s have the same value"):format(choices.over == "nonzero" and " that are not 0" or "")
   elseif M.is_out_of_reach(result.count, choices.threshold) then
-    return ("%s are too few: z is at most %.2f; one strong line passes only among more than k^2 + 1 = %.4g lines, "
-      .. "and r equally strong lines only among r times as many"):format(wording.count(result.count, "line"),
-      math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
+    return ("%s are too few for k = %g: z is at most %.2f; a single strong line passes only if there are more than "
+      .. "k^2 + 1 = %.4g lines, and r equally strong lines pass only if there are more than r times as many"):format(
+      wording.count(result.count, "line"), choices.threshold, math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
   end
   return ("of %s, line %d has the greatest value (%s, %s)"):format(wording.count(result.count, "line"), best.line,
     format_number(best.value), format_z(best))

@@ -2,12 +2,12 @@
 --
 -- Output: a text. Input:
 --   base       the path of the teacher's spec file, relative to the student's file ("./name.lua")
---   init       the relative path of the student's initial checkpoint; nil: none is set; false: the student has none,
---              though the teacher has one
+--   init       the relative path of the student's initial checkpoint; nil: the student's spec has no field `init`;
+--              false: the student's spec has `init = false`, which cancels the teacher's initial checkpoint
 --   lines      for the families "decoder" and "cross": { list = { { head, direction, line, value } }, choices }
 --              (found_lines.lua)
 --   encoding   the teacher's resolved encoding; its parts that encode positions are disabled. nil: no part is disabled
---   masks      the teacher's encoding, from which the masks are read that lines replace
+--   masks      the teacher's encoding, of which only the masks are read; a family's lines replace its mask
 --   comment    lines of text
 
 local canonical = require("base.canonical")
@@ -44,8 +44,8 @@ local function list_settings(name, family_lines)
   return out
 end
 
--- Whether the student's spec needs the table `lines` for a family: the family has lines, or its corner is open in all
--- heads even though it has none.
+-- Whether the student's spec needs the table `lines` for a family: the family has lines, or it has no lines but its
+-- corner is open in all heads.
 local function has_lines(name, family_lines)
   return family_lines ~= nil and (#family_lines.list > 0 or name == "cross" and family_lines.choices.corner == "all")
 end

@@ -172,7 +172,7 @@ local function describe_point(axes, point)
   return table.concat(words, ", ")
 end
 
--- Returns the stage of a point, or nil; and whether there is an error, since another stage contains the point, too.
+-- Returns the stage of a point, or nil; and whether there is an error: two stages contain the point.
 local function find_stage(work, point)
   local stage, conflict = stages.find_stage(work.study.stages, work.study.axes, point)
   if conflict then

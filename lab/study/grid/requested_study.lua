@@ -37,9 +37,9 @@ local M = {}
 --   folder        the folder of runs
 --   spec_folder   the folder of the spec
 --   root          the folder of the repository
---   seeds         the flags of seeds as texts, nil for a flag that is not given: run, of --seeds; <part>, of
---                 --seeds-<part>
---   rates         the flag --learning-rate as text, or nil
+--   seeds         { run (the text of --seeds), <part> (the text of --seeds-<part>) }, without flags that are not given;
+--                 a text has the flag and its value
+--   rates         the text of the flag --learning-rate, or nil
 --   refuse(flag, problem, expected, hint)   records an error of a flag, for the message that ends the command
 --   last_lines    lines at the end of the study
 
@@ -110,8 +110,8 @@ local function rebase_path(work, field, value)
   return value
 end
 
--- Returns Lua text for a fragment of a spec with this value at the field. A word for a whole section names a preset.
--- text: the value as the user wrote it.
+-- Returns Lua text for a fragment of a spec with this value at the field. If the field is a whole section, such
+-- as encoding, a string is the name or the path of a preset. text: the value as the user wrote it.
 local function write_fragment(work, field, value, text)
   if load_module.FOLDERS[field] and type(value) == "string" then
     local file = value:find("^%.%.?/") and paths.normalise(work.spec_folder .. "/" .. value)
@@ -353,7 +353,8 @@ local function read_flags(options)
     work.axes[#work.axes + 1] = read_axis(work, text)
   end
   for _, name in ipairs(seeds.PARTS) do
-    work.seeds[name] = ("--seeds-%s %s"):format(name, options["seeds_" .. name])
+    local text = options["seeds_" .. name]
+    work.seeds[name] = text and ("--seeds-%s %s"):format(name, text)
   end
   work.last_lines = lists.join({ read_seeds(work, options) },
     { options.rates and read_rates(work, options.rates) or nil })

@@ -10,7 +10,7 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local M = {}
 
-local MIN_ERROR_SHARE = 1e-12 -- a standard error below this share of the means is the rounding of equal numbers
+local MIN_ERROR_SHARE = 1e-12 -- deviations and errors up to this share of the mean are rounding
 
 M.ERROR = 0.05 -- type I error: the level of all tests, and the probability outside an interval
 
@@ -37,14 +37,15 @@ function M.test_welch(a, b)
 end
 
 -- Returns p of the test of equivalence, whose null hypothesis is that the means differ by at least `margin`: the larger
--- p of two one-sided tests. test: the result of M.test_welch. Returns nil if neither sample varies.
+-- p of two one-sided tests, whose null hypotheses are difference <= -margin and difference >= margin. test: the result
+-- of M.test_welch. Returns nil if neither sample varies.
 function M.test_equivalence(test, margin)
   if not test.freedom then
     return nil
   end
-  local above_low = student.compute_above((test.difference + margin) / test.error, test.freedom)
-  local below_high = student.compute_above((margin - test.difference) / test.error, test.freedom)
-  return math.max(above_low, below_high)
+  local p_below = student.compute_above((test.difference + margin) / test.error, test.freedom)
+  local p_above = student.compute_above((margin - test.difference) / test.error, test.freedom)
+  return math.max(p_below, p_above)
 end
 
 -- Returns the p values, in the same order, after Holm's correction for their number.

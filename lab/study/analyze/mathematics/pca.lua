@@ -3,8 +3,8 @@
 -- Input: points as a list of channels, each a list of the points' numbers. Output: M.fit returns { mean, components,
 -- variance, total }: components[k] is a unit vector, variance[k] the variance of the points along this vector (the
 -- denominator is the number of points), total the variance summed over all channels. Coordinates are not divided by
--- the variance (no whitening). The arbitrary sign of a component is chosen so that the entry of the largest size (the
--- first if several are equal) is positive.
+-- standard deviations (no whitening). The arbitrary sign of a component is chosen so that the entry of the largest size
+-- (the first if several are equal) is positive.
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")

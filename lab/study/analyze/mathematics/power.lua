@@ -14,7 +14,8 @@ local MIN_SEEDS = 2
 M.MAX_SEEDS = 100000 -- maximum size of a sample that is considered
 
 local INTERVALS = 120 -- intervals of Simpson's rule
-local WIDTH = 10 -- half of the range of U in standard deviations of U, which is about 1 / sqrt(2 f)
+-- Half of the range of U, as a number of standard deviations of U. One standard deviation is about 1 / sqrt(2 f).
+local WIDTH = 10
 
 local critical_values = {} -- by degrees of freedom
 

@@ -11,7 +11,7 @@ local M = {}
 
 local STEP, LAST = 1 / 16, 6 -- step of the rule's variable, which goes from -LAST to LAST
 
--- Returns the integral of the density, up to its constant factor, from t >= 0 on.
+-- Returns the integral of the density from t to infinity, without the constant factor of the density; t >= 0.
 local function integrate(t, freedom)
   local sum = 0.0
   for u = -LAST, LAST, STEP do
