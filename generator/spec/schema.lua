@@ -52,8 +52,8 @@
 --   requires       another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
---   numbered       true: the field belongs to an entry of a list, by its number (encoding.layer1); only resolved specs
---                  have it, and no documentation lists it
+--   numbered       true: the field belongs to one entry of the list encoding.layers, such as encoding.layer1.times.
+--                  Resolved specs have the field, --set can set it, and no documentation lists it
 --   is_rare        true: `fields` lists the field only with --all, or if its path or a table above it is requested
 --   details        lines of documentation for `fields`
 --   fingerprints   texts that appear in rendered code only while the feature is on: its field has a value, and

@@ -22,7 +22,7 @@
 --   loaded               the result of load.load
 --   root                 the spec's tree after inherit.lua; settle.lua may replace it
 --   resolved             the resolved spec so far; invalid fields are nil
---   origins              path -> the origin of the value, which its node has (tree.lua)
+--   origins              path -> the origin of the value at the path, in a form of tree.lua
 --   partial              path of a table -> whether a preset of the table, or of a table above it, is missing; the
 --                        missing preset may have set fields that are absent here
 --   dropped              warnings about fields that --set made invalid and that are therefore ignored
@@ -165,15 +165,15 @@ end
 
 -- A node without these fields; nil if it has only such fields. A node that is no table is returned unchanged.
 local function remove_fields(node, fields)
-  local other_fields = tree.is_table(node) and tree.copy(node)
-  for _, field in ipairs(other_fields and fields or {}) do
-    other_fields.fields[field.name] = nil
-  end
-  if not other_fields then
+  if not tree.is_table(node) then
     return node
   end
-  local has_rest = #other_fields.items > 0 or next(other_fields.fields) or not next(node.fields)
-  return has_rest and other_fields or nil
+  local stripped_node = tree.copy(node)
+  for _, field in ipairs(fields) do
+    stripped_node.fields[field.name] = nil
+  end
+  local has_others = #stripped_node.items > 0 or next(stripped_node.fields) or not next(node.fields)
+  return has_others and stripped_node or nil
 end
 
 local read_table

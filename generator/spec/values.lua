@@ -1,8 +1,8 @@
 -- Reads one value of a spec: converts a node, by its schema entry, to a plain value.
 --
 -- Input: the context of validate.lua, a schema entry, a node. Output of M.read: the value, or nil after errors, which
--- are in the diagnostics. Scores, parameters and options of a task also give nil: their nodes are stored in the context
--- for later modules (formulas, options_node). M.read also sets context.own_task for a user's own C file,
+-- are in the diagnostics. Scores, their parameters, and the options of a task also give nil: their nodes are stored in
+-- the context for later modules (formulas, options_node). M.read also sets context.own_task for a user's own C file,
 -- context.own_network for a user's own network, and context.files for the path of a file (validate.lua).
 
 local axes = require("spec.task.axes")

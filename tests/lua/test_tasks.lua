@@ -289,7 +289,7 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
     { 8, " * option order: a B; which", 'option order: "B" is not a choice' },
     { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is not a choice' },
     { 8, " * option order: 2 ten; which", "option order: words are mixed with integers" },
-    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" names no average' },
+    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" is not a valid value' },
     { 8, " * options order: a b; which", 'there is no "options order"' },
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
   }

@@ -205,7 +205,7 @@ function M.find_position(places, path)
   return places[path]
 end
 
--- All tokens (M.tokenise) inside function bodies that M.INSTEAD forbids.
+-- The forbidden tokens (keys of M.INSTEAD) inside function bodies, a list of tokens as M.tokenise makes them.
 function M.find_forbidden(text)
   local forbidden_tokens, blocks, function_depth = {}, {}, 0
   for _, token in ipairs(M.tokenise(text)) do
@@ -238,8 +238,8 @@ function M.find_assignment(text, line, name)
   return first_line
 end
 
--- The column of the first token on a line that is `word`; without such a token, the column of the line's first token; 1
--- for a line without tokens.
+-- The column of the first token `word` on a line. If the line has no token `word`: the column of the line's first
+-- token, or 1 for a line without tokens.
 function M.find_column(text, line, word)
   local first_column
   for _, token in ipairs(M.tokenise(text)) do

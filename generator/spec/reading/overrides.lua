@@ -1,7 +1,7 @@
 -- Applies --set a.b=v of the command line to a spec.
 --
--- Input: the main file of a load, { tree }, the overrides, diagnostics. Output: file.tree with the overrides merged
--- over it; errors go to the diagnostics.
+-- Input: `file`, a table with the tree of the spec's main file in its field `tree`; the overrides; diagnostics. Output:
+-- file.tree with the overrides merged over it; errors go to the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local sandbox = require("spec.reading.sandbox")

@@ -212,7 +212,8 @@ function M.call(text, f, argument, budget, dialect)
     expected = failure.expected, hint = failure.hint }
 end
 
--- Compiles the text, also in a coroutine: on a stack overflow the parser would call an enclosing message handler.
+-- Compiles the text in a coroutine of its own. In the caller's coroutine, a stack overflow of the parser would call the
+-- message handler of an enclosing xpcall.
 local function compile(text, dialect)
   local ok, chunk, message = coroutine.resume(coroutine.create(load), text, M.SOURCE, "t", make_environment(dialect))
   if ok and chunk then

@@ -15,7 +15,8 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- A word may stand in place of a section: section -> the field that gets the word, a preset's name or the task's kind.
+-- A spec may have a word in place of these sections: the name of a preset, or the task's kind. Section -> the field
+-- that gets the word.
 local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
 -- A table { field = node } in place of a word; other nodes are returned unchanged.

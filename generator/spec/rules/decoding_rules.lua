@@ -24,8 +24,9 @@ end
 -- Name of a family -> the sides of its attention (query, key) whose tokens include the tokens of the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
--- The sides (query, key) of attention in which a view's families read the target, as a set. Vectors that
--- encoding.additive adds to tokens are also added to the target's tokens; this counts as reading on the side `query`.
+-- The sides (query, key) on which attention reads the target, as a set. view: the context of families with the same
+-- facets (family_facets.lua). Vectors that encoding.additive adds to tokens are also added to the target's tokens; this
+-- counts as reading on the side `query`.
 local function find_target_sides(view)
   if view.resolved.model.kind == "decoder" then
     return { query = true, key = true }

@@ -29,8 +29,8 @@ function M.has_own(context, name)
   return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
 end
 
--- The resolved spec with the facets of a family that has facets of its own, without the encoding that is added to the
--- embedding.
+-- The resolved spec with the facets of a family that has facets of its own. In the result, encoding.additive has the
+-- kind "none", since vectors that are added to tokens belong to no family.
 function M.make_view(resolved, name)
   local view = families.make_view(resolved, name)
   view.encoding.additive = { kind = "none" }

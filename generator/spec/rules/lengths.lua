@@ -78,8 +78,9 @@ function M.check_limit(context, report, path, value, limit_words, reason, remedy
   for _, entry in ipairs(list_lengths(context.resolved)) do
     local violation, longest_tokens = find_violation(entry.lengths, entry.path, facts, limit)
     max_tokens = math.max(max_tokens, longest_tokens)
-    local is_repeated = entry.path == "eval.during.lengths" and not report.find_origin(entry.path)
-    violations[#violations + 1] = violation and not is_repeated and lists.merge(violation, { field = entry.path })
+    -- eval.during.lengths is by default a copy of eval.lengths, whose violation is already in the list
+    local is_copy = entry.path == "eval.during.lengths" and not report.find_origin(entry.path)
+    violations[#violations + 1] = violation and not is_copy and lists.merge(violation, { field = entry.path })
       or nil
   end
   for _, violation in ipairs(violations) do

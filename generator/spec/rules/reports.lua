@@ -1,5 +1,5 @@
--- Makes the functions with which rules report errors, notes and warnings about the fields of the families that use a
--- facet.
+-- Makes the functions with which rules report errors, notes and warnings about fields. With the context of a family, a
+-- path in `encoding` stands for the family's field: encoding.mask for encoding.<family>.mask.
 --
 -- Input: the context of validate.lua, or of a family (family_facets.lua); warnings, a list to which rules add warnings,
 -- or nil. Output of M.make, a table of functions. Their argument `record` is an error without a position, { what,

@@ -205,6 +205,7 @@ local function check_recurrent(context, report)
   for _, module in ipairs(facets.in_spec_order) do
     local path, value = "encoding." .. module.name, resolved.encoding[module.name]
     local kind = type(value) == "table" and value.kind
+    -- positions of kind "index" are the default and have no effect without other facets
     if value and kind ~= "none" and not (module.is_read_by_facets and kind == "index") then
       refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
     end
@@ -260,8 +261,8 @@ local function check_schedule(context, report)
   local warmup, steps = train.schedule and train.schedule.warmup, train.steps
   if warmup and steps and train.schedule.kind and train.schedule.kind ~= "constant" and warmup >= steps then
     report.refuse("train.schedule.warmup", "train.steps", steps, {
-      what = ("%d steps of warm-up leave none of the %d steps"):format(warmup, steps),
-      expected = ("below train.steps = %d; the rate falls after the warm-up"):format(steps) })
+      what = ("%d steps of warm-up leave no step in which the rate falls"):format(warmup),
+      expected = ("below train.steps = %d"):format(steps) })
   end
 end
 

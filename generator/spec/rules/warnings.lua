@@ -86,7 +86,8 @@ local function find_max_value(eval, name)
 end
 
 -- Warns about positions of digits that evaluations use and training cannot sample, and about options of the task that
--- put symbols inside numbers, which end them. context.task.number_length: the numbers of digits (task_lines.lua).
+-- put symbols inside numbers: a number ends at such a symbol. context.task.number_length: the numbers of digits
+-- (task_lines.lua).
 local function warn_digits(context, warn)
   local positions, length = context.resolved.encoding.positions, context.task.number_length
   if positions.kind ~= "digits" or not length then
@@ -139,7 +140,7 @@ local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.family_names) do
     local has_one_formula = score.root ~= nil -- with several families, score.families has the formulas
-    -- spec_report names fields where the spec states them, the report of `view` where the family has them
+    -- Paths from spec_report are those that the spec states; paths from the report of `view` are in encoding.<family>.
     local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
       spec_report = report, family = name ~= "self" and name or nil,
       formula = score.families and score.families[name] or has_one_formula and score or nil }, { __index = context })

@@ -142,7 +142,7 @@ local function trace(state, entry, entry_parameters)
     return fail("a function cannot come from the command line", "function(x) return x.score + ... end in a spec file",
       "--set encoding.parameters.<name>=... changes a parameter")
   elseif not start then
-    return fail("this is one of the functions that a score may call", "function(x) return x.score + ... end")
+    return fail("a function that scores may call is not a score by itself", "function(x) return x.score + ... end")
   end
   local arguments = list_arguments(entry.f.value)
   if #arguments > 1 then
@@ -262,7 +262,7 @@ local function count_tokens(context)
   return task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DATA_TOKENS
 end
 
--- Whether a mask, which may be nil, lacks fields, since the spec has errors there.
+-- Whether a mask lacks fields because the spec has errors in them. mask: nil if the encoding has none.
 local function lacks_fields(mask)
   return mask and (not mask.kind or mask.kind == "window" and not (mask.left and mask.right))
 end

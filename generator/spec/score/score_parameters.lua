@@ -260,9 +260,9 @@ local function read_source(context, fields, path, p)
   return p
 end
 
--- Sets the fields of a value of tokens. init is by default MAP_INIT, and for a vector a distribution with the variance
--- 1 / head_width. Returns nil after an error.
-local function read_map(context, fields, path, p)
+-- Reads a parameter with per = "token" into p; returns p, or nil after an error. The default of init is MAP_INIT for a
+-- map, and a normal distribution with the variance 1 / head_width for a vector.
+local function read_token_parameter(context, fields, path, p)
   for _, name in ipairs({ "shape", "index", "by_distance", "values", "learned", "outside" }) do
     if fields[name] then
       return context.report(fields[name], path .. "." .. name, 'a value with per = "token" has no such field',
@@ -317,7 +317,7 @@ function M.read(context, name, node, path)
     or report_misfit(context, fields.per, path .. ".per", table.concat(PER, ", "),
       similar_names.make_hint(fields.per.value, PER)) }
   if p.per == "token" then
-    return read_map(context, fields, path, p)
+    return read_token_parameter(context, fields, path, p)
   end
   for _, field in ipairs({ "from", "unit" }) do
     if fields[field] then

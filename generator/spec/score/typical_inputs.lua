@@ -168,7 +168,7 @@ local function inspect(root)
   return facts
 end
 
--- Pairs { logit, sign }. A random number has the value sign times its standard deviation, times make_factor.
+-- Pairs { logit, sign }. A number that is random at first gets the value sign * make_factor(...) * standard deviation.
 local SIGNS = { { 0, 0.01 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
 local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
 

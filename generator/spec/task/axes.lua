@@ -79,9 +79,9 @@ local function list_values(request)
   return type(request) == "table" and (request.list or { request.first, request.last }) or {}
 end
 
--- The axis with the values that an evaluation may request. If numbers are padded to a frame, a wider frame has space
--- for more digits and longer carries: then the result is a copy whose last value is the widest frame. by: the value of
--- eval.by.
+-- The axis with the values that an evaluation may request. A wider frame has space for more digits and longer carries.
+-- So if the widest requested frame exceeds the last value of an axis in IS_LIMITED_BY_FRAME, the result is a copy of
+-- the axis that ends at this frame. by: the value of eval.by.
 local function widen_axis(axis, by)
   local frames = list_values(by[M.FRAME])
   local max_frame = frames[#frames] or 0
@@ -164,7 +164,7 @@ function M.remove_settings(by)
   return next(axes_of_data) and axes_of_data or nil
 end
 
--- Refuses limits and orders of examples for a sampler, whose examples are unlimited and unordered.
+-- Refuses eval.order, and "all" as a number of examples, for a sampler: a sampler's examples have no order and no end.
 local function check_examples(eval, report)
   for path, value in next, { ["eval.examples"] = eval.examples, ["eval.during.examples"] = (eval.during or {}).examples,
     ["eval.order"] = eval.order } do

@@ -136,7 +136,7 @@ local function compute_digest(context, task_node)
   return text and sha256.digest(text)
 end
 
--- The facts for this spec of a task that generates the examples of its sets.
+-- Returns the facts of a task that generates its examples, with the field `data` for this spec.
 function M.add_data(context, task_node, facts, task)
   drop_lengths(context, ("task.kind = %q, which generates its examples"):format(facts.kind))
   return lists.merge(facts, { data = { is_generated = true, seed = task.seed or 0,

@@ -51,8 +51,8 @@ local function read_probe(value)
   return symbols and symbols[1], problem, expected
 end
 
--- The value of the line `mask:` -> the labels in the loss, for encoders and for other models: "counted", without masked
--- labels, or "all". The value says where masked labels are left out; the accuracy leaves them out in every case.
+-- The value of the line `mask:` -> the labels in the loss, a word for encoders and a word for other models. "all": all
+-- labels; "counted": all labels that are not masked. The accuracy never includes masked labels.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -60,7 +60,7 @@ local MASKS = {
 }
 
 local function read_mask(value)
-  return MASKS[value], show(value) .. " names no average",
+  return MASKS[value], show(value) .. " is not a valid value",
     'the averages without masked labels: "loss" (and accuracy), "accuracy", or "accuracy in encoders, else loss"'
 end
 

@@ -33,8 +33,8 @@
 --                        all integers; an option with a range is { name, first, last, default, doc }
 --   sets                 the names of the sets of a task that generates a dataset
 --   axes                 the axes of such a dataset, a list of { name, first, last, doc }
--- In the facts of a spec's task (M.settle), formulas have no options, chance and the ends of axes are numbers, and axes
--- have `hint`, words about the option that limits them. These facts have further fields:
+-- In the facts of a spec's task (M.settle), no formula contains an option; chance and the ends of axes are numbers; an
+-- axis has the field `hint`, words about the option that limits the axis. These facts have further fields:
 --   computation          the number of computation tokens for each input token
 --   has_two_streams      true if input and target are separate streams
 --   readout              the value of model.readout; nil for "outputs"
