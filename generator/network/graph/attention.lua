@@ -4,9 +4,9 @@
 -- keys and values are computed. Output: the value that attention adds to the residual stream.
 -- A family is one kind of attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its
 -- facets, the parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A
--- second attention of the network with the facets of the same family gets a name of its own. If both values are the
--- same, one product computes queries, keys and values. If they differ (cross-attention), one product computes queries,
--- and another computes keys and values.
+-- second attention of the network with the facets of the same family gets a name of its own.
+-- If queries, keys and values are computed from the same value, one product computes them. Otherwise (cross-attention)
+-- one product computes queries, and another computes keys and values.
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -93,8 +93,8 @@ local function list_score_parameters(family, path, per_layer)
   return declarations
 end
 
--- The family of an attention: the family called `name`, or a copy of it called options.name. A description may run
--- several times; from its second run on, net.families already has the copies.
+-- The family of an attention: the family called `name`, or a copy of it called options.name. The first run
+-- of a description makes the copies; a later run finds them in net.families (derive_attentions of model_network.lua).
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -138,7 +138,7 @@ local function choose_rate(scope, family, options)
   local kind = family.normaliser.kind
   if rate ~= 0 and kind ~= "softmax" then
     checks.fail(scope.net, ("attention %s is %s, and its weights have dropout"):format(family.name, kind),
-      "no dropout, or weights of a softmax")
+      "no dropout, or encoding.normaliser.kind = \"softmax\"")
   end
   return rate
 end

@@ -49,8 +49,8 @@
 --     masks           name of a mask -> the number of masks with this name so far
 --     count           the number of its sets of parameters
 --     loops           how many times it runs through all sets: count * loops repetitions, "uses" in generated code
---     times           the number of its repetitions in one repetition of its parent: for 3 sets and 2 loops, it is 6 in
---                     the network, and 3 in a group that has these 2 loops
+--     times           the number of its repetitions in one repetition of its parent. With 3 sets and 2 loops, it is 6
+--                     in the network. In a group it is 3: the loops are those of the group
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input     the input of the first repetition, a value of the parent
 --     result          the output of the last repetition, a value of the parent
@@ -121,7 +121,7 @@ end
 
 -- The dropout object { name, use, rate } for a rate; nil for rate 0. use: the kind of numbers to which the dropout
 -- applies, such as "value", "branch" or "weights"; dropouts with equal `use` and rate are one object. Names of its
--- constants begin with `name`, or if it is taken with `other_name`; if that is taken too, a number follows it.
+-- constants begin with `name`, or with `other_name` if `name` is taken; if both are taken, a number follows.
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
@@ -326,28 +326,28 @@ function Scope:output(value)
   self.output_value = value
 end
 
--- Adds a block or a group, which runs `times` times in each repetition of its parent. Options, by default the options
--- of the parent:
---   loops            how often the whole series of `times` repetitions runs, each time with the same parameters
+-- Adds a block or a group. set_count: the number of its sets of parameters for each set of its parent. Options, by
+-- default the options of the parent:
+--   loops            how often the series of all its sets runs, each time with the same parameters
 --   has_passes       whether a step may have another number of loops
 --   passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --   is_progressive   whether a training step samples how many loops run first, without gradient, and how many loops
 --                    follow, with gradient
 --   has_losses       whether the loss of training is the mean of the losses after all loops; no other operation then
 --                    reads the result
-local function add_scope(parent, name, title, times, options)
+local function add_scope(parent, name, title, set_count, options)
   local net = parent.net
   if net.scopes[name] then
     checks.fail(net, ("two blocks are named %s"):format(name), "different names")
   end
   local scope = M.make_scope(net, name, title .. " " .. name)
-  scope.parent, scope.count, scope.line = parent, times * parent.count, checks.find_line(net)
+  scope.parent, scope.count, scope.line = parent, set_count * parent.count, checks.find_line(net)
   scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
   scope.passes_by_length = options.passes_by_length or parent.passes_by_length
   scope.is_progressive = options.is_progressive or parent.is_progressive
   scope.has_losses = options.has_losses or false
   scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- see lh_draw_passes: train_lengths.h
-  scope.times = parent == net and times * scope.loops or times
+  scope.times = parent == net and set_count * scope.loops or set_count
   net.scopes[name] = scope
   net.scopes[#net.scopes + 1], net.order[#net.order + 1] = scope, scope
   return scope
@@ -388,7 +388,7 @@ function Scope:block(name, count, comment, options)
   -- The backward pass goes from the last repetition to the first: repetitions of the last loop store gradients of
   -- parameters, and repetitions of earlier loops add to them.
   if block.loops > 1 then
-    block.index = "use" -- generated code counts repetitions with `use` if there are loops, layers with `l`
+    block.index = "use" -- with loops, generated code counts repetitions with `use`; without, with `l`
     block.repetitions_text = ("%d * %s"):format(block.loops, block.count_name)
     block.last_loop_start = ("%d * %s"):format(block.loops - 1, block.count_name)
   end

@@ -34,7 +34,7 @@ local function make_torch_bias(rows, use)
 end
 
 -- Makes a function of a scheme that gives the same distribution for every size.
-local function make_constant(init)
+local function make_unscaled(init)
   return function() return init end
 end
 
@@ -42,13 +42,13 @@ end
 function M.make_scheme(init)
   local weight = type(init) == "number" and { kind = "constant", value = init }
     or { kind = init.kind, value = init.sigma }
-  return { weight = make_constant(weight), bias = make_constant(M.ALL_ZERO) }
+  return { weight = make_unscaled(weight), bias = make_unscaled(M.ALL_ZERO) }
 end
 
 M.SCHEMES = {
-  haiku = { token = make_constant({ kind = "truncated_normal", value = 0.02 }), bias = make_constant(M.ALL_ZERO),
+  haiku = { token = make_unscaled({ kind = "truncated_normal", value = 0.02 }), bias = make_unscaled(M.ALL_ZERO),
     weight = function(rows) return { kind = "truncated_normal", value = 1 / math.sqrt(rows) } end },
-  torch = { token = make_constant({ kind = "normal", value = 1 }), bias = make_torch_bias,
+  torch = { token = make_unscaled({ kind = "normal", value = 1 }), bias = make_torch_bias,
     weight = function(rows, columns, use)
       return use == "queries" and make_glorot(rows, columns) or make_uniform(rows)
     end },

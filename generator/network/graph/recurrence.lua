@@ -38,13 +38,14 @@ local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
 -- The comment of buffers of the form "steps"; their shape in training, such as "[tokens][WIDTH]", stands before it.
 local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of a sequence's stack. Its text in C depends on the length of sequences; its count is only the count of
+-- The width of a sequence's stack. text: its C text, which depends on the length of sequences; count: the count of
 -- numbers in one cell (buffers.lua, max_cells).
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
 
--- In buffers, dlater is the gradient of a state through all later steps.
+-- In buffers, dlater is the gradient of a state through all later steps. The buffer `cells` has the cell states of an
+-- LSTM, which are no cells of a memory.
 M.CELLS = {
   rnn = { words = "simple RNN", gates = 1, has_bias = true, buffers = function(op)
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }

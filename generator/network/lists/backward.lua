@@ -1,8 +1,8 @@
 -- Derives the backward pass of a scope from its fused list, by one rule for each kind of operation.
 --
 -- Input: the fused list of operations (fuse.lua), the scope's input and result. Output: a list of entries in the order
--- of execution; and a table, value -> the buffer of its gradient. builder.lua describes operations and values. In a
--- block, a value with `external` is the copy of a value of the network; the latter has has_copy.
+-- of execution; and a table, value -> the buffer of its gradient. builder.lua describes operations and values. A
+-- block's copy of a value of the network has the field `external`, and the copied value has the field has_copy.
 -- Buffers and entries:
 --
 --   buffer   a table with these fields; equal names mean the same buffer:
@@ -15,7 +15,8 @@
 --     op     the operation of the forward list; nil for accumulate, copy and clear
 --     from   the buffer that accumulate and copy read
 --     dy     the buffer with the gradient of the operation's result, which the entry reads
---     to, dbranch, dq, dkv, dcontribution   the buffers that the entry writes
+--     to, dbranch, dq, dkv, dcontribution   the buffers that the entry writes; dcontribution: the gradient of the
+--            operand `contribution` of attention (ops.lua)
 --     is_added   whether the entry's result is added to `to` instead of being stored there
 --     x      the value that the product reads, for weight_grad
 --     rectified_value   the result of relu by which the gradient is masked, for input_grad
@@ -163,8 +164,8 @@ function Tape:share_buffer(value, buffer)
   self:record_version(value)
 end
 
--- For the entry add_norm_grad: the buffer in which it also stores the gradient of the branch, with dropout's mask
--- applied; nil if the branch already has a gradient or is external.
+-- The buffer in which norm_grad, the entry of a fused sum and norm, also stores the gradient of the branch, with
+-- dropout's mask applied; nil if the branch already has a gradient or is external.
 function Tape:open_branch_gradient(op)
   local branch = op.branch
   if branch.external or self.gradients[branch] then
