@@ -191,10 +191,10 @@ function Builder:value(p)
 end
 
 -- A term that depends on one token, such as the term of a running sum, may read only values of tokens, constants and
--- x.head. Returns words for a node that breaks this rule; nil for other nodes. written: node -> the name of the symbol
--- as a spec writes it; or nil.
-function M.describe_unsummable(node, written)
-  local p, name = node.parameter, written and written[node]
+-- x.head. Returns words for a node that breaks this rule; nil for other nodes. symbol_names: node -> the name of the
+-- symbol as a spec writes it; or nil.
+function M.describe_unsummable(node, symbol_names)
+  local p, name = node.parameter, symbol_names and symbol_names[node]
   if name and name ~= "head" then
     return "x." .. name
   elseif node.op == "symbol" and node.name ~= "head" then
@@ -208,12 +208,12 @@ function M.describe_unsummable(node, written)
 end
 
 -- The difference of two running sums of a term over the tokens: the sum up to the query (included), minus the sum up to
--- the key (included). written: see describe_unsummable.
-function Builder:sum_between(term, written)
+-- the key (included). symbol_names: see describe_unsummable.
+function Builder:sum_between(term, symbol_names)
   local has_value, unsummable_text = false, nil
   walk(term, function(node)
     has_value = has_value or node.op == "value"
-    unsummable_text = unsummable_text or M.describe_unsummable(node, written)
+    unsummable_text = unsummable_text or M.describe_unsummable(node, symbol_names)
   end)
   if unsummable_text then
     return refuse(("sum_between reads %s"):format(unsummable_text), "values of tokens, constants and x.head",

@@ -1,4 +1,4 @@
--- Traces the score function of a spec: runs it once with an object x in place of numbers, so that the operators and
+-- Traces a score function of a spec: runs it once with an object x in place of numbers, so that the operators and
 -- functions that it applies become nodes of a formula.
 --
 -- Output: the functions that a spec may call, and M.begin, which returns x. Functions and operators return a number if
@@ -22,7 +22,7 @@ local read_number, read_truth = objects.read_number, objects.read_truth
 
 local TRACED, TABLE, ROOT = objects.TRACED, objects.TABLE, objects.ROOT
 
-local session -- the state of the function that is being traced (M.begin); nil between functions
+local session -- the state of the function that is being traced (M.begin); nil while no function is traced
 
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads",
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }
@@ -147,7 +147,7 @@ end
 local function sum_between(name, value)
   value = read_number(name, value)
   return wrap_result(name, session.builder:sum_between(type(value) == "number" and session.builder:number(value)
-    or value, session.written))
+    or value, session.symbol_names))
 end
 
 local function sum_to_query(name, value)
@@ -329,7 +329,7 @@ end
 
 local function read_symbol(name)
   if name == "score" and session.score then
-    session.written[session.score] = name
+    session.symbol_names[session.score] = name
     return wrap(session.score)
   elseif name == "heads" or name == "head_width" or name == "layers" or name == "causal" then
     return session[name] -- a plain number: a `for` can count to it, and it can index a list
@@ -338,7 +338,7 @@ local function read_symbol(name)
   if not node then
     refuse(name, problem.what, problem.expected, problem.hint)
   end
-  session.written[node] = session.written[node] or name
+  session.symbol_names[node] = session.symbol_names[node] or name
   return wrap(node)
 end
 
@@ -367,9 +367,9 @@ end)
 --                function, whose x.score is the logit
 --   parameters   the parameters, by their names in the spec
 --   used         set here: the set of the names of parameters that the function reads
---   written      set here: node -> the name of the symbol by which the function first reads it
+--   symbol_names   set here: node -> the name of the symbol by which the function first reads it
 function M.begin(new_session)
-  new_session.used, new_session.written = {}, {}
+  new_session.used, new_session.symbol_names = {}, {}
   session = new_session
   local x = setmetatable({}, ROOT)
   roots[x] = new_session

@@ -10,8 +10,8 @@
 --   interleaved     of a sinusoid: whether sines are in even channels and cosines in odd channels
 --   grid            of a sinusoid: if positions are cells of the task's grid, the number of tokens in a row, else false
 --   period          of a sinusoid: the period of cyclic positions, or false
---   member          of a sinusoid: the name of its table in C: "sinusoid" if its rows are sines, then cosines, of the
---                   position; "place" if it is interleaved, or has a grid or a period
+--   member          of a sinusoid: the name of its table in C: "sinusoid" if a row has first all sines, then all
+--                   cosines of the position; "place" if the table is interleaved, or has a grid or a period
 --   place_words     of a sinusoid: the order of the channels in words, such as "sines, then cosines"
 --   rows            of a learned table: the number of its rows
 --   init            of a learned table: its initial values, { kind, value }
@@ -69,9 +69,10 @@ M.fields = {
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}
       return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout
-    end, default_text = "model.embedding_dropout if it is given and at = input; otherwise model.dropout",
-    doc = "share of the elements of the sum that are set to 0 in training; with at = block, every block has such a "
-      .. "sum, and the residual stream continues with the sum after dropout" },
+    end, default_text = "model.embedding_dropout if this field is given and the vectors are added at the input; "
+      .. "otherwise model.dropout",
+    doc = "share of the elements of the sum that are set to 0 in training; if the vectors are added in blocks, every "
+      .. "block has such a sum, and the residual stream continues with the sum after dropout" },
 }
 
 -- Refuses different values in the two fields that set the embedding's dropout rate.

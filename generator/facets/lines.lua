@@ -7,8 +7,8 @@
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
 --     lines     the lines of the head, { step, keys, first, value }. With S keys, query i sees on a line the key with
---               the index keys * S + first + step * i; here `keys` is 1 if the line is counted from the last key, and 0
---               if not. value is the number in the spec divided by the softmax's temperature
+--               the index keys * S + first + step * i. The field `keys` is a factor: 1 if the line is counted from the
+--               last key, otherwise 0. value is the number in the spec divided by the softmax's temperature
 --     corner    whether the head has the corner, with value 0
 --   flat        the lines of all heads, head after head
 --   starts      a list with the index in `flat`, from 0, of each head's first line; its last item is the number of

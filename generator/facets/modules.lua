@@ -11,7 +11,7 @@
 --   is_read_by_facets        true: other facets read the facet, and nothing else does
 --   off_value                the value with which a spec turns the facet off for one family
 --   is_off(value)            whether a value turns the facet off
---   decoder_kinds            the set of the kinds that apply only to the decoder if a spec of an encoder-decoder sets
+--   decoder_kinds            the set of the kinds that only the decoder inherits if a spec of an encoder-decoder sets
 --                            them for all attentions
 --   excludes_cross           true: if a spec sets the facet for all attentions, it does not apply to cross-attention
 --   without_kinds            true: the facet has no field `kind`; still, { kind = "none" } leaves it out of a family

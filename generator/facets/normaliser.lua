@@ -13,8 +13,8 @@
 --   own_key          of stick_breaking: whether the query's own key is the first key that takes a part of the stick
 --   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
 --
--- Stick-breaking attention gives every query a stick of length 1. From the nearest earlier key on, each key takes a
--- part of the remaining stick as its weight; the rest is the part that remains after all keys.
+-- Stick-breaking attention gives every query a stick of length 1. One key after another, the nearest earlier key first,
+-- takes a part of the remaining stick as its weight; the rest is the part that remains after all keys.
 -- Geometric attention visits keys outwards: by distance from the query, right before left.
 
 local lists = require("base.lists")
@@ -159,9 +159,9 @@ end
 function M.describe(family)
   local normaliser = family.normaliser
   if normaliser.kind == "stick_breaking" then
-    return ("stick-breaking attention from %s on, the rest %s"):format(
+    return ("stick-breaking attention that begins with %s and %s"):format(
       normaliser.own_key and "the query's own key" or "the key before the query",
-      normaliser.own_value and "on the query's own value" or "dropped")
+      normaliser.own_value and "gives the rest to the query's own value" or "drops the rest")
   end
   return normaliser.kind == "geometric" and ("geometric attention, %sweights %s by their sum"):format(
     normaliser.directional and "with directional encoding, " or "",

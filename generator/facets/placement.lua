@@ -44,7 +44,8 @@ function M.adds_vectors(resolved)
   return resolved.encoding.additive.kind ~= "none"
 end
 
--- Whether the facet `relative` gives pairs vectors that depend on distance. Vectors of cope depend on counts instead.
+-- Whether the facet `relative` gives pairs vectors that depend on distance. Vectors of the kind "cope" depend on
+-- counts.
 function M.has_distance_vectors(encoding)
   local kind = (encoding.relative or {}).kind or "none"
   return kind ~= "none" and kind ~= "cope"

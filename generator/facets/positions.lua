@@ -219,8 +219,8 @@ local function warn_range(view, report)
   local max_position, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local max_tokens = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
   if max_tokens > 0 and max_position > MANY_POSITIONS * max_tokens then
-    report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
-      .. "positions together; usual ranges have about 2 to 16 times the tokens"):format(report.get_path(path),
+    report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets most of these "
+      .. "positions too seldom; usual ranges have about 2 to 16 times the tokens"):format(report.get_path(path),
       max_position, MANY_POSITIONS, max_tokens))
   end
 end
@@ -362,7 +362,7 @@ end
 
 local DISTANCES = {
   drawn = "ascending distances drawn from 1 .. %d",
-  clamped = "ascending distances p drawn from 1 .. %d, read as %d - p to the left and as %d elsewhere",
+  clamped = "ascending numbers p drawn from 1 .. %d; the distance is %d - p for keys to the left, otherwise %d",
   difference = "distances are differences of positions",
 }
 
@@ -399,7 +399,7 @@ local function add_family_choices(family, has_several_streams, add)
   end
   if distance.draws then
     add("distance draws" .. suffix, distance.draws,
-      distance.sharing .. (distance.independent and ", each of two sides" or ""))
+      distance.sharing .. (distance.independent and ", with samples for both sides" or ""))
   elseif family.cross and distance.kind == "difference" then
     add("distances" .. suffix, "differences", "queries and keys are of two streams, which sample positions separately")
   end

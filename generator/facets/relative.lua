@@ -252,10 +252,11 @@ function M.export(family, context)
     relative_rows = relative.rows or false, count_factor = relative.factor or false }
 end
 
--- The property that says how the vector of a pair is found (attention/terms.lua) -> the term's template. Terms of
--- rotated queries have looks_ahead.
+-- The property that says how the vector of a pair is found (attention/terms.lua) -> the term's template. A term of
+-- rotated queries has looks_ahead: it looks up the vectors of consecutive keys together, before logits are computed.
 local TERM_TEMPLATES = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
 
+-- The terms of attention. In templates, the variable `rows` is the plan of this facet.
 function M.make_terms(family)
   local relative = family.relative
   if relative.kind == "none" then
@@ -306,7 +307,8 @@ function M.count_bytes(family, sizes, T, S)
   local function round_stride(elements)
     return (round_up(elements, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
-  -- The number of rows of the gradient: of the map of distances, of the vectors by offset, or of the table.
+  -- Gradients are summed for the map of distances, for vectors by offset, or for the table. rows: the number of rows of
+  -- these sums.
   local rows = relative.rotated and relative.width
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then

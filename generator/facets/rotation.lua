@@ -39,11 +39,11 @@ M.fields = {
       { name = "none", doc = "no change" },
       { name = "linear", fingerprints = { "interpolated" }, doc = "positions are divided by factor" },
       { name = "ntk", fingerprints = { "log_base" },
-        doc = "the base is multiplied by factor^(D / (D - 2)): the slowest channel pair rotates slower by factor, the "
-          .. "fastest one as before" },
+        doc = "the base is multiplied by factor^(D / (D - 2)): this divides the speed of the slowest channel pair "
+          .. "by factor and leaves the fastest pair unchanged" },
       { name = "yarn", fingerprints = { "scale_speed" },
-        doc = "channel pairs rotate slower by factor, except those with many turns within original_length; logits "
-          .. "become larger" },
+        doc = "the speed of channel pairs is divided by factor, except for pairs with many turns within "
+          .. "original_length; logits become larger" },
     } },
   { path = "encoding.rotation.scaling.factor", type = "number", min = 1, max = 1e6, required = true,
     only = { "linear", "ntk", "yarn" }, doc = "the length to reach, as a multiple of the training length" },
@@ -53,7 +53,8 @@ M.fields = {
     doc = "number of positions in training" },
   { path = "encoding.rotation.scaling.beta_slow", is_rare = true, type = "number", min = 0, max = 1e6, default = 1,
     unit = "turns",
-    only = { "yarn" }, doc = "channel pairs with fewer turns within original_length rotate slower by factor" },
+    only = { "yarn" },
+    doc = "the speed of channel pairs with fewer turns within original_length is divided by factor" },
   { path = "encoding.rotation.scaling.beta_fast", is_rare = true, type = "number", above = 0, max = 1e6, default = 32,
     unit = "turns", only = { "yarn" },
     doc = "channel pairs with more turns within original_length keep their speed; pairs between beta_slow and "

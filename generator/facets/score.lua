@@ -35,7 +35,7 @@
 --     shape        the list of its dimensions
 --     shape_text   C text of these dimensions, such as "4][16"
 --     per_layer    whether each layer has its own numbers
---     by_token     whether its products with queries or keys are values of tokens
+--     by_token     whether its products with queries or keys are values of tokens (`per = "token"` in M.fields)
 --     init         the distribution of initial values in the spec, or nil
 --     values       the list of initial values in the spec, or nil
 --     values_text  C text of this list, or nil
@@ -99,8 +99,8 @@ M.fields = {
     details = {
       "for example function(x) return x.score - x.slope * abs(x.distance) end",
       "fields of x: score query key distance query_index key_index head heads head_width layer layers query_length",
-      "key_length causal, and the parameters; x.score is the logit, or in a list the formula before; distance is",
-      "key - query",
+      "key_length causal, and the parameters; x.score is the logit, or in a list the result of the formula before;",
+      "distance is key - query",
       "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
       "sum_between(term): the sum of a term over the tokens after the key, up to the query; it reads values of tokens",
       "sum_to_query(term): the sum of a pair's term over the keys from the key up to the query's own",
@@ -108,7 +108,8 @@ M.fields = {
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
   { path = "encoding.parameters", type = "parameters", optional = true,
-    doc = "numbers that the score reads by name; a plain number, name or list gives the values of a constant",
+    doc = "numbers that the score reads by name; a number, a list or a name such as \"alibi_slopes\" in place of a "
+      .. "table gives the values of a constant",
     details = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
       "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is the",
@@ -146,7 +147,8 @@ local function write_values(values, count)
   return table.concat(words, ", ")
 end
 
--- The list `learned` of the output. p.from: "query" or "key" if products with these rows are values of tokens.
+-- The list `learned` of the output. p.from: "query" or "key" if p is a vector whose products with queries or keys are
+-- values of tokens.
 local function list_learned(family, parameters)
   return lists.map(parameters, function(p)
     local heads, size = (p.from or leaves.has_head(p)) and family.heads, p.from and family.head_width or p.size

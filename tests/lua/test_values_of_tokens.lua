@@ -115,7 +115,8 @@ function TestValues.test_gates_get_gradients()
     choices[name] = value .. ", " .. reason
   end)
   lu.assertEquals(choices["score sums"],
-    "[2][token], once per sequence and layer, up to each token: log_sigmoid(x.gate); its gradient goes to x.gate")
+    "[2][token], once per sequence and layer, summed up to each token: log_sigmoid(x.gate); its gradient goes to "
+      .. "x.gate")
 end
 
 function TestValues.test_cross_attention_does_not_inherit_sums()

@@ -35,7 +35,7 @@ function M.add(plan, families, add)
   for _, sum in ipairs(score.running and score.running.token_numbers or {}) do
     add("score " .. sum.name, ("[%d][token]"):format(family.heads),
       ("once per sequence and layer, %s each token: %s; its gradient goes to %s"):format(
-        sum.is_sum and "up to" or "for", expression_text.format(sum.value), list_destinations(sum.value)))
+        sum.is_sum and "summed up to" or "for", expression_text.format(sum.value), list_destinations(sum.value)))
   end
   for _, sum in ipairs(score.row_sums or {}) do
     add("score " .. sum.name, "[query][key]",

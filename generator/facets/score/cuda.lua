@@ -16,8 +16,9 @@
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
 --   gathered_by_class   class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
---                       running sums have the classes query_token and key_token, whose entries are false if they have
---                       no list. An item of a list is { name, target, index (from 0) }. Fields of a list:
+--                       running sums have two further classes, query_token and key_token. The entry of such a
+--                       class is false if it has no list. An item of a list is { name, target, index (from 0) }.
+--                       Fields of a list:
 --     class                 the class
 --     count                 the number of items
 --     names                 the names of the tables in one text
@@ -156,10 +157,10 @@ end
 
 -- Sets fields of a nest:
 --   uses            the set of the names that it reads
---   on_one_thread   whether one thread runs the whole nest; false: threads divide the entries among them, or the heads
---                   if there are no entries
+--   on_one_thread   whether one thread runs the whole nest; false: each thread takes some of the entries, or some of
+--                   the heads if there are no entries
 --   long_heads      whether the loop over heads contains other loops; unrolling it would need too many registers
--- may_share_heads: whether threads may divide the heads among them.
+-- may_share_heads: whether each thread may take some of the heads.
 local function describe_nest(build, nest, may_share_heads)
   nest.on_one_thread = nest.class == "uniform"
     and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULT_KINDS))
