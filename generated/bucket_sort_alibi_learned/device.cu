@@ -258,8 +258,8 @@ INLINE real *staging(void) {
 }
 
 /* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the sums.
- * Each half of a warp computes one of the two sums: first each lane gives its partner lane in the other half
- * the summand that its own half does not add. */
+ * In each warp, the lower half of the lanes sums x[0] and the upper half sums x[1]. First, each lane sends its other
+ * number to a partner lane in the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));
@@ -504,8 +504,8 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
 }
 
 /* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns: in a taller tile
- * fewer warps lie side by side, so each of them computes more columns. In a tile of two slabs of columns, only the
- * first FLAT_ROWS rows have results. */
+ * fewer warps lie side by side, so each of them computes more columns. If `width` is 2, all warps lie side by side, so
+ * only the first FLAT_ROWS rows of a tile have results. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {
@@ -585,8 +585,8 @@ enum {
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart. A row whose index is not
- * below `rows` is loaded as 0. */
+/* Loads the rows `row`, `row + step`, ... of a column, whose rows are `stride` elements apart. A row whose index is
+ * not below `rows` is loaded as 0. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     assume_global(a);
 #pragma unroll
@@ -607,8 +607,8 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* sum_rows: a thread's part of the sum of a over rows; dot_rows: of the sum of a * b. a and b point to the thread's
- * column. */
+/* sum_rows: a thread's part of the sum of `a` over rows; dot_rows: its part of the sum of `a * b`. `a` and `b` point
+ * to the thread's column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
@@ -721,8 +721,8 @@ INLINE unsigned int mask_bits(const unsigned char *keep, int element) {
     return keep[element / 8] >> element % 8;
 }
 
-/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp
- * processes a few rows at a time, so that their loads overlap. */
+/* Rows of WIDTH channels in the registers of warps, for norms; adjacent lanes have adjacent channels. A warp processes
+ * a few rows at a time, so that their loads overlap. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */

@@ -4,8 +4,8 @@
  * quads of a thread are THREADS quads apart. For activations, x and y may be the same array, and so may dy and dx.
  * For gates, x and dx may be the same array, but y must not overlap x. References: lh_ref_activation, lh_ref_gate. */
 
-/* Loads the quads with the indices first, first + THREADS, ...; a quad whose index is not below `count` is loaded as
- * 0. */
+/* Loads the quads with the indices `first`, `first + THREADS`, ...; a quad whose index is not below `count` is loaded
+ * as 0. */
 INLINE void load_numbers(const real *x, int first, int count, real part[SUMMANDS]) {
     assume_global(x);
 #pragma unroll

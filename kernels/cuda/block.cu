@@ -34,8 +34,8 @@ INLINE real *staging(void) {
 }
 
 /* Replaces x[0] and x[1] by their sums over all threads of the block; only the threads of the first warp get the sums.
- * Each half of a warp computes one of the two sums: first each lane gives its partner lane in the other half
- * the summand that its own half does not add. */
+ * In each warp, the lower half of the lanes sums x[0] and the upper half sums x[1]. First, each lane sends its other
+ * number to a partner lane in the other half. */
 INLINE void block_sums(double x[2]) {
     double *partials = (double *)staging();
     const int half = (int)(threadIdx.x % WARP / (WARP / 2));

@@ -1,14 +1,15 @@
-/* Attention with the instruction of tensor cores, whose operands are fragments: each lane of a warp holds a part of
- * an operand. A warp has one or more groups of 16 rows of a head (queries or keys). It multiplies these rows with
- * the rows of the other side (keys for queries, queries for keys), in tiles of 8 rows. Lane 4 g + t has rows g and
- * g + 8 of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. A second product sums
- * over the rows of the other side, such as weights times values; the lane's products are already its part of an
- * operand of this second product. A word (operand_word) contains DEPTH adjacent elements of an operand along k, the
- * index over which a product sums. A step covers 8 DEPTH elements along k. `width` is the width of a head. */
+/* Attention with the instruction of tensor cores, whose operands are fragments: each lane of a warp holds a part of an
+ * operand. A warp has one or more groups of 16 rows of a head (queries or keys). It multiplies these rows with the
+ * rows of the other side (keys for queries, queries for keys), in tiles of 8 rows. Lane 4 g + t has rows g and g + 8
+ * of a group, and the products of these rows with rows 2 t and 2 t + 1 of every tile. A second product sums over the
+ * rows of the other side, such as weights times values. A lane makes its part of an operand of this second product
+ * from its own products, without data of other lanes. A word (operand_word) contains DEPTH adjacent elements of an
+ * operand along k, the index over which a product sums. A step covers 8 DEPTH elements along k. `width` is the width
+ * of a head. */
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */
-    TILE_COLUMNS = 8, /* columns of a tile: rows of the other side */
+    TILE_COLUMNS = 8, /* columns of a tile of results, one for each row of the other side */
     STEP = 8 * DEPTH, /* elements along k in a step */
     PART = 2 * DEPTH  /* elements along k that a lane holds in a step */
 };
@@ -25,8 +26,8 @@ struct __align__(2 * sizeof(real)) couple {
     real v[2];
 };
 
-/* tile_row: a lane's first row in a group. tile_column: its first column in a tile. part_channel: its first channel
- * in a step. */
+/* tile_row: a lane's first row in a group; also the row of a tile that the lane loads. tile_column: its first column
+ * in a tile. part_channel: its first channel in a step. */
 INLINE int tile_row(void) { return threadIdx.x % WARP / 4; }
 INLINE int tile_column(void) { return threadIdx.x % 4 * 2; }
 INLINE int part_channel(void) { return threadIdx.x % 4 * PART; }
@@ -42,7 +43,8 @@ INLINE row_part load_part(const real *row, const int step, const int width) {
     return x;
 }
 
-/* Word i of a lane's part of a row. The elements are multiplied by a factor, unless they are already `rounded`. */
+/* Word i of a lane's part of a row. If `rounded`, the stored elements are already multiplied by the factor and
+ * rounded, so they are used unchanged; otherwise this function multiplies them. */
 INLINE operand_word part_word(const bool rounded, const row_part x, const int i, const real factor) {
     const stored element = x.v[DEPTH * i], next = x.v[DEPTH * i + DEPTH - 1];
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
@@ -90,8 +92,8 @@ INLINE void begin_with_zero(const int groups, real sum[][4]) {
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = 0;
 }
 
-/* sum[group] += the products of a group's rows with the rows of a tile. `row` points to the lane's first channel of row
- * tile_row() of the tile. */
+/* sum[group] += the products of a group's rows with the rows of a tile. `row` points to the lane's first channel in
+ * the row that the lane loads, which has index tile_row() in the tile. */
 INLINE void multiply_heads(const int groups, const bool rounded, const operand_word a[][4], const real *row,
                            const int width, const real factor, real sum[][4]) {
     const int steps = (width + STEP - 1) / STEP;
@@ -116,11 +118,12 @@ INLINE void pack_tiles(const real tiles[][4], const int stride, operand_word a[4
     }
 }
 
-/* sum[group][tile of channels] += the products of a group's results in DEPTH tiles, results[tile][group], with the rows
- * of these tiles. The tiles begin at row `first` of `count` rows; rows are `stride` apart. A lane reads the channel
- * with index tile_row() of every tile of channels; `rows` points to the first of these channels in row 0. Rows whose
- * index is not below `count` contribute 0. zeroed: the results that belong to these rows are already 0, so the function
- * reads the last row in place of each of them. */
+/* Multiplies a group's results in DEPTH tiles, results[tile][group], with the rows of the other side that these tiles
+ * cover. The products are added to sum[group][n], where n counts tiles of 8 channels. The rows of the other side begin
+ * at index `first` and are `stride` elements apart. A lane reads the channel with index tile_row() of every tile of
+ * channels; `rows` points to this channel of the first tile, in row 0. Rows whose index is not below `count`
+ * contribute 0. zeroed: the results for rows from `count` on are already 0, so the function multiplies them with the
+ * last row instead of with 0. */
 INLINE void add_rows_of_head(const int groups, const bool zeroed, const bool rounded, const real results[][4],
                              const real *rows, const int stride, int first, int count, const int width, real sum[][4]) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -177,7 +180,7 @@ INLINE void store_groups_of_head(const int groups, const bool rounds, const real
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
 #pragma unroll
     for (int r = 0; r < 2 * groups; r++) {
-        const int below = r * GROUP_ROWS / 2;
+        const int below = r * GROUP_ROWS / 2; /* distance of row r from the lane's first row */
         if (row + below < count)
             store_row_of_head(rounds, sum + r / 2 * tiles, r % 2, width, factor, to + below * stride);
     }

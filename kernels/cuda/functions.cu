@@ -11,6 +11,7 @@ INLINE real bucket_real(real x, int count, const real *edge) {
     return (real)sum;
 }
 
+/* sine_after(x, n) = sin(x + n pi/2) */
 INLINE real sin_real(real x) { return sine_after(x, 0); }
 INLINE real cos_real(real x) { return sine_after(x, 1); }
 
@@ -43,7 +44,8 @@ INLINE real erf_real(real x) {
     return erf_and_weight(x, &weight);
 }
 
-/* a^b as C's pow computes it, but NaN for NaN arguments and for 1 or -1 to an infinite power; a = -0 counts as 0. */
+/* a^b as C's pow computes it, but NaN for NaN arguments and for 1 or -1 to an infinite power; a = -0 counts as 0.
+ * power_of_size computes |a|^b. */
 INLINE real pow_real(real a, real b) {
     bool negative = a < 0, fraction = floor_real(b) != b, odd = b - 2 * floor_real(b / 2) == 1;
     if (b == 0 && a == a) return 1;

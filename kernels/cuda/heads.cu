@@ -57,10 +57,10 @@ INLINE void content_bias_grad(const int head_width, const int stride, int rows, 
     }
 }
 
-/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels
- * from `first` on. In these channels the function also completes drows [count][WIDTH], the gradient of the vectors.
- * rows [heads][count][head_width]: the vectors; row_sums [heads][count]: for each vector the sum of the gradients of
- * the logits that it contributes to. */
+/* The gradient of the bias that is added to queries in products with vectors of distances, for `columns` channels from
+ * `first` on. In these channels, the function also adds the summand that comes from the bias to drows [count][WIDTH],
+ * the gradient of the vectors, and then multiplies drows by `scale`. rows [heads][count][head_width]: the vectors;
+ * row_sums [heads][count]: for each vector the sum of the gradients of the logits that it contributes to. */
 INLINE void position_bias_grad(const int head_width, const int columns, int count, int first, real scale,
                                const real *bias, const real *rows, const real *row_sums, real *drows, real *dbias) {
     assume_global(row_sums);
@@ -94,8 +94,9 @@ INLINE void bias_rows(const int head_width, const int columns, int used, int cou
     }
 }
 
-/* Rotates two pairs of channels. `cosines` has the cosine of the angle for each of the four channels; the signed
- * sines lie `period` elements after the cosines. direction: 1, or -1 in the backward pass. */
+/* Rotates two pairs of channels. `cosines` has the cosine of the angle for each of the four channels. The table has
+ * `period` cosines, since angles repeat after this number of channels, and then `period` sines, with a minus sign for
+ * even channels. direction: 1, or -1 in the backward pass. */
 INLINE void rotate_quad(real *channels, const real *cosines, const int period, int direction) {
     const quad x = *(const quad *)channels, cosine = *(const quad *)cosines, sine = *(const quad *)(cosines + period);
     quad y;

@@ -1,9 +1,8 @@
-/* A line of pairs that a mask opens: query i sees the key with index first + step * i, plus S, the number of keys, if
- * the line is counted from the end of the keys. If several lines open a pair, the largest value counts. A query without
- * an open key sees all keys or, with a causal mask, all keys that are not later than the query. Source: Duan and Shi
- * 2024. */
+/* A line of pairs that a mask opens: query i sees the key with index keys * S + first + step * i, where S is the
+ * number of keys. If several lines open a pair, the largest of their values counts. A query without an open key sees
+ * all keys or, with a causal mask, all keys that are not later than the query. Source: Duan and Shi 2024. */
 typedef struct opened_line {
-    int step, keys, first; /* keys: the factor of S, 1 for a line that is counted from the end of the keys, else 0 */
+    int step, keys, first; /* keys: 1 if the line is counted from the end of the keys, else 0 */
     real value;            /* added to the score of the pair */
 } opened_line;
 

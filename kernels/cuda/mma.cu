@@ -1,6 +1,6 @@
-/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. An
- * instruction writes its results to other registers than the addends c; if the results and c shared registers, the
- * compiler would add copies of c to the PTX code. */
+/* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. Results
+ * are written to `sum`, not to the registers of the addends c. If results and addends shared registers, the compiler
+ * would add copies of c to the PTX code. */
 
 INLINE unsigned int to_tf32(float x) {
     unsigned int rounded;

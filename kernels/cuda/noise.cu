@@ -1,10 +1,10 @@
-/* Standard normal numbers for the noise on embeddings (Box and Muller 1958). Element e = t * C + c of example b
- * takes number e % 4 of the stream at counter (e / 4, site, b, step). */
+/* Standard normal numbers for the noise on embeddings (Box and Muller 1958). Element e = t * C + c of example b gets
+ * the normal number with index e % 4 of the Philox block at counter (e / 4, site, b, step). */
 
 INLINE real noise_uniform(unsigned int word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* The normal numbers of the four elements of a Philox block. number: the index of the block; its elements are
- * 4 * number to 4 * number + 3. */
+/* The normal numbers of the four elements of a Philox block. `number` is the index of this block, which has the
+ * elements 4 * number to 4 * number + 3. */
 INLINE quad normal_quad(const unsigned int key[2], unsigned int step, unsigned int example, unsigned int site,
                         unsigned int number) {
     unsigned int word[4];

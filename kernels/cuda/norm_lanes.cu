@@ -1,5 +1,5 @@
-/* Rows of WIDTH channels in the registers of warps, for norms; the lanes of a warp have adjacent channels. A warp
- * processes a few rows at a time, so that their loads overlap. */
+/* Rows of WIDTH channels in the registers of warps, for norms; adjacent lanes have adjacent channels. A warp processes
+ * a few rows at a time, so that their loads overlap. */
 
 enum {
     ROW_PART = (WIDTH + WARP - 1) / WARP, /* channels of a lane: lane, lane + 32, ... */

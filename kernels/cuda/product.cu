@@ -83,8 +83,8 @@ INLINE void write_results(const finish epilogue, int row, int column, int rows, 
 }
 
 /* `product` in tiles of `height` by `width` slabs. A warp computes 32 rows and 16 * height columns: in a taller tile
- * fewer warps lie side by side, so each of them computes more columns. In a tile of two slabs of columns, only the
- * first FLAT_ROWS rows have results. */
+ * fewer warps lie side by side, so each of them computes more columns. If `width` is 2, all warps lie side by side, so
+ * only the first FLAT_ROWS rows of a tile have results. */
 INLINE void product_tiles(const int height, const int width, int rows, int columns, int K, const order along_a,
                           const real *a, int stride_a, const order along_b, const real *b, int stride_b,
                           const finish epilogue, const real *extra, real *out, int stride) {

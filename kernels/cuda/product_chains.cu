@@ -34,7 +34,7 @@ INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int
     x += row * stride + channel + quad_column();
 #pragma unroll
     for (int i = 0; i < 2 * ROW_GROUPS; i++) {
-        const int below = i / 2 * 8 + i % 2;
+        const int below = i / 2 * 8 + i % 2; /* distance of row i from the lane's first row */
         if (has_hidden(row + below, rows, channel, channels))
             *(quad *)(x + below * stride) = result_quad(value, i / 2, i % 2);
     }
@@ -55,7 +55,7 @@ INLINE void load_hidden(const real *x, int row, int rows, int channel, const int
     }
 }
 
-/* load_hidden for values that store_pair has stored in blocks of two rows and two columns, as inputs of a product. */
+/* load_hidden for values that store_pair has stored along ROWS, in blocks of two rows and two columns. */
 INLINE void load_blocks(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
     assume_global(x);
@@ -84,7 +84,7 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
                         int row, int rows, int channel, const int channels, const int stride, real *x) {
     const int first = result_row(), q = warp_number() * (TILE / 4) + group_row();
     /* place: the index of the lane's quad in row `first`, which is even. In the next row the lane's quad has an index
-     * that is CHAIN_CHANNELS larger, with the bit GROUP inverted. */
+     * that is CHAIN_CHANNELS larger, with the bit of value GROUP inverted. */
     const int place = operand * HIDDEN_VALUES + hidden_index(first, q);
     real *const places[2] = {staging() + place, staging() + (place ^ GROUP) + CHAIN_CHANNELS};
     x += (row + first) * stride + 2 * (channel + quad_column());
@@ -108,8 +108,8 @@ INLINE void pass_hidden(const int operand, const bool stores, const order along,
     }
 }
 
-/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels
- * with the indices share, share + shares, share + 2 shares, ... There are `count` operands in shared memory; the
+/* Adds the products of hidden values in shared memory with the weights of 32 columns, for the groups of channels with
+ * the indices `share`, `share + shares`, `share + 2 * shares`, ... There are `count` operands in shared memory; the
  * weights of successive operands are `channels` apart along k. */
 INLINE void multiply_hidden(const bool rounded, const int count, int share, const int shares, const order along,
                             const real *weight, const int stride, int first, const int channels, int column,
@@ -134,13 +134,14 @@ INLINE void multiply_hidden(const bool rounded, const int count, int share, cons
     }
 }
 
-/* Computes the second product of the rows from `row` on, as a sum over parts of CHAIN_CHANNELS hidden channels: a
- * call adds the part that begins at channel `first`. The call for the last part also applies the epilogue and writes
- * the results, out[rows][columns]. total: a thread's quads of the sums over earlier parts. All threads of the block
- * call this function; when it returns, all may read the results. */
+/* Computes the second product of the rows from `row` on, as a sum over sections of CHAIN_CHANNELS hidden channels: a
+ * call adds the section that begins at channel `first`. The call for the last section also applies the epilogue and
+ * writes the results, out[rows][columns]. total: a thread's quads of the sums over earlier sections. All threads of
+ * the block call this function; when it returns, all may read the results. */
 INLINE void chain_products(const bool rounded, int row, int rows, const int count, int first, const int channels,
                            const order along, const real *weight, const int stride, const finish epilogue,
                            const real *extra, const int columns, real *out, quad *total) {
+    /* The result has `parts` parts of TILE columns; `shares` warps work on the same part. */
     const int parts = (columns + TILE - 1) / TILE, shares = parts == 1   ? WARPS
                                                             : parts == 2 ? WARPS / 2
                                                             : parts <= 4 ? 2
@@ -165,7 +166,7 @@ INLINE void chain_products(const bool rounded, int row, int rows, const int coun
     const int first_row = (int)(threadIdx.x / quads), first_index = chain_sums_index(first_row, q % (TILE / 4));
 #pragma unroll
     for (int u = 0; u * step < PART_ROWS; u++) {
-        const int below = first_row + u * (int)step;
+        const int below = first_row + u * (int)step; /* distance of the quad from `row`, in rows */
         if (below >= PART_ROWS || row + below >= rows || c >= columns) continue;
         if (THREADS % quads && threadIdx.x >= step * quads) continue;
         const int index = step % 8 ? chain_sums_index(below, q % (TILE / 4)) : first_index + u * (int)step * TILE;

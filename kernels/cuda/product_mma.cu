@@ -47,8 +47,9 @@ INLINE int pair_sum(const int i, const int j) { return i / 2 * 8 + j * 4 + i % 2
  * element at `from`. */
 INLINE int shift(int from, int row, const int column) { return (from ^ (row & 28) ^ column) + row * TILE; }
 
-/* Adds the products over all k of the slabs to the sums of a warp: 32 rows of results, from columns a to a + 31 of the
- * slabs, by 16 * units columns of results, from columns b on. Elements with k from `depth` on are 0. */
+/* Adds the products over all k of the slabs to the sums of a warp. The sums are 32 rows of results, which belong to
+ * the columns from a on in the slabs, by 16 * units columns, which belong to the columns from b on. Elements with k
+ * from `depth` on are 0. */
 INLINE void multiply(const int units, int depth, const staged *slabs, int a, int b, real *sum) {
     const int t = threadIdx.x % 4, g = threadIdx.x % WARP / 4, step = 16 / units;
     a = slab_index(t * DEPTH, a + g);

@@ -1,6 +1,6 @@
-/* Products of rows x with weights; K and the number of columns are constants after inlining, and multiples of 16. A
- * warp computes a part of 24 x 32 results: the rows of x are the columns of the tensor instruction, in three groups of
- * 8. Operands are loaded in quads of adjacent elements. Reference: lh_ref_matmul.
+/* Products of the rows of x with weights; K and the number of columns are constants after inlining, and multiples of
+ * 16. A warp computes a part of 24 x 32 results: the rows of x are the columns of the tensor instruction, in three
+ * groups of 8. Operands are loaded in quads of adjacent elements. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has these rows and columns, for j < 3, c < 4 and e < 2:
  *   x         rows 8 j + g
@@ -126,8 +126,8 @@ INLINE quad result_quad(const real sum[PART_TILES][4], const int j, const int e)
     return {{sum[j][e], sum[j][2 + e], sum[ROW_GROUPS + j][e], sum[ROW_GROUPS + j][2 + e]}};
 }
 
-/* Writes a lane's results of the part that begins at row and column. All elements of `extra` are loaded before the
- * first result is written. */
+/* Writes a lane's results of the part that begins at row and column; columns below form.scaled are scaled. All
+ * elements of `extra` are loaded before the first result is written. */
 INLINE void write_rows(const result_form form, int row, int column, int rows, const int columns,
                        const real sum[PART_TILES][4], const real *extra, real *out) {
     const finish epilogue = form.epilogue;

@@ -1,9 +1,9 @@
 /* Products of matrices in global memory by one block, divided among warps. A warp computes 32 x 32 results from
  * fragments that it loads directly from global memory in quads; the next fragments are prefetched into registers
  * while it multiplies. Operands are not staged in shared memory, and a warp waits for no other until the end. If the
- * result of `product` is narrow and a is read along COLUMNS, several warps share a part of the result, each with a
+ * result of `product` is narrow and `a` is read along COLUMNS, several warps share a part of the result, each with a
  * part of k, and their sums are added in shared memory. The order of additions depends on K, the number of columns
- * and the layout of a, but not on the number of rows. Reference: lh_ref_matmul.
+ * and the layout of `a`, but not on the number of rows. Reference: lh_ref_matmul.
  *
  * Lane 4 g + t has rows 4 g + e of a part and columns 4 t + i and 16 + 4 t + i, for e and i below 4. So a lane loads
  * and stores quads: the rows that it has in one tensor instruction are adjacent in the matrix, and so are its

@@ -1,6 +1,6 @@
-/* Gradients of products' weights over the tokens of the whole batch, by all blocks of a team. The parts of the batch,
- * called shards, have stored the inputs of products and the gradients of their outputs, in blocks of two tokens
- * (store_pair). Blocks compute tiles of 32 x 64 gradients in turn.
+/* All blocks of a team compute the gradients of weights: sums over the tokens of the whole batch. The inputs of
+ * products and the gradients of their outputs are stored for each shard, a part of the batch, in blocks of two tokens
+ * (store_pair). Thread blocks compute tiles of 32 x 64 gradients in turn.
  *
  * A use of the weights is one product with them; a model with loops uses weights several times. The tokens of all
  * shards in all uses form one sequence, which is cut into four parts for each warp; all parts have the same size,
@@ -35,9 +35,9 @@ typedef struct weights_gradient {
 } weights_gradient;
 
 /* A lane's position among the tokens of all shards in all uses. left: the number of tokens from this position to the
- * end of the shard, or 0 after the last token. x, dy: the addresses of the lane's operands at this position, from
- * the lane's first row (x) or column (dy) of the gradient on. A lane may read beyond the end of a row, into the next
- * row or a pad; results that depend on this data are not written. */
+ * end of the shard, or 0 after the last token. x, dy: the addresses of the lane's operands at this position. In x they
+ * begin at the lane's first row of the gradient, in dy at its first column. A lane may read beyond the end of a row,
+ * into the next row or a pad; results that depend on this data are not written. */
 typedef struct token_cursor {
     int use, shard, left;
     const real *x, *dy;
@@ -140,7 +140,8 @@ INLINE void clear_beyond(int left, stored_quad b[HALVES][LANE_QUADS]) {
     }
 }
 
-/* Packs the first two words of each of a lane's four rows or columns, from operands as they are stored. */
+/* Packs the elements of LANE_TOKENS tokens, as they are stored, into words. The words of the lane's row or column m
+ * are words[m][0] and words[m][1]. */
 INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], operand_word words[4][WORDS]) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -152,7 +153,7 @@ INLINE void pack_stored(const order along, const stored_quad part[LANE_QUADS], o
 
 /* Adds the sums of all warps for one half of a tile, in the order of warps, and writes the total. */
 INLINE void write_half(const real sum[2][4][4], int row, int column, const weights_gradient *w) {
-    /* quad_row: the row of the thread's quad in the half. row_quad: the index of the quad in this row. */
+    /* The thread's quad has index row_quad in row quad_row of the half. */
     const int quad_row = shared_row(), row_quad = shared_quad();
     share_part(sum, staging() + warp_number() * TILE * TILE);
     __syncthreads();

@@ -1,7 +1,7 @@
 /* A block clips the gradient of one piece of PIECE elements and updates its parameters by gradient descent, with or
- * without momentum. gradient, running, parameter: [PIECE] in global memory; running and parameter are written. clip:
- * min(1, max_norm / norm); rate: the learning rate. Formulas and source: kernels/cpu/sgd.h. References:
- * lh_ref_sgd_update, lh_ref_momentum_update. */
+ * without momentum. The arrays `gradient`, `running` and `parameter` are [PIECE] in global memory; all but the
+ * gradient are written. clip: min(1, max_norm / norm); rate: the learning rate. Formulas and source:
+ * kernels/cpu/sgd.h. References: lh_ref_sgd_update, lh_ref_momentum_update. */
 
 typedef struct sgd {
     real clip, rate;
@@ -25,7 +25,7 @@ INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double
     block_sums(squares);
 }
 
-/* Updates a piece, with momentum: running is the running sum of gradients. squares: see sgd_piece. */
+/* Updates a piece, with momentum: `running` is the running sum of gradients. squares: see sgd_piece. */
 INLINE void momentum_piece(const sgd a, const real *gradient, real *running, real *parameter, double squares[2]) {
     real g[PIECE_PART], s[PIECE_PART], p[PIECE_PART];
     load_piece(gradient, g);

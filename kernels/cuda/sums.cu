@@ -10,8 +10,8 @@ enum {
 INLINE int first_row(const int columns) { return (int)threadIdx.x / columns; }
 INLINE int row_step(const int columns) { return (THREADS - 1 - (int)threadIdx.x % columns) / columns + 1; }
 
-/* Loads rows row, row + step, ... of a column, whose rows are `stride` elements apart. A row whose index is not
- * below `rows` is loaded as 0. */
+/* Loads the rows `row`, `row + step`, ... of a column, whose rows are `stride` elements apart. A row whose index is
+ * not below `rows` is loaded as 0. */
 INLINE void fetch_rows(const real *a, int row, int step, int rows, int stride, real part[SUMMANDS]) {
     assume_global(a);
 #pragma unroll
@@ -32,8 +32,8 @@ INLINE real add_parts(real part, const int columns) {
     return part;
 }
 
-/* sum_rows: a thread's part of the sum of a over rows; dot_rows: of the sum of a * b. a and b point to the thread's
- * column. */
+/* sum_rows: a thread's part of the sum of `a` over rows; dot_rows: its part of the sum of `a * b`. `a` and `b` point
+ * to the thread's column. */
 INLINE real sum_rows(int rows, const int columns, const real *a, int stride) {
     const int step = row_step(columns);
     real sum = 0;
