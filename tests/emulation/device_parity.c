@@ -123,6 +123,7 @@ void lh_device_check_passes(lh_device_model *m, lh_parity_size size, int passes,
     lh_parity_batch data;
     lh_parity_make_batch(m->parity_case, size, 0, &data);
     data.batch.passes = passes;
+    /* Leaves one or two passes with gradient. */
     if (m->spec->progressive && passes > 1) data.batch.free_passes = passes - 1 - passes % 2;
     lh_device_check_batch(m, &data, cut);
 }

@@ -2,7 +2,7 @@
 --
 -- Reads the files of FOLDERS that are not stored results, or the named ones, and prints one line for each of these
 -- problems; exit 1 if there is any:
---   a comment, or a docstring of Python, that begins with one of WORDS, as parts of sentences do,
+--   a comment, or a docstring of Python, that begins with one of WORDS: then it is often only a part of a sentence,
 --   documentation of a field that begins with such a word, or with "how" or "its",
 --   a message about a user's mistake, LH_ERR_INPUT or LH_ERR_USAGE in the runtime, that names no file, field, flag,
 --   line or step: its text has none of NAME_PATTERNS,
@@ -38,8 +38,8 @@ local function report(...)
   print(string.format(...))
 end
 
--- Returns the patterns of comments, by the ending or name of a file: of a whole line, and after code; and whether each
--- line of a comment has its own mark.
+-- Returns three results for the ending or name of a file: the pattern of a line that is a comment, the pattern of a
+-- comment after code, and whether each line of a long comment begins with the mark of comments.
 local function get_comment_patterns(path)
   local ending = path:match("%.(%w+)$")
   if ending == "lua" then
@@ -82,7 +82,8 @@ local function check_length(path, lines)
   end
 end
 
--- The text of a message consists of the strings after the kind of its error; macros of formats may be between them.
+-- The text of a message consists of the strings after the kind of its error; macros such as PRId64 may be between the
+-- strings.
 local function check_messages(path, lines)
   local source, number = table.concat(lines, "\n"), 1
   local last = 1

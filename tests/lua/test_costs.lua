@@ -64,8 +64,8 @@ function TestCosts.test_a_curriculum_weighs_lengths_by_their_steps()
   end
 end
 
--- A progressive step of 4 passes has n passes without gradient, 0 to 3, and m with gradient, 1 to min(4 - n, 2). The
--- mean of n is 1.5. The means of m are 1.5, 1.5, 1.5 and 1 for n from 0 to 3, so the mean of m is 1.375.
+-- With times = 4, a progressive step has n passes without gradient, 0 to 3, and m with gradient, 1 to min(4 - n, 2).
+-- The mean of n is 1.5. The means of m are 1.5, 1.5, 1.5 and 1 for n from 0 to 3, so the mean of m is 1.375.
 function TestCosts.test_flops_are_a_mean_over_drawn_passes()
   local function count_flops(loops)
     return make_plan({ ["model.loops"] = loops }, make_task(2, 2)).flops_per_step
@@ -75,8 +75,8 @@ function TestCosts.test_flops_are_a_mean_over_drawn_passes()
     (mean_passes + 2 * mean_with_gradient) / (3 * 4), 1e-9) -- the gradient of a pass costs as much as two passes
 end
 
--- `computation = c` adds c tokens for each input token. So the longest sequence of a file belongs to an example with
--- only one target token.
+-- `computation = c` adds c tokens for each input token. The limit `longest` of a file does not count these tokens, so
+-- the longest sequence has only one target token.
 function TestCosts.test_computation_tokens_lengthen_sequences()
   local plan_task = plans.plan_task
   lu.assertEquals(plan_task("kind = 'reverse_string'").longest_training, 80)
@@ -200,8 +200,8 @@ local PACKED_BYTES = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
 -- Threads share packed weights, random positions and tables of positions. The memory of a process is 2.5 MB, the bytes
 -- of a checkpoint, and whole large pages for: the four vectors of parameters together, the packed weights, the gradient
--- of each of two threads, and the workspace of each thread. tests/unit/test_parity.c compares with the memory of
--- programs.
+-- of each of two threads, and the workspace of each thread. tests/unit/test_parity.c compares the planned memory
+-- with the memory that generated code requests.
 function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspaces()
   local function compute_bytes(sets)
     local plan = make_plan(sets, make_task(2, 2))
@@ -222,16 +222,19 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
     { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
--- Bytes of the vectors of all symbols, padded to 6 rows, in the first layer, with space for sums by symbol.
+-- Bytes of two buffers of the first layer: the vectors of all symbols, and a scratch row for each symbol. Both are
+-- padded to 6 rows.
 local SYMBOLS = 4 * 6 * (64 + 192)
 
 -- The bytes of a workspace for a number of sequences. tokens: the tokens of each sequence; queries, keys: the padded
--- numbers of queries and keys; dropouts: 1 with dropout, 0 without. Layers store activations, attention weights and
--- masks for the backward pass, which has gradients of one layer and one head.
+-- numbers of queries and keys; dropouts: 1 with dropout, 0 without. Each layer stores activations, attention weights
+-- and masks for the backward pass. All layers share the memory for gradients, and all pairs of heads share the memory
+-- for gradients of attention weights.
 local function sum_bytes(sequences, tokens, queries, keys, dropouts)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows -- bytes of a channel of all rows
-  -- input, query_key_value, attended, norm1_xhat, norm1, hidden, norm2_xhat; the norms' numbers; weights, masks
+  -- input, query_key_value, attended, norm1_xhat, norm1, hidden, norm2_xhat; a number for each norm and row; attention
+  -- weights and their sums; masks
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
     + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * dropouts * pad(rows * 64 + 64)
   local used_rows = row * (64 + 64) -- the used rows of the last layer's input and of its attention's output
@@ -242,7 +245,8 @@ local function sum_bytes(sequences, tokens, queries, keys, dropouts)
   return 5 * layer + scratch + SYMBOLS
 end
 
--- Up to 41 tokens the largest block has 3 sequences of 33, whose queries and keys are padded to 48 and 40.
+-- Sequences have 2 to 41 tokens. The largest block has 3 sequences of 33 tokens; the numbers of queries and keys are
+-- padded to 48 and 40.
 function TestCosts.test_the_largest_block_has_the_most_bytes()
   local plan = make_plan({}, make_task(2, 2))
   lu.assertEquals(memory.derive(plan).largest_block, { bytes = sum_bytes(3, 33, 48, 40, 1), size = { 33 },

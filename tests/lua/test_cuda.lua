@@ -18,7 +18,7 @@ local plan_own, project = code.plan_own, code.project
 
 TestProducts = {}
 
-function TestProducts.test_products_are_a_library_s_from_width_256_on()
+function TestProducts.test_a_library_computes_products_from_width_256_on()
   local expected = { [64] = "generated", [NARROW] = "generated", [WIDE] = "library", [1024] = "library" }
   for width, products in pairs(expected) do
     lu.assertEquals(render_device("none", width).cuda.products, products, width)
@@ -60,7 +60,8 @@ function TestProducts.test_device_code_has_no_text_of_the_other_form()
   end
 end
 
--- Device code of wide models itself computes only products for the distance vectors of Transformer-XL.
+-- In wide models, device code computes only the products of Transformer-XL's distance vectors. A library computes all
+-- other products.
 function TestProducts.test_wide_device_code_multiplies_no_matrices()
   for _, encoding in ipairs(ENCODINGS) do
     local _, wide = render_device(encoding, WIDE, "tf32")
@@ -102,14 +103,14 @@ function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product
   end
 end
 
-function TestNetwork.test_dropout_sites_are_counted_by_places()
+function TestNetwork.test_each_dropout_of_each_layer_is_a_site()
   local plan = plan_encoding("none", NARROW)
   lu.assertEquals({ plan.device.site_count, plan.device.max_dropouts }, { 4, 2 })
   plan = plan_encoding("sinusoid", NARROW)
   lu.assertEquals({ plan.device.site_count, plan.device.max_dropouts, #plan.device.masks }, { 5, 2, 2 })
 end
 
-function TestNetwork.test_missing_device_code_is_reported_if_requested()
+function TestNetwork.test_cuda_files_are_refused_without_device_code()
   local cases = {
     { 'block:output(block:add(h, block:product("y", h, model.width)))', "a network without attention" },
     { 'block:output(block:product("back", block:norm("n", block:product("wide", block:add(h, ' .. ATTENDS ..
@@ -161,8 +162,9 @@ function TestNetwork.test_mixed_lengths_of_wide_models_have_no_device_code()
   lu.assertFalse(plan_mixed(32).no_device_code)
 end
 
--- A batch of 128 sequences has at most 20 lengths; a batch of 3 has at most 3. Shards have gradients of their own.
-function TestNetwork.test_parts_of_steps_with_mixed_lengths_are_at_most_the_lengths()
+-- A part of a step has sequences of one length. The spec has 20 lengths, so a batch of 128 sequences has at most 20
+-- parts; a batch of 3 has at most 3. Each shard has its own gradients of weights.
+function TestNetwork.test_steps_of_mixed_lengths_have_at_most_one_part_per_length()
   local function count_parts(batch)
     local plan = assert(project:plan("tests/specs/emulated_masked.lua", { "train.lengths.per=sequence",
       ("train.batch=%d"):format(batch), "device_products=warps" })).plan
@@ -174,7 +176,8 @@ function TestNetwork.test_parts_of_steps_with_mixed_lengths_are_at_most_the_leng
   lu.assertFalse(assert(project:plan("tests/specs/emulated_masked.lua", {})).plan.cuda.parts)
 end
 
--- In the mean over sequences, the factor of a label's gradient is exact, so no factor follows for the whole gradient.
+-- With a mean over sequences, the gradient of a label is computed with its final factor, so the whole gradient is not
+-- scaled afterwards.
 function TestNetwork.test_labels_of_sequences_have_weights_of_their_own()
   local function render(setting)
     local plan = assert(project:plan("tests/specs/emulated_masked.lua", { setting })).plan
@@ -218,7 +221,8 @@ function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
   lu.assertEquals(plan.device.max_launches, "5 + 15 * LAYERS")
 end
 
--- A library's products add their biases and rectify; the host's list names the phase that does so without a library.
+-- A library's product also adds the bias and rectifies the result. The host's list of launches names the phase of
+-- device code that adds and rectifies if the library cannot.
 function TestNetwork.test_products_of_a_wide_model_add_biases()
   local plan, device, host = render_device("rope", WIDE)
   lu.assertStrContains(host, "add_bias(list, p->up_bias, true, PHASE_LAYER_HIDDEN, l);")

@@ -39,7 +39,8 @@ function TestText.test_the_first_line_has_space_and_digest()
   lu.assertNil(plan_defaults.text:find(defaults.make_pattern(2 * plan_defaults.reserved)))
 end
 
--- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
+-- The number of reserved bytes is at least twice the length of the text, and one of a few numbers. So the texts of most
+-- other specs fit.
 function TestText.test_space_of_the_text_fits_most_other_texts()
   local steps = {}
   for i = 1, 2000 do

@@ -27,8 +27,8 @@ end
 function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
   local base, changed = cases.get_case("none none index 0.1 float32"), cases.get_case("evaluation while training")
   local function compute_digest(case, kernels)
-    local _, text = gen.render_files(case.plan, cases.read_template, kernels)
-    return text
+    local _, digest = gen.render_files(case.plan, cases.read_template, kernels)
+    return digest
   end
   local function make_kernel(name, text)
     return { path = ("kernels/cpu/%s.h"):format(name), text = text }
@@ -86,8 +86,8 @@ function TestTasks.test_options_and_computation_tokens_are_absent_unless_request
   end
 end
 
--- The loss of a task without masks has no code for masks. With a loss of all labels, only the counts of answers have
--- such code, for sequences without a counted label.
+-- The loss of a task without masks has no code for masks. If masked labels are in the loss, the only code for masks
+-- skips the answer of a sequence without a label that counts.
 function TestTasks.test_masks_are_in_the_loss_of_tasks_that_mask()
   local function find_words(sets, spec)
     local text, words = render_task(sets, spec), {}
@@ -154,7 +154,7 @@ function TestTasks.test_a_decoder_reads_the_target()
   end
 end
 
-function TestTasks.test_positions_of_lines_need_no_function()
+function TestTasks.test_positions_in_dataset_lines_need_no_function()
   local coupling = { "encoding={ use = 'coupling' }", "model.kind=decoder" }
   check_words(render_task({ coupling[1], coupling[2], table.unpack(DATA) }, "tests/golden/specs/bare.lua")["spec.c"],
     { "token_positions = {.by_line = true, .greatest = 2048};" }, { ".place =", "lh_task_place" })

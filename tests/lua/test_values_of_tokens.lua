@@ -35,13 +35,13 @@ function TestValues.test_presets_have_the_papers_formulas()
   end
   lu.assertEquals(get_formula("fox", "decoder"), "x.score + sum_between(log_sigmoid(x.gate))")
   lu.assertEquals(get_formula("cable", "decoder"),
-    "2.8284271247461903 * x.score + sum_between(log_sigmoid(-x.gate))") -- the root of a head's width, 8
+    "2.8284271247461903 * x.score + sum_between(log_sigmoid(-x.gate))") -- sqrt(8); a head has 8 channels
   lu.assertEquals(get_formula("fox", "encoder_decoder"), "x.score - abs(sum_between(log_sigmoid(x.gate)))")
 end
 
-function TestValues.test_presets_gate_penalties_by_products_of_their_tokens()
+function TestValues.test_presets_multiply_penalties_by_gates_of_keys_and_queries()
   local GATES = {
-    grape_key = "-log_sigmoid(-0.35355339059327373 * x.key_gate)", -- the root of a head's width, 8
+    grape_key = "-log_sigmoid(-0.35355339059327373 * x.key_gate)", -- 1 / sqrt(8); a head has 8 channels
     grape_query = "-log_sigmoid(-0.35355339059327373 * x.query_gate)",
     grape_both = "-log_sigmoid(-0.35355339059327373 * x.key_gate) - log_sigmoid(-0.35355339059327373 * x.query_gate)",
   }

@@ -1,8 +1,8 @@
 """Tests exported models on the meta device, in other types, by torch.export for lengths from 2 to 64, by
 torch.jit.trace, and in ONNX: python3 tests/python/travel.py FOLDER
 
-FOLDER has NAME.py for every model (tests/support/render_presets.lua); weights are sampled here. Operations that PyTorch
-itself does not support are listed below and must fail, so that the list shrinks with newer versions.
+FOLDER has NAME.py for every model (tests/support/render_presets.lua); weights are sampled here. NO_ONNX lists the
+models that PyTorch itself cannot export as ONNX. Their export must fail, so that the list shrinks with newer versions.
 """
 
 import copy
@@ -79,9 +79,9 @@ class Case:
     @torch.no_grad()
     def check_meta(self):
         model = copy.deepcopy(self.model).to("meta")
-        for draws in (False, True):
+        for omits_draws in (False, True):
             arguments = self.make_arguments(9, device="meta")
-            found = model.model(*arguments[:-1]) if draws and self.samples else model(*arguments)
+            found = model.model(*arguments[:-1]) if omits_draws and self.samples else model(*arguments)
             assert found.device.type == "meta" and found.shape[:2] == (3, 9), (self.name, found)
 
     @torch.no_grad()

@@ -13,7 +13,8 @@ enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
-/* An example in a collection: the words from which its task expands it, its lengths, and its values on the axes. */
+/* An example in a collection: the words from which the task's lh_task_expand makes its tokens, its lengths, and its
+ * values on the axes. */
 typedef struct lh_kept_example {
     lh_set set;
     uint16_t word[16];
@@ -24,7 +25,7 @@ typedef struct lh_kept_example {
 /* A collection that keeps every example of a task. */
 typedef struct lh_full_collection {
     lh_collection c;
-    bool requests_carries;      /* also requests numbers for each length of the longest chain of carries */
+    bool requests_carries;      /* also requests examples for each length of their longest chain of carries */
     int min_digits, max_digits; /* digit counts of the requested numbers */
     int frame_axis;             /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];               /* requested frames */
@@ -57,7 +58,7 @@ lh_text lh_write_kept_example(const lh_full_collection *s, const lh_kept_example
 /* Returns the number with the digits text[from .. to - 1], highest first. */
 uint64_t lh_read_digits(const char *text, int from, int to, int base);
 
-/* Returns the number with the digits of a target, lowest first, which the end symbol follows. */
+/* Returns the number in a target, which consists of the digits, from the lowest to the highest, and the end symbol. */
 uint64_t lh_read_reversed(const char *target, int base);
 
 int lh_count_digits(int base, uint64_t n);

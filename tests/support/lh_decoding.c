@@ -20,11 +20,11 @@ typedef struct decoder {
     lh_cpu_step step;
     lh_batch batch;
     void *parameters, *tables, *memory;
-    char *expected;     /* logits of the pass, [SEQUENCES][labels][classes] real */
+    char *expected;     /* logits of forward_block, [SEQUENCES][labels][classes] real */
     int stream, length; /* the stream of the labels, and its length */
     int labels;         /* labels per sequence */
     size_t label_bytes; /* bytes of a label's logits */
-    lh_sums sums;       /* sums of the pass */
+    lh_sums sums;       /* sums of forward_block */
 } decoder;
 
 static void *reserve(size_t bytes) {
@@ -57,8 +57,8 @@ static lh_cpu_block make_block(const decoder *d, void *logits) {
     return block;
 }
 
-/* Runs the pass in blocks of the program's size. */
-static void run_passes(decoder *d) {
+/* Runs forward_block on all sequences, as many at a time as a block of the program has. */
+static void run_forward(decoder *d) {
     int max_sequences = d->program->block_sequences(d->step.shape.length);
     void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
     for (int first = 0; first < SEQUENCES; first += max_sequences) {
@@ -97,7 +97,7 @@ static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *
     program->begin_step(&d->step, 0, 1);
     d->memory = reserve(program->decode_bytes(&d->step.shape));
     d->expected = reserve((size_t)(SEQUENCES * d->labels) * d->label_bytes);
-    run_passes(d);
+    run_forward(d);
 }
 
 static void close_decoder(decoder *d) {
@@ -109,9 +109,9 @@ static void close_decoder(decoder *d) {
     free(d->expected);
 }
 
-/* Decodes `count` tokens at a time and compares the logits with the logits of the pass. ends_early: after each call of
- * decode_step the first sequence ends, and the last sequence takes its place. A call sees only its own tokens and those
- * of earlier calls; all later tokens are 0. */
+/* Decodes `count` tokens at a time and compares the logits with those of forward_block. ends_early: after each call
+ * of decode_step the first sequence ends, and the last sequence takes its place. A call sees only its own tokens and
+ * those of earlier calls; all later tokens are 0. */
 static void check_decoding(decoder *d, int count, bool ends_early) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *reordered = calloc((size_t)(SEQUENCES * d->length), sizeof *reordered);

@@ -83,14 +83,14 @@ static const lh_ref_network networks[] = {
      .scope_count = ${scopes}, .scopes = scopes_${n}},
 % end
 };
-static const lh_memory_plan planned[] = {
-% for _, p in ipairs(planned) do
+static const lh_memory_plan memory_plans[] = {
+% for _, p in ipairs(memory_plans) do
     {.id = "${p.id}", .level = "${p.level}", .length = {${p.first}, ${p.second}}, .sequences = ${p.sequences},
      .workspace = ${p.workspace}, .shared = ${p.shared}, .tables = ${p.tables}},
 % end
 };
-% local count, sizes = #networks, #planned
+% local count, sizes = #networks, #memory_plans
 const lh_ref_network *const lh_networks = networks;
 const int lh_network_count = ${count};
-const lh_memory_plan *const lh_memory_plans = planned;
+const lh_memory_plan *const lh_memory_plans = memory_plans;
 const int lh_memory_plan_count = ${sizes};

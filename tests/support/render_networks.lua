@@ -14,7 +14,7 @@ local reference = require("reference_network")
 local render = require("render.templates.render")
 local write = require("base.write")
 
--- One family of each kind: heads of 8 channels.
+-- Families of attention by name, each with other facets; a head has 8 channels.
 local function make_families()
   local list = {
     none = {},
@@ -66,12 +66,13 @@ end
 local NOISE = { [false] = "NO_NOISE", absolute = "ABSOLUTE", relative = "RELATIVE_NOISE" }
 
 local project = require("project").new(".")
-local list, planned = {}, {}
+local network_list, memory_plans = {}, {}
 local function add_memory(plan)
   local block = memory.derive(plan).largest_block
   for _, level in ipairs(levels) do
-    planned[#planned + 1] = { id = plan.id, level = level.name, first = block.size[1], second = block.size[2] or 0,
-      sequences = block.sequences, workspace = memory.count_workspace(plan, block.size, block.sequences, level),
+    memory_plans[#memory_plans + 1] = { id = plan.id, level = level.name, first = block.size[1],
+      second = block.size[2] or 0, sequences = block.sequences,
+      workspace = memory.count_workspace(plan, block.size, block.sequences, level),
       shared = memory.count_shared(plan, block.size, level), tables = memory.count_tables(plan, block.size) }
   end
 end
@@ -80,7 +81,7 @@ local function add(plan)
   add_memory(plan)
   local network = reference.derive(model_network.build_network(plan))
   network.id, network.noise = plan.id, NOISE[plan.noise]
-  list[#list + 1] = network
+  network_list[#network_list + 1] = network
 end
 for _, name in ipairs({ table.unpack(arg, 3) }) do
   if random_specs.parse_number(name) then
@@ -92,9 +93,10 @@ end
 for number = 1, tonumber(arg[2]) do
   local network = make_network(number)
   network.id, network.noise = "any_" .. number, NOISE[false]
-  list[#list + 1] = network
+  network_list[#network_list + 1] = network
 end
-local text, err = render.render("networks.c.tpl", { networks = list, planned = planned }, function(name)
+local template_values = { networks = network_list, memory_plans = memory_plans }
+local text, err = render.render("networks.c.tpl", template_values, function(name)
   return write.read("tests/support/" .. name)
 end)
 assert(text, err and ("%s:%s: %s"):format(err.path, err.line, err.what))

@@ -88,7 +88,8 @@ static size_t count_logits(const pass *p) {
     return (size_t)(p->stored->batch.sequences * p->stored->batch.labels * p->model->network->classes);
 }
 
-/* Stores the attention of the decoder's last layer; layers of the encoder have one attention and are skipped. */
+/* Stores the attention of a layer of the decoder. The next layer overwrites it, so the attention of the last layer
+ * remains. Layers of the encoder have one attention and are skipped. */
 static void store_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
     pass *p = context;
     const double *attention[LH_MAX_STREAMS] = {values->cross, values->attention};
@@ -105,7 +106,8 @@ static double run_reference(pass *p, const lh_ref_batch *batch) {
     return lh_ref_run(p->model, &observed, p->logits);
 }
 
-/* Runs the program. Evaluation has no dropout, and neither have the stored vectors. The loss includes masked labels. */
+/* Runs the program. Evaluation has no dropout, and neither have the stored vectors. All labels are masked, but the
+ * loss of these tasks includes masked labels. */
 static double run_program(pass *p, const lh_ref_batch *batch) {
     static const uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST] = {0};
     lh_trainer t = lh_trainer_open(p->spec, p->program, p->model, batch, NULL, LH_MODE_EVALUATE);

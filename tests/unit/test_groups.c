@@ -126,8 +126,8 @@ static void test_groups_have_examples_of_one_held_out_set(void **state) {
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &digits, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
                     &error, "eval.splits: there are no examples for validation");
     lh_groups_close(&g);
-    const lh_by beyond_limit = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 30, .last = 40, .step = 1}}}};
-    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &beyond_limit, 0, &error), LH_ERR_INPUT, &error,
+    const lh_by absent = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 30, .last = 40, .step = 1}}}};
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &absent, 0, &error), LH_ERR_INPUT, &error,
                     "eval.by: no example of");
     lh_groups_close(&g);
     const lh_by longer = {.count = 1,
@@ -239,7 +239,8 @@ static void test_lines_of_an_evaluation_by_axes_are_read_back(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Lines of an evaluation during training have one split for all sets, so the key `set` distinguishes their groups. */
+/* In lines of an evaluation during training, `split` does not name a set. So the key `set` distinguishes the groups of
+ * different sets. */
 static void test_lines_of_another_set_are_not_taken(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     toy_files f;

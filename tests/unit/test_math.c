@@ -16,7 +16,7 @@ static double draw_point(int i, double low, double high) {
     return low + (high - low) * ((i + out[0] * 0x1p-32) / POINTS);
 }
 
-/* The error in ulps of a double near the expected value. */
+/* The error of `actual` in ulps. An ulp is the distance between two neighbouring doubles near the expected value. */
 static double count_ulps(double actual, long double expected) {
     int exponent;
     frexpl(expected, &exponent);

@@ -175,7 +175,8 @@ static void test_norms_forward_and_backward_match_reference(void **state) { for_
 static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y, COUNT * sizeof(real)); }
 
 /* Checks the cases in which the header allows a result to overwrite an input. A stored sum overwrites the residual, and
- * the norm of this sum the branch. A norm of the residual alone overwrites the residual. Gradients overwrite dy. */
+ * the norm of this sum overwrites the branch. A norm of the residual alone overwrites the residual. Gradients overwrite
+ * dy. */
 static void check_in_place(const variant *v) {
     arrays a = make_arrays(), b = make_arrays(), in_place = b;
     run_forward(v, &a);

@@ -44,7 +44,7 @@ static void test_exp_negative_of_zero_and_far_below_is_exact(void **state) {
     assert_true(isnan(exp_negative(broadcast((real)NAN))[0]));
 }
 
-static void test_exp_negative_of_a_nan_of_any_bits_is_nan(void **state) {
+static void test_exp_negative_of_any_nan_is_nan(void **state) {
     for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
         bits payload = (bits)broadcast(-(real)NAN) | (nan_bit - 1) | nan_bit;
         assert_true(isnan(exp_negative((vector)payload)[0]) && isnan(exp_negative((vector)(payload << 1 >> 1))[0]));
@@ -74,7 +74,7 @@ static void test_exp_for_softmax_of_zero_far_below_and_nan_is_exact(void **state
     assert_true(isnan(exp_of_one_vector(broadcast((real)INFINITY) - broadcast((real)INFINITY))[0]));
 }
 
-static void test_exp_weights_of_a_nan_of_any_bits_have_a_sum_of_nan(void **state) {
+static void test_exp_weights_sums_any_nan_to_nan(void **state) {
     for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
         vector nan = (vector)((bits)broadcast((real)NAN) | nan_bit);
         real weights[5 * LANES];
@@ -206,10 +206,10 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_round_up_gives_next_multiple),
     cmocka_unit_test(test_exp_negative_has_small_relative_errors_in_its_whole_range),
     cmocka_unit_test(test_exp_negative_of_zero_and_far_below_is_exact),
-    cmocka_unit_test(test_exp_negative_of_a_nan_of_any_bits_is_nan),
+    cmocka_unit_test(test_exp_negative_of_any_nan_is_nan),
     cmocka_unit_test(test_exp_for_softmax_has_small_relative_errors_in_its_whole_range),
     cmocka_unit_test(test_exp_for_softmax_of_zero_far_below_and_nan_is_exact),
-    cmocka_unit_test(test_exp_weights_of_a_nan_of_any_bits_have_a_sum_of_nan),
+    cmocka_unit_test(test_exp_weights_sums_any_nan_to_nan),
     cmocka_unit_test(test_exp_weights_are_exponentials_with_their_sum_in_order),
     cmocka_unit_test(test_exp_heads_subtract_the_largest_logit_of_each_head),
     cmocka_unit_test(test_class_logits_and_softmax_loss_match_reference),

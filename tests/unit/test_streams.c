@@ -178,7 +178,7 @@ static void test_epochs_of_files_have_every_example_in_two_streams(void **state)
     lh_corpus corpus;
     lh_error error;
     lh_step_metrics metrics[4];
-    int positions = 0;
+    int label_count = 0;
     for (int i = 0; i < EXAMPLES; i++)
         sprintf(text + strlen(text),
                 i % 2 ? "{\"input\":[%d,1,2],\"target\":[%d]}\n" : "{\"input\":[%d],\"target\":[%d,0]}\n", i % 5,
@@ -198,8 +198,8 @@ static void test_epochs_of_files_have_every_example_in_two_streams(void **state)
     assert_int_equal(shape.labels, 1);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
     lh_test_step(engine, 4, metrics); /* two batches of 4 examples and two of 1, in any order */
-    for (int i = 0; i < 4; i++) positions += (int)metrics[i].sums.positions;
-    assert_int_equal(positions, EXAMPLES / 2 * 2 + EXAMPLES / 2);
+    for (int i = 0; i < 4; i++) label_count += (int)metrics[i].sums.positions;
+    assert_int_equal(label_count, EXAMPLES / 2 * 2 + EXAMPLES / 2);
     engine->ops->close(engine);
     lh_corpus_close(&corpus);
 }
@@ -226,7 +226,7 @@ static lh_state train_two_steps(const lh_spec *spec, lh_step_metrics metrics[2])
 /* A program may write the gradient of a constant tensor, but the update must ignore it. The positions are always
  * constant. Here the tables of tokens and outputs and the query's matrix are constant, too. The rows of this matrix lie
  * between learned rows of keys and values. */
-static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state) {
+static void test_constant_tensor_keeps_its_values_and_is_not_in_the_gradient_norm(void **state) {
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
     lh_tensor tensors[TOY_TENSORS];
@@ -264,7 +264,7 @@ int main(void) {
         cmocka_unit_test(test_steps_are_the_same_on_any_number_of_threads),
         lh_test_in_directory(test_epochs_of_files_have_every_example_in_two_streams),
         cmocka_unit_test(test_limit_holds_for_every_stream),
-        cmocka_unit_test(test_constant_tensor_keeps_its_values_and_is_in_no_norm),
+        cmocka_unit_test(test_constant_tensor_keeps_its_values_and_is_not_in_the_gradient_norm),
     };
     return cmocka_run_group_tests_name("streams", tests, NULL, NULL);
 }
