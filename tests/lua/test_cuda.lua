@@ -62,7 +62,7 @@ end
 
 -- In wide models, device code computes only the products of Transformer-XL's distance vectors. A library computes all
 -- other products.
-function TestProducts.test_wide_device_code_multiplies_no_matrices()
+function TestProducts.test_wide_device_code_multiplies_only_for_distance_vectors()
   for _, encoding in ipairs(ENCODINGS) do
     local _, wide = render_device(encoding, WIDE, "tf32")
     for _, name in ipairs({ "write_results", "mma_tf32", "SLAB" }) do
