@@ -255,7 +255,7 @@ function M.count_shared(plan, size, level)
   local sizes = derive_sizes(plan, level)
   local reals, bytes, step_tables = plan.width * plan.class_columns, 0, 0
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
-    reals = reals + struct.repetitions * panel.elements
+    reals = reals + struct.struct_count * panel.elements
   end
   if plan.input_draw and plan.input_draw.is_separate and plan.input_draw.kind == "randomized" then
     bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER

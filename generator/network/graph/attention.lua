@@ -52,18 +52,17 @@ end
 
 -- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias for
 -- each head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
--- requested_weight: nil if the family has no `request`, a value that attention reads in addition to queries, keys and
--- values; otherwise the weight that computes this value. This function appends the weight too, after the content bias;
--- for other normalisers it appends only the weight.
-local function add_geometric(list, family, path, requested_weight)
+-- contribution_weight: the weight that computes the family's contribution (ops.lua), or nil. This weight is appended
+-- too, after the content bias. If the normaliser is not geometric, only the weight is appended.
+local function add_geometric(list, family, path, contribution_weight)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
-    list[#list + 1] = requested_weight
+    list[#list + 1] = contribution_weight
     return
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ALL_ZERO } } }
-  list[#list + 1] = requested_weight
+  list[#list + 1] = contribution_weight
   local numbers = {
     { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ALL_ZERO },
@@ -99,6 +98,7 @@ local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
   if not family and options.name and net.families[options.name] then
+    -- From the second run on, net.families has the copy, but no family that the first run has only copied.
     checks.fail(net, ("attention %s has the option { name = ... }, but no attention before it is named %q"):format(
       options.name, name), "block:attention(%q, queries, keys) for the first attention; only further attentions have "
         .. "{ name = ... }", name)
@@ -181,7 +181,7 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value_name, input, width, product_options)
     return out, out.op.p
   end
-  local request = family.request -- describes a value that the family reads in addition to q and kv; or false
+  local request = family.request -- describes the contribution (ops.lua); false if the family has none
   local contribution, contribution_weight, q, kv
   if request then
     local width = scope:width((family.PREFIX or "") .. request.constant, request.width)

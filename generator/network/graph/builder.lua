@@ -7,7 +7,7 @@
 --   streams, tables, widths, dropouts, used_families   lists of these objects
 --   classified      the value that holds the logits
 --   is_step_major   whether all sequences' rows of a step lie together; if nil, all rows of a sequence lie together
---   cell_width      the number of numbers in a cell of a recurrence's memory; nil without memory
+--   cell_width      how many numbers each cell of a stack or tape has (recurrence.lua); nil without such a memory
 -- The objects:
 --   width      { count, text }: a number of channels, and its expression in C, such as "WIDTH". A multiple of a width
 --              also has `base`, the width that is multiplied, and `factor`. The width of logits also has
@@ -59,7 +59,7 @@
 --     count_name      C text of `count`, such as "LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
 --     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
---     has_passes      whether a step may run fewer or more loops (passes) than `loops`, the largest number in training
+--     has_passes      whether the number of loops (passes) may vary: up to `loops` in training, or more in evaluation
 --     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
 --     stored_loops    the largest number of loops with gradient in a training step
@@ -333,8 +333,8 @@ end
 --   passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --   is_progressive   whether a training step samples how many loops run first, without gradient, and how many loops
 --                    follow, with gradient
---   has_losses       whether the loss of training is the mean of the losses after all loops; no other operation then
---                    reads the result
+--   has_losses       whether the loss of training is the mean of the losses after each loop; then only the operation
+--                    `classify` reads the result
 local function add_scope(parent, name, title, set_count, options)
   local net = parent.net
   if net.scopes[name] then

@@ -175,7 +175,7 @@ local function check_names_differ(scope)
     local namesake = last_values[op.out.name]
     if namesake and not (namesake.read_count == 1 and readers[namesake] and readers[namesake].kind == "add") then
       fail_at(op.line, ("two values of %s are named %s"):format(scope.title, op.out.name),
-        "different names; values of feedforward have names with the option { name = ... }")
+        "different names; the option { name = ... } of feedforward changes the names of its values")
     end
     last_values[op.out.name] = op.kind ~= "block" and op.out or nil -- scope_lists.lua renames results of blocks
     value_names[names.name_gradient(op.out.name)] = op.out.name

@@ -24,7 +24,7 @@ local M = {}
 M.METHODS = {
   stream = { owner = "network", { "name", "title" } },
   table = { owner = "network", { "name", "title" } },
-  block = { owner = "network", { "name", "scope" }, { "count", "times" }, { "comment", "text" }, required = 2,
+  block = { owner = "network", { "name", "block_name" }, { "count", "times" }, { "comment", "text" }, required = 2,
     options = { loops = "times" } },
   readout = { owner = "network", { "value", "value" }, { "tokens", "word" } },
   input = { owner = "block", { "value", "value" } },
@@ -80,7 +80,8 @@ end
 M.KINDS = {
   name = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_name },
   title = { "a name of " .. base_names.FREE_TEXT, base_names.is_free },
-  scope = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses", is_block_name },
+  block_name = { "a name of " .. base_names.FREE_TEXT .. ", and no name that generated code already uses",
+    is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
   text = { "a sentence of up to 100 printable characters", is_text },
@@ -280,9 +281,8 @@ end
 
 -- A read-only copy of a section of the spec, which records reads of its fields. title: the section's name, such as
 -- "model.norm". Reading a missing field is a mistake, except in the table of the user's options, where it gives nil.
--- read_options: for the table of the user's options, the set that gets the names of the options that are read; nil for
--- other sections.
-function Handles:make_section(title, section, read_options)
+-- seen_options: for the table of the user's options, the set of the options that are read; nil for other sections.
+function Handles:make_section(title, section, seen_options)
   local fields_by_name = {}
   for name, value in next, section do
     fields_by_name[name] = type(value) == "table" and self:make_section(title .. "." .. name, value,
@@ -295,8 +295,8 @@ function Handles:make_section(title, section, read_options)
         self:fail(("%s is indexed with %s"):format(title, describe(self, name)), "a name")
       end
       self.seen_fields[title .. "." .. name] = true
-      if read_options then
-        read_options[name] = true
+      if seen_options then
+        seen_options[name] = true
       elseif fields_by_name[name] == nil then
         self:fail(("%s has no %s"):format(title, describe(self, name)), "%s", join_names(fields_by_name))
       end

@@ -20,8 +20,8 @@
 --     lines           its members as lines of C, such as "real norm1_scale[WIDTH], norm1_offset[WIDTH];"
 --     block           the block's name; false for the network
 --     article         "a" or "an" before the block's name; false for the network
---     count           the name in C of the number of such structs; false for the network
---     repetitions     the number of such structs (scope.count of builder.lua)
+--     count           the C constant for the number of such structs; false for the network
+--     struct_count    the number of such structs
 --     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
 --     panels          the list of the weights that are also stored in panels, the layout that products read:
 --       name                  the name of the weight
@@ -36,8 +36,8 @@
 --                     weights of products, maps of relative positions and `from_tables`
 --       lines           their declarations as lines of C
 --       members         the list of these members: { name, size, type }
---     from_tables     the list of the learned members whose gradients are computed from the gradients of tables
---                     (cuda_half.lua): { name, size }
+--     from_tables     the list of the learned members whose gradients device code computes from the gradients of a
+--                     step's tables (end_tables): { name, size }
 --   elements     the number of elements of the struct `parameters`
 --   storage      the number of elements of the parameter vector: `elements` rounded up to whole chunks
 --   count        the number of elements of learned tensors
@@ -300,7 +300,7 @@ local function describe_struct(scope, name, gradients_type, block, count)
   local packed = lists.map(panels, function(panel) return panel.has_transposed_copy and panel or nil end)
   local maps = lists.map(panels, function(panel) return not panel.has_transposed_copy and panel or nil end)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
-    article = block and wording.choose_article(block), count = count, repetitions = scope.count, panels = panels,
+    article = block and wording.choose_article(block), count = count, struct_count = scope.count, panels = panels,
     packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
     shard_sums = describe_shard_sums(scope), from_tables = list_table_members(scope),
     last_loop_start = scope.last_loop_start or false }

@@ -2,7 +2,7 @@
 -- step's token. The result of the operation holds the states of all steps.
 --
 -- The cell of a network is the rule by which a step computes, such as "lstm". M.CELLS has an entry for each cell, by
--- name. The word also has another meaning: some networks have a memory, a stack or a tape, whose elements are called
+-- name. The word also has another meaning: some networks have a memory (a stack or a tape), whose elements are called
 -- cells and have CELL numbers each. Fields of an entry of M.CELLS:
 --   words            its name for users, which the command `plan` shows
 --   gates            the number of sums for each channel of the state
@@ -32,7 +32,7 @@ local lists = require("base.lists")
 local M = {}
 
 local CELL = 8 -- the count of numbers in a cell of a memory
-local PANEL = 48 -- columns of the product are padded to a multiple of this, so that their vectors fill wide tiles
+local PANEL = 48 -- columns of the product are padded to a multiple of this, so that wide panels divide them (matmul.h)
 local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
 -- The comment of buffers of the form "steps"; their shape in training, such as "[tokens][WIDTH]", stands before it.
@@ -99,7 +99,7 @@ end
 
 -- Returns three results for the product with the state: its width; the names of the tensors that lie side by side in
 -- its weight (one for the sums, and one for each head); and the numbers of columns of these tensors.
-local function list_products(net, cell, sums)
+local function describe_state_product(net, cell, sums)
   local tensors, widths, count = { "recurrent" }, { sums.count }, sums.count
   for i, head in ipairs(cell.heads or {}) do
     tensors[i + 1], widths[i + 1], count = head.name, head.width, count + head.width
@@ -138,7 +138,7 @@ function M.recur(scope, name, stream, cell_name, cells)
     input_parameters[2] = scope:declare({ kind = "facet", name = "read", size = "CELL_WIDTH * " .. width.text,
       tensors = { { "read.weight", { CELL, width.count }, scheme.weight(CELL, width.count) } } })
   end
-  local columns, tensors, widths = list_products(net, cell, sums)
+  local columns, tensors, widths = describe_state_product(net, cell, sums)
   local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = tensors, rows = width,
     widths = widths, columns = columns, bias = cell.has_bias or false,
     init = make_part_scheme(net.initial, cell.is_joined and joint_rows or width.count) })

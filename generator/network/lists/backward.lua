@@ -20,8 +20,8 @@
 --     is_added   whether the entry's result is added to `to` instead of being stored there
 --     x      the value that the product reads, for weight_grad
 --     rectified_value   the result of relu by which the gradient is masked, for input_grad
---     needs_free_passes   whether the entry runs only in steps with free passes (the passes without gradient at the
---            beginning of a step), for clear
+--     needs_free_passes   for clear: whether the entry runs only in training steps that begin with free passes (passes
+--            without gradient)
 --
 -- A rule gets the buffer with the gradient of its operation's result from read_gradient(value). open_gradient(value)
 -- gives the buffer in which the first contribution to a gradient is stored and to which later contributions are added.

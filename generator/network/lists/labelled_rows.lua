@@ -3,9 +3,9 @@
 -- compute them.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are needed, else
---   labelled_work   the set of the work on labelled rows alone, after blocks or in a block's last repetition. Its items
---             are operations of fused lists and entries of backward lists that run row by row, and attentions, which
---             then compute labelled queries alone
+--   labelled_work   the set of the work on labelled rows alone. In a block, only the last repetition omits the other
+--             rows. The items are operations of fused lists and entries of backward lists that run row by row, and
+--             attentions, which then compute labelled queries alone
 --   values    the set of the values of which only labelled rows are computed, and stored one after another
 --   expansions   entry of a backward list -> the list of the buffers of gradients that are expanded before the entry;
 --             scope -> the list of the buffers that are expanded at the scope's end. To expand a buffer is to move its
@@ -49,7 +49,7 @@ local function record_partial(result, lists_by_scope, op)
   end
 end
 
--- Finds the operations that work on labelled rows alone, in a scope of whose result only labelled rows are read.
+-- Finds the operations of a scope that work on labelled rows alone. Only labelled rows of the scope's result are read.
 function find_in_scope(result, lists_by_scope, scope)
   local is_read_whole, list = {}, lists_by_scope[scope].forward -- is_read_whole: values whose rows are all read
   if result.whole_scopes[scope] then

@@ -55,7 +55,7 @@ local describers = {
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.has_relu and ", relu" or "",
       op.dropout and ", dropped out" or "")
   end,
-  recur = function(op) return ("%s with input and recurrent"):format(ops.recur.describe(op)) end,
+  recur = function(op) return ("%s with the weights input and recurrent"):format(ops.recur.describe(op)) end,
   add = describe_sum,
   add_norm = function(op) return describe_sum(op) .. ", " .. ops.norm.describe(op) end,
   block = function(op) return "all repetitions of " .. op.block.name end,
@@ -110,7 +110,7 @@ local backward_describers = {
     return "gradient of attention " .. item.op.family.name, reads, 2
   end,
   recur_grad = function(item)
-    return "gradient through all steps, and of input and recurrent", { item.op.out.name }, 2
+    return "gradient through all steps, and of the weights input and recurrent", { item.op.out.name }, 2
   end,
   accumulate = function(item) return "sum", { item.from.name } end,
   copy = function(item) return "copy", { item.from.name } end,

@@ -11,12 +11,12 @@
 -- Values with equal names share a buffer, also if they belong to different scopes. A value of the residual stream
 -- outside of blocks is called carried in two cases: a single block reads the value, as its input; or the value is the
 -- result of a block and is read once. No buffer has the name of a carried value: the value is in the buffer of a
--- block's input or of the stream's output. Its field `carried` is the list { block }: the block that reads the value as
--- its input, or false.
+-- block's input or of the stream's output. Its field `carried` is a table with the field `block`: the block that reads
+-- the value as its input, or false.
 --
 -- There is a conflict if two values would need one buffer at the same time, or if one buffer would need two shapes.
 -- Then a carried value gets a buffer of its own name (the field `has_own_buffer`), and a value that is not carried is
--- renamed in the graph itself: the name of its stream is put before its name, or a number after it. To find conflicts,
+-- renamed in the graph itself: its stream's name is put before its own name, or a number after it. To find conflicts,
 -- the module walks through the forward passes of training and of evaluation and checks that every read finds the right
 -- value; after each change it derives the lists again.
 
@@ -96,17 +96,17 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Raises a conflict: `value` cannot have its buffer. The field `conflict` of the error is the value that must get a
--- buffer of its own name or be renamed: `value`, or, if `value` cannot be changed, `holder`, the value in the buffer.
--- holder: nil if no value is in the buffer.
+-- Raises a conflict: `value` cannot have its buffer. holder: the value that the buffer holds, or nil. The field
+-- `conflict` of the error is the value that must get a buffer of its own name or be renamed: `value` if it can be
+-- changed, otherwise `holder`.
 local function raise_conflict(value, holder)
   for _, candidate in ipairs({ value, holder }) do
     if candidate.carried or candidate.op and candidate ~= candidate.op.scope.output_value then
       error({ problem = true, conflict = candidate }, 0)
     end
   end
-  error(("network: the buffer of the value %s holds %s; one of the two values needs another name"):format(value.name,
-    holder and "the value " .. holder.name or "no value"), 0)
+  error(holder and ("network: the buffer of the value %s holds the value %s; one of them needs another name"):format(
+    value.name, holder.name) or ("network: the value %s cannot have a buffer of its name"):format(value.name), 0)
 end
 
 local function get_shape(value)
@@ -278,9 +278,9 @@ local function find_conflict(net, lists_by_scope)
   return problem and problem.conflict
 end
 
--- Renames a value. In a stream other than the first, the stream's name is put before its name if no value has the new
--- name; all values of its scope with the same name, width and stream are renamed together. In the first stream, or if
--- the new name is taken, the value gets a number.
+-- Renames a value. If its stream is not the first and the new name is free, the stream's name is put before the value's
+-- name. All values of the scope with the same name, width and stream are then renamed together. In the first stream, or
+-- if the new name is taken, the value gets a number.
 local function rename_value(net, value)
   local base = value.name:gsub("_%d+$", "")
   local used_names = lists.to_set(lists.collect(net.order, function(scope)

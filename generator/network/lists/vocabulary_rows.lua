@@ -20,10 +20,10 @@
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. In the value's buffer,
 -- the copies for all tokens replace the vocabulary's rows. So if one operation reads a value for all tokens, all
--- operations that read the value run for all tokens. In the backward pass, a gradient of all tokens is summed by symbol
--- when a gradient of the vocabulary's rows is computed from it or is added to it. No operation of the block runs by
--- symbol if a gradient of all tokens would be added to a gradient of the vocabulary's rows, to preserve the order of
--- sums.
+-- operations that read the value run for all tokens. Gradients by symbol have the vocabulary's rows; gradients by token
+-- have the rows of all tokens. A gradient by token is summed by symbol before a gradient by symbol is computed from it
+-- or added to it. No operation of the block runs by symbol if a gradient by token would be added to a gradient by
+-- symbol: the order of sums would change.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")

@@ -45,9 +45,9 @@ local function list_products(plan)
   local products = {}
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     local inner, columns = panel.sizes[1], panel.sizes[2]
-    products[#products + 1] = { inner = inner, columns = columns, count = struct.repetitions }
+    products[#products + 1] = { inner = inner, columns = columns, count = struct.struct_count }
     if panel.has_transposed_copy then
-      products[#products + 1] = { inner = columns, columns = inner, count = struct.repetitions }
+      products[#products + 1] = { inner = columns, columns = inner, count = struct.struct_count }
     end
   end
   return products
