@@ -95,7 +95,7 @@ return {
     { "distance draws per pass", 5,
       "one for each layer" },
     { "vectors of distances", "by diagonal",
-      "computed once per step for every key - query; adjacent queries read adjacent vectors" },
+      "computed once per step for every difference (key - query); adjacent queries read adjacent vectors" },
     { "gpu, one model", "128 shards",
       "a block computes the forward and backward pass of a shard; blocks wait for each "
       .. "other only to sum gradients" },

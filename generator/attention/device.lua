@@ -79,7 +79,7 @@ function M.list_terms(family)
   elseif terms.scans_logits then -- the pass over a query's keys also adds pair vectors' products; other passes do not
     terms.pair_vectors, terms.maps_logits = false, false
   end
-  -- Code for the CPU may rotate queries (looks_ahead) in place of a look-up of vectors; device code looks them up.
+  -- Code for the CPU may rotate queries (by_rotation) in place of a look-up of vectors; device code looks them up.
   terms.by_pair = terms.pair_vectors and not terms.by_offset
   terms.samples_positions = family.positions.kind ~= "index"
   return terms

@@ -19,7 +19,8 @@
 --     by_offset        pairs with equal offsets (key - query) share a vector; arrays of gradients of logits begin and
 --                      end with zeros
 --     by_pair          the vector of each pair is looked up in a table
---     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed
+--     by_rotation      pairs have no vectors: rotated queries are multiplied with sinusoids of keys, for consecutive
+--                      keys together, before logits are computed
 --     computes_tables  tables of pair vectors are computed once a step
 --     has_biases       queries have two biases, one for products with keys and one for products with pair vectors
 --     scans_logits     a pass over the logits of a query's keys, from the last key to the first, precedes the scores
@@ -99,7 +100,7 @@ local function make_weight_map(family)
 end
 
 M.PROPERTIES = {
-  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "has_biases", "scans_logits", "sums_terms",
+  "pair_vectors", "by_offset", "by_pair", "by_rotation", "computes_tables", "has_biases", "scans_logits", "sums_terms",
   "maps_logits", "reads_tables", "needs_logits", "trains_tables", "changes_gradient", "scores_rows",
   "excludes_last_keys", "has_spans", "hides_keys", "has_open_keys", "open_keys_begin_later", "tests_all",
   "adds_values", "sees_all", "differs_by_head", "has_scattered_keys", "visits_outwards", "breaks_stick", "saves_rests",

@@ -18,8 +18,8 @@
 --   frozen          of a learned table: whether training leaves the values unchanged
 
 local diagnostics = require("base.diagnostics")
-local placement = require("facets.placement")
 local positions = require("facets.positions")
+local predicates = require("facets.predicates")
 
 local M = { name = "additive", needs_no_export = true, is_for_tokens = true, reads = "positions" }
 
@@ -49,8 +49,8 @@ M.fields = {
   { path = "encoding.additive.rows", is_rare = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" }, default = function(resolved)
       local max_position = resolved.encoding.positions.max_position
-      return placement.is_by_token(resolved) and max_position and max_position + 1
-        or placement.is_randomized(resolved) and max_position or 2048
+      return predicates.is_by_token(resolved) and max_position and max_position + 1
+        or predicates.is_randomized(resolved) and max_position or 2048
     end,
     default_text = "2048; max_position for randomized positions; max_position + 1 for digits and by_task",
     doc = "number of positions that have a vector; no sequence can be longer" },
@@ -107,7 +107,7 @@ function M.check(view, report)
   end
   if not scheme or not additive or additive.kind ~= "learned" or not additive.rows then
     return
-  elseif placement.is_by_token(view.resolved) then
+  elseif predicates.is_by_token(view.resolved) then
     check_rows(additive.rows, scheme.max_position, 1, "the positions from 0 to max_position", report)
   elseif scheme.kind ~= "randomized" then
     report.check_limit("encoding.additive.rows", additive.rows, "the learned table",

@@ -6,9 +6,9 @@
 -- whether keys after a query are hidden. Output: nil if there are neither lines nor corners, or a mask
 -- (mask.lua) of kind "lines". A corner is the pair of query 0 and the last key. Fields of the mask:
 --   heads       a list with an entry for each head:
---     lines     the lines of the head, { step, keys, first, value }. With S keys, query i sees on a line the key with
---               the index keys * S + first + step * i. The field `keys` is a factor: 1 if the line is counted from the
---               last key, otherwise 0. value is the number in the spec divided by the softmax's temperature
+--     lines     the lines of the head, { step, key_factor, first, value }. With S keys, query i sees on a line the key
+--               with the index key_factor * S + first + step * i. key_factor is 1 if the line is counted from the last
+--               key, otherwise 0. value is the number in the spec divided by the softmax's temperature
 --     corner    whether the head has the corner, with value 0
 --   flat        the lines of all heads, head after head
 --   starts      a list with the index in `flat`, from 0, of each head's first line; its last item is the number of
@@ -45,7 +45,8 @@ M.fields = {
     doc = "constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line "
       .. "are hidden",
     details = { "for example lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
-      "for a pair on several lines the largest constant counts; a query that no line of its head meets sees all keys",
+      "for a pair on several lines the largest constant counts",
+      "a query without a key on the lines of its head sees all keys",
       "in a decoder's self-attention no query sees later tokens, whatever the lines" } },
   { path = "encoding.lines.list", is_rare = true, type = "lines", required = true, doc = "the lines, in any order",
     details = { "the pairs of query i and key j on a line, by its direction (i and j count from 0; there are S keys):",
@@ -128,10 +129,11 @@ function M.warn(view, report)
   end
 end
 
--- The fields `step`, `keys` and `first` of a line. entry: the line in the spec.
+-- The fields `step`, `key_factor` and `first` of a line. entry: the line in the spec.
 local function place_line(entry, columns)
   local from_end = is_reversed(entry, columns)
-  return { step = entry.direction, keys = from_end and 1 or 0, first = from_end and -1 - entry.line or entry.line }
+  return { step = entry.direction, key_factor = from_end and 1 or 0,
+    first = from_end and -1 - entry.line or entry.line }
 end
 
 local function describe(mask, heads)
@@ -176,7 +178,7 @@ function M.make_mask(encoding, family, causal)
     return nil
   end
   -- C arrays need an element, even if no head has a line.
-  mask.flat[1] = mask.flat[1] or { step = 0, keys = 0, first = -1, value = 0 }
+  mask.flat[1] = mask.flat[1] or { step = 0, key_factor = 0, first = -1, value = 0 }
   return mask
 end
 

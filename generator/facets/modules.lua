@@ -15,9 +15,9 @@
 --                            them for all attentions
 --   excludes_cross           true: if a spec sets the facet for all attentions, it does not apply to cross-attention
 --   without_kinds            true: the facet has no field `kind`; still, { kind = "none" } leaves it out of a family
---   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
---   find_read_input(encoding)   returns "positions" or "distances", for facets without `reads`; false or nil if the
---                            facet reads neither
+--   reads                    the input, "positions" or "distances", that the facet reads with every kind except "none"
+--   find_read_input(encoding)   for facets without `reads`: returns the input that the facet reads; false or nil if the
+--                            facet reads neither positions nor distances
 --   explain_length(resolved, sides)   words that say how the facet depends on the number of tokens in a sequence that
 --                            the model generates; nil or false if it does not. sides.query: whether the model generates
 --                            the sequence of the queries; sides.key: whether it generates the sequence of the keys
@@ -77,7 +77,7 @@
 -- A rule between two facets is in the module of the facet that refuses the other facet.
 
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 
 local M = {
   require("facets.positions"),
@@ -94,7 +94,7 @@ local M = {
 local SPEC_ORDER = { "rotation", "relative", "projections", "mask", "lines", "normaliser", "positions", "additive",
   "score" }
 
-placement.modules = M
+predicates.modules = M
 M.by_name = lists.index_by(M, function(module) return module.name end)
 M.in_spec_order = lists.map(SPEC_ORDER, function(name) return M.by_name[name] end)
 

@@ -15,10 +15,11 @@
 --
 -- Stick-breaking attention gives every query a stick of length 1. One key after another, the nearest earlier key first,
 -- takes a part of the remaining stick as its weight; the rest is the part that remains after all keys.
--- Geometric attention visits keys outwards: by distance from the query, right before left.
+-- Geometric attention visits keys outwards, the nearest key first. Of two keys at the same distance, the key on the
+-- right of the query comes first.
 
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local vector_width = require("base.vector_width")
 
 local M = { name = "normaliser", off_value = { kind = "softmax" } }
@@ -31,8 +32,8 @@ M.fields = {
     kinds = {
       { name = "softmax", doc = "exponentials of the scores, divided by their sum" },
       { name = "geometric", fingerprints = { "geometric" },
-        doc = "keys are tried by distance, right before left; a weight is the probability that this key is the first "
-          .. "to match" },
+        doc = "keys are tried by distance, at each distance first the key on the right; a weight is the "
+          .. "probability that this key is the first to match" },
       { name = "stick_breaking", fingerprints = { "break_stick" },
         doc = "keys take parts of a stick of length 1, the nearest earlier key first: each key takes the share "
           .. "sigmoid(score) of the rest" },
@@ -103,7 +104,7 @@ local function check_stick(view, report)
   end
   refuse(KIND, lists.has(view.family_names, "cross"), "stick-breaking attention needs keys of the query's own sequence",
     '"softmax"')
-  refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
+  refuse("encoding.mask.kind", mask ~= "causal" and not (predicates.are_decoders(view) and mask == "full"),
     "stick-breaking attention visits all keys before the query and no later key, so it needs a causal mask",
     '"causal", or model.kind = "decoder"')
   refuse("encoding.lines", encoding.lines, "a table of lines hides keys from stick-breaking attention", "no lines")
@@ -176,7 +177,7 @@ end
 local SENTENCES = {
   softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
   geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
-    .. "matches, right before left at every distance.",
+    .. "matches, at each distance first the key on its right.",
   stick_breaking = "%s-attention over whole sequences, forward and backward: keys take parts of the query's stick, the "
     .. "nearest key first, and each key takes a share of the rest.",
 }

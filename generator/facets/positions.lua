@@ -13,7 +13,7 @@
 -- each stream has its own draws and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
 -- The output's field `kind` is "index" if attention computes with the indices of tokens. This holds for the spec's
--- kind "index", and for other kinds of the spec whose positions attention does not read:
+-- kind "index", and for another kind of the spec if no attention reads its positions:
 --   "grid": only tables of sinusoids read the cells of the grid;
 --   "cyclic": positions repeat only in the tables of rotations and of added vectors; the output then has `period`, the
 --     number of different positions;
@@ -23,7 +23,7 @@
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from: max_position in the spec
 --   first          the least position to sample from, 0 or 1
---   max_position   the number of rows in tables of positions: the largest position + 1
+--   max_position   the largest position + 1, which is the C constant MAX_POSITION and the number of rows in tables
 --   sorted         whether positions ascend
 --   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
@@ -49,7 +49,7 @@
 --                  (max_position + o)
 
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local token_positions = require("facets.token_positions")
 
 local M = { name = "positions", is_read_by_facets = true }
@@ -60,12 +60,12 @@ M.fields = {
   { path = "encoding.positions.kind", type = "kind", default = "index", doc = "the choice of positions",
     kinds = {
       { name = "index", doc = "0, 1, 2, ..." },
-      { name = "randomized", fingerprints = { "lh_draw_" }, used = placement.reads_positions_or_distances,
+      { name = "randomized", fingerprints = { "lh_draw_" }, used = predicates.reads_positions_or_distances,
         doc = "distinct random integers from a range of max_position integers, sampled anew for every batch" },
       { name = "grid", fingerprints = { "GRID_WIDTH" }, doc = "row and column in the task's grid" },
-      { name = "cyclic", fingerprints = { "cyclic" }, used = placement.reads_positions_or_distances,
+      { name = "cyclic", fingerprints = { "cyclic" }, used = predicates.reads_positions_or_distances,
         doc = "0, 1, ..., period - 1, then again from 0" },
-      { name = "digits", fingerprints = { "token_positions" }, used = placement.adds_vectors,
+      { name = "digits", fingerprints = { "token_positions" }, used = predicates.adds_vectors,
         doc = "a digit's place in its number, from 1; 0 for other tokens (Abacus)" },
       { name = "by_task",
         doc = "positions that the task gives to tokens, such as the same position for all digits with one place value "
@@ -86,7 +86,7 @@ M.fields = {
       { "index", "0, 1, 2, ..." } } },
   { path = "encoding.positions.range", is_rare = true, type = "choice", default = "zero_based",
     omitted_value = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
-    used = placement.samples_positions, doc = "the range of samples, with L = max_position",
+    used = predicates.samples_positions, doc = "the range of samples, with L = max_position",
     choices = {
       { "zero_based", "positions from 0 to L - 1, distances from 1 to L - 1" },
       { "one_based", "positions and distances from 1 to L" } } },
@@ -94,12 +94,12 @@ M.fields = {
     doc = "whether sampled positions ascend in the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
-      return placement.samples_by_sequence(resolved) and placement.reads_positions_or_distances(resolved)
+      return predicates.samples_by_sequence(resolved) and predicates.reads_positions_or_distances(resolved)
     end,
     default = function(resolved)
       local rotation = resolved.encoding.rotation
       local rotates = rotation ~= nil and rotation.kind == "rope"
-      return (rotates or placement.reads_distances(resolved)) and "layer" or "pass"
+      return (rotates or predicates.reads_distances(resolved)) and "layer" or "pass"
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
     doc = "the part of the computation that shares one sample of positions",
@@ -118,7 +118,7 @@ M.fields = {
   { path = "encoding.positions.sides", is_rare = true, type = "choice", choices = { "mirrored", "independent" },
     default = "mirrored", omitted_value = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
-      return placement.reads_distances(resolved) and resolved.encoding.positions.reading == "drawn"
+      return predicates.reads_distances(resolved) and resolved.encoding.positions.reading == "drawn"
     end,
     doc = "the sampled distances to the left",
     details = {
@@ -145,7 +145,7 @@ end
 local function check_grid(view, report)
   local encoding, facts, refuse = view.resolved.encoding, view.task, make_refusal(report, "grid")
   refuse(KIND, facts and not facts.grid,
-    '"grid" is for a task whose input is a grid, and the input of this task is a line',
+    '"grid" is for a task whose input is a grid, and the input of this task has no rows and columns',
     '"index", or a task with a line `grid:` in its header, such as latin_square', "task.kind", facts and facts.kind)
   refuse(KIND, view.resolved.model.kind == "encoder_decoder",
     '"grid" does not work with a target stream, which is not a grid',
@@ -156,9 +156,9 @@ local function check_grid(view, report)
     '"sinusoid", or positions by index')
   refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
     "a rotation needs one number per position, and a cell has two", BY_INDEX)
-  refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
+  refuse("encoding.relative.kind", predicates.has_distance_vectors(encoding),
     "a vector belongs to one signed distance, and two cells have two distances", BY_INDEX)
-  refuse("encoding.score", placement.score_reads_positions(encoding),
+  refuse("encoding.score", predicates.score_reads_positions(encoding),
     "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", INDEX_WORDS)
 end
 
@@ -167,9 +167,9 @@ local function check_cyclic(view, report)
   local encoding, refuse = view.resolved.encoding, make_refusal(report, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
     "a learned table has a vector for every index, not for repeated positions", '"sinusoid", or positions by index')
-  refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
+  refuse("encoding.relative.kind", predicates.has_distance_vectors(encoding),
     "a vector belongs to a distance, and repeated positions have no distance", BY_INDEX)
-  refuse("encoding.score", placement.score_reads_positions(encoding),
+  refuse("encoding.score", predicates.score_reads_positions(encoding),
     "the score reads x.distance, x.query or x.key, and repeated positions have no distance", INDEX_WORDS)
 end
 
@@ -182,8 +182,8 @@ local function check_draws(view, report)
       what = '"one_based" cannot be used with clamped distances',
       expected = '"zero_based"; the released code that "clamped" reproduces samples distances from 1 to L - 1' })
   end
-  if positions.draw == "sequence" and relative.kind and placement.reads_distances(view.resolved) then
-    local has_vectors = placement.has_distance_vectors(encoding)
+  if positions.draw == "sequence" and relative.kind and predicates.reads_distances(view.resolved) then
+    local has_vectors = predicates.has_distance_vectors(encoding)
     local reader = has_vectors and "encoding.relative.kind" or "encoding.score"
     report.add({ "encoding.positions.draw" }, { what = '"sequence" cannot be used with distances between tokens',
       expected = '"pass" or "layer"; distances of relative and of scores are computed once for the whole batch',
@@ -192,7 +192,7 @@ local function check_draws(view, report)
   end
   if encoding.additive then
     -- T tokens have T positions, but only T - 1 distances. A range of T - 1 numbers is enough for these distances.
-    local samples_only_distances = positions.range == "one_based" and not placement.samples_positions(view.resolved)
+    local samples_only_distances = positions.range == "one_based" and not predicates.samples_positions(view.resolved)
     report.check_limit("encoding.positions.max_position", positions.max_position, "the range of positions",
       "distinct positions are sampled from that range", 'use positions of kind "index"',
       samples_only_distances and 1 or 0)
@@ -219,16 +219,16 @@ local function warn_range(view, report)
   local max_position, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local max_tokens = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
   if max_tokens > 0 and max_position > MANY_POSITIONS * max_tokens then
-    report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets most of these "
-      .. "positions too seldom; usual ranges have about 2 to 16 times the tokens"):format(report.get_path(path),
-      max_position, MANY_POSITIONS, max_tokens))
+    report.warn(("%s: %d is more than %d times %d, the number of tokens of the longest sequence: training meets "
+      .. "most of these positions too seldom; usual ranges have about 2 to 16 positions for each token"):format(
+      report.get_path(path), max_position, MANY_POSITIONS, max_tokens))
   end
 end
 
 -- Warns about a choice of sides that has no effect: only sampled distances have two sides.
 local function warn_sides(view, report)
   local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
-  local reason = not lists.any(report.list_users(KIND), placement.reads_distances) and "nothing reads distances"
+  local reason = not lists.any(report.list_users(KIND), predicates.reads_distances) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
     or positions.reading == "clamped" and "clamped distances are sampled for the left side alone"
   if positions.sides == "independent" and reason and not report.is_inherited(path) then
@@ -239,8 +239,8 @@ end
 local function warn_draws(view, report)
   local resolved, path = view.resolved, report.get_path("encoding.positions")
   local positions, users = resolved.encoding.positions, report.list_users(KIND)
-  local reads_distances = lists.any(users, placement.reads_distances)
-  local reads_positions = lists.any(users, placement.reads_positions)
+  local reads_distances = lists.any(users, predicates.reads_distances)
+  local reads_positions = lists.any(users, predicates.reads_positions)
   local rotates = lists.any(users, function(user) return user.encoding.rotation.kind ~= "none" end)
   if not reads_distances and not reads_positions then
     report.warn(path .. ": nothing reads the random positions: additive, rotation and relative are none, and no score "
@@ -260,7 +260,7 @@ local function warn_draws(view, report)
 end
 
 function M.warn(view, report)
-  if placement.is_randomized(view.resolved) then
+  if predicates.is_randomized(view.resolved) then
     if not report.is_inherited(KIND) then
       warn_draws(view, report)
     end
@@ -270,10 +270,10 @@ function M.warn(view, report)
 end
 
 function M.explain_length(resolved, sides)
-  if (sides.query or sides.key) and placement.is_randomized(resolved) then
+  if (sides.query or sides.key) and predicates.is_randomized(resolved) then
     local positions = resolved.encoding.positions
-    local samples_distances = positions.reading ~= "difference" and placement.reads_distances(resolved)
-    return (samples_distances or positions.sorted ~= false and placement.samples_positions(resolved))
+    local samples_distances = positions.reading ~= "difference" and predicates.reads_distances(resolved)
+    return (samples_distances or positions.sorted ~= false and predicates.samples_positions(resolved))
       and "samples as many random positions as a sequence has tokens"
   end
 end
@@ -300,7 +300,7 @@ end
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
   local is_read = positions.draw ~= "sequence" -- with "sequence", check_draws refuses facets that read distances
-    and (encoding.score ~= nil or placement.reads_distances({ encoding = encoding }))
+    and (encoding.score ~= nil or predicates.reads_distances({ encoding = encoding }))
   local kind = not is_read and "none" or positions.kind ~= "randomized" and "index" or positions.reading
   if kind ~= "drawn" and kind ~= "clamped" then
     return lists.merge(NO_SAMPLES, { kind = kind })
@@ -321,7 +321,7 @@ end
 
 -- The positions of vectors added to tokens, if they are sampled separately from the positions of families.
 function M.plan_input(encoding)
-  if placement.is_by_token({ encoding = encoding }) then
+  if predicates.is_by_token({ encoding = encoding }) then
     return token_positions.plan(encoding.positions)
   end
   return encoding.positions.kind == "randomized" and plan_sampled(encoding.positions)

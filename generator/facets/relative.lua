@@ -10,15 +10,15 @@
 --                rows
 --   rotated      whether pairs have no rows, since queries are rotated by their positions instead; only for
 --                transformer_xl, if distances are differences of sampled positions
---   set_count    the number of sets of distances in a step: one for all layers, or one for each layer if each layer
---                samples its own distances or positions
+--   set_count    the number of sets of distances in a step: one if all layers share sampled distances or positions,
+--                otherwise one for each layer
 --   set_of_layer   C text of the index of layer l's set: "0" or "l"
 --   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
 --                side; for other kinds the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
 --   vectors_per_query   the number of vectors, each as wide as a head, that the backward pass over keys reads for each
---                query. Without biases it is 2, for the gradient of the output and the query; with biases it is 3,
---                since the query is read with each bias
+--                query. Without biases it reads 2 vectors: the gradient of the output, and the query. With biases it
+--                reads 3: the gradient of the output, the query with one bias, and the query with the other bias
 --   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
@@ -35,7 +35,7 @@
 -- Further fields are parts of comments in generated code.
 
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local vector_width = require("base.vector_width")
 
 local M = { name = "relative", excludes_cross = true, decoder_kinds = { cope = true } }
@@ -58,7 +58,7 @@ M.fields = {
           .. "number is the sum of the gates sigmoid(q k / sqrt(D)) of the keys from this key to the query" },
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
-    only = { "shaw" }, doc = "the longest distance that has its own vector; longer distances have the same vector" },
+    only = { "shaw" }, doc = "the longest distance that has its own vector; longer distances share this vector" },
   { path = "encoding.relative.sides", is_rare = true, type = "choice", default = "both",
     default_text = "left if no query sees a later key, otherwise both", omitted_value = "both", only = { "shaw" },
     doc = "the distances that have a vector",
@@ -76,7 +76,7 @@ M.fields = {
 }
 
 function M.find_read_input(encoding)
-  return placement.has_distance_vectors(encoding) and "distances"
+  return predicates.has_distance_vectors(encoding) and "distances"
 end
 
 local KIND = "encoding.relative.kind"
@@ -107,7 +107,7 @@ end
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
 function M.check(view, report)
   local relative, mask = view.resolved.encoding.relative, view.resolved.encoding.mask
-  local are_causal = placement.are_decoders(view)
+  local are_causal = predicates.are_decoders(view)
   if relative and relative.kind == "cope" then
     check_gates(view, report, are_causal)
   end
@@ -181,8 +181,8 @@ end
 local WORDS = {
   cope = "the vector of a key depends on the sum of the query's gates from the key to the query, at most %d",
   transformer_xl = "logits have vectors of the signed distance, with content and position bias",
-  shaw = "keys have a learned vector of the distance, the same beyond %d",
-  left = "keys up to the query have a learned vector of the distance, the same beyond %d",
+  shaw = "keys have a learned vector of the distance, the same for distances above %d",
+  left = "keys up to the query have a learned vector of the distance, the same for distances above %d",
 }
 
 function M.describe(family)
@@ -196,14 +196,14 @@ function M.add_choices(plan, families, add)
   for _, family in ipairs(families) do
     local relative = family.relative
     if relative.counts then
-      add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds products of "
-        .. "the query and the table to them")
+      add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds to the "
+        .. "logits products of the query and the table")
     elseif relative.kind ~= "none" then
       local value, reason = "by pair",
         "differences of random positions: each pair looks up its own vector, which is several times slower"
       if relative.toeplitz then
         value = "by diagonal"
-        reason = "computed once per step for every key - query; adjacent queries read adjacent vectors"
+        reason = "computed once per step for every difference (key - query); adjacent queries read adjacent vectors"
       elseif relative.rotated then
         value = "by query"
         reason = "differences of random positions: on the CPU each query is rotated once by its position and "
@@ -252,9 +252,8 @@ function M.export(family, context)
     relative_rows = relative.rows or false, count_factor = relative.factor or false }
 end
 
--- The property that says how the vector of a pair is found (attention/terms.lua) -> the term's template. A term of
--- rotated queries has looks_ahead: it looks up the vectors of consecutive keys together, before logits are computed.
-local TERM_TEMPLATES = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
+-- The property that says how the vector of a pair enters its logit (attention/terms.lua) -> the term's template.
+local TERM_TEMPLATES = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", by_rotation = "rows_by_rotation" }
 
 -- The terms of attention. In templates, the variable `rows` is the plan of this facet.
 function M.make_terms(family)
@@ -266,7 +265,7 @@ function M.make_terms(family)
       rows = relative, properties = { pair_vectors = true, scans_logits = true, maps_logits = true,
         changes_gradient = true, has_sums = true, needs_first_query = true } } }
   end
-  local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
+  local form = relative.rotated and "by_rotation" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", template = TERM_TEMPLATES[form],
     vectors_per_query = relative.vectors_per_query, rows = relative, properties = { pair_vectors = true,
       [form] = true, has_biases = relative.biases, has_sums = true, needs_first_query = form == "by_pair",
@@ -307,8 +306,8 @@ function M.count_bytes(family, sizes, T, S)
   local function round_stride(elements)
     return (round_up(elements, sizes.lanes) // sizes.lanes | 1) * sizes.lanes
   end
-  -- Gradients are summed for the map of distances, for vectors by offset, or for the table. rows: the number of rows of
-  -- these sums.
+  -- The number of rows of a layer's summed gradient. The gradient belongs to the learned map W if queries are rotated,
+  -- to the vectors of all offsets if pairs with equal offsets share a vector, and otherwise to the table.
   local rows = relative.rotated and relative.width
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then

@@ -8,8 +8,8 @@
 -- computed together), and to store the sums after the loop. Generated C code has a struct whose members are the tables
 -- and their numbers of elements.
 --
--- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the plans of the facets
--- that modules.lua lists before, and the precision. Output, the fields that templates/attention/cpu reads:
+-- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the plans of earlier
+-- facets (modules.lua), and the precision. Output, the fields that templates/attention/cpu reads:
 --
 --   kind         "expression"; "none" without a score, then most other fields are absent
 --   formula      the score as text
@@ -35,7 +35,7 @@
 --     shape        the list of its dimensions
 --     shape_text   C text of these dimensions, such as "4][16"
 --     per_layer    whether each layer has its own numbers
---     by_token     whether its products with queries or keys are values of tokens (`per = "token"` in M.fields)
+--     by_token     true for a vector that is multiplied with the query or key of each token (per = "token")
 --     init         the distribution of initial values in the spec, or nil
 --     values       the list of initial values in the spec, or nil
 --     values_text  C text of this list, or nil
@@ -71,7 +71,7 @@ local lists = require("base.lists")
 local literals = require("base.literals")
 local lower = require("expression.lower")
 local nests = require("expression.nests")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local python = require("facets.score.python")
 local reach = require("facets.score.reach")
 local row_sums = require("facets.score.row_sums")
@@ -99,11 +99,11 @@ M.fields = {
     details = {
       "for example function(x) return x.score - x.slope * abs(x.distance) end",
       "fields of x: score query key distance query_index key_index head heads head_width layer layers query_length",
-      "key_length causal, and the parameters; x.score is the logit, or in a list the result of the formula before;",
-      "distance is key - query",
+      "key_length causal, and the parameters; x.score is the logit, or in a list the result of the previous",
+      "formula; distance is key - query",
       "operators: + - * / // % ^; functions: " .. table.concat(traced.names, " "),
       "sum_between(term): the sum of a term over the tokens after the key, up to the query; it reads values of tokens",
-      "sum_to_query(term): the sum of a pair's term over the keys from the key up to the query's own",
+      "sum_to_query(term): the sum of a term over the query's keys, from the pair's key up to the query's own key",
       "lookup(x.table, integer), bucket(value, { edges }), select(condition, a, b), sum(8, function(m) ... end)",
       "an entry of a list: { use = preset, constant = value ... } or { score = function, parameters = { ... } }",
     } },
@@ -128,7 +128,7 @@ M.fields = {
 }
 
 function M.find_read_input(encoding)
-  return placement.score_reads_positions(encoding) and "distances"
+  return predicates.score_reads_positions(encoding) and "distances"
 end
 
 local function write_literals(build, values)
@@ -147,8 +147,8 @@ local function write_values(values, count)
   return table.concat(words, ", ")
 end
 
--- The list `learned` of the output. p.from: "query" or "key" if p is a vector whose products with queries or keys are
--- values of tokens.
+-- The list `learned` of the output. p.from: "query" or "key" if the parameter is multiplied with the query or key of
+-- each token, otherwise nil.
 local function list_learned(family, parameters)
   return lists.map(parameters, function(p)
     local heads, size = (p.from or leaves.has_head(p)) and family.heads, p.from and family.head_width or p.size
@@ -244,7 +244,7 @@ end
 -- The context in which loop nests are made: the builder of nodes, names, the form of numbers, constants, and a function
 -- that names the edges of buckets.
 local function make_build(source, family, precision)
-  local build = { builder = source.builder, target = cpu, edge_lists = 0, prefix = family.prefix,
+  local build = { builder = source.builder, target = cpu, edge_list_count = 0, prefix = family.prefix,
     heads = family.PREFIX .. "HEADS", stack = family.stack.member, cross = family.cross,
     real = precision == "float64" and literals.f64 or literals.f32 }
   local names = {}
@@ -252,8 +252,8 @@ local function make_build(source, family, precision)
     local lines = write_literals(build, list)
     local text = table.concat(lines)
     if not names[text] then
-      build.edge_lists = build.edge_lists + 1
-      names[text] = build.prefix .. (build.edge_lists == 1 and "edges" or "edges_" .. build.edge_lists)
+      build.edge_list_count = build.edge_list_count + 1
+      names[text] = build.prefix .. (build.edge_list_count == 1 and "edges" or "edges_" .. build.edge_list_count)
       table.insert(build.constants, { name = names[text], lines = lines })
     end
     return names[text]
@@ -272,8 +272,8 @@ local function add_sets(out, family)
     lists.to_set(lists.map(out.tables, function(t) return t.class end)))
   out.set_count = out.per_layer and family.layers or 1
   out.times_sets = out.set_count > 1 and family.PREFIX .. "SCORE_SETS * " or ""
-  out.sets_words = out.set_count > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
-  out.set_words = out.per_layer and ", that of layer l" or " for all layers"
+  out.set_count_words = out.set_count > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
+  out.filled_set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
 function M.derive(source, family, precision)
@@ -317,11 +317,11 @@ end
 
 function M.explain_length(resolved, sides)
   local names = { query_length = sides.query, key_length = sides.key }
-  return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
+  return predicates.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
--- Refuses parameters that read rows of queries and keys in addition to rotations: the backward pass cannot undo
--- rotations of such rows.
+-- Refuses a rotation if a parameter is multiplied with queries or keys: such a product needs rows before their
+-- rotation, and the backward pass has only the rotated rows.
 local function check_rotation(formula, family)
   local p = family.rotation.kind ~= "none"
     and lists.find(formula.parameters, function(parameter) return parameter.from end)

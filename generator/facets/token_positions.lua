@@ -11,7 +11,7 @@
 --   max_position   for positions of the task: the largest position
 
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 
 local M = {}
 
@@ -29,9 +29,9 @@ local function check_readers(view, report)
   if encoding.positions.elsewhere ~= "index" then
     refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
       "a rotation needs tokens at different positions, and many tokens have the same position")
-    refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
+    refuse("encoding.relative.kind", predicates.has_distance_vectors(encoding),
       "a vector belongs to a distance, and many tokens have the same position")
-    refuse("encoding.score", placement.score_reads_positions(encoding),
+    refuse("encoding.score", predicates.score_reads_positions(encoding),
       "the score reads x.distance, x.query or x.key, and many tokens have the same position")
   end
 end
@@ -107,10 +107,10 @@ function M.plan(positions)
     return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
       is_separate = false, by_token = { max_position = positions.max_position, limit = false } }
   end
-  local max_position = positions.max_position - positions.offset
+  local token_limit = positions.max_position - positions.offset
   return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-    is_separate = false, by_token = { offset = positions.offset, limit = { tokens = max_position,
-      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(max_position) } } }
+    is_separate = false, by_token = { offset = positions.offset, limit = { tokens = token_limit,
+      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(token_limit) } } }
 end
 
 function M.describe(positions)

@@ -9,7 +9,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local inherit = require("spec.reading.inherit")
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local score = require("spec.score.score")
 local tree = require("spec.reading.tree")
 local values = require("spec.values")
@@ -32,7 +32,7 @@ local function resolve_formula(context, texts, encoding, family, user)
     layers = families.count_layers(model, user, context.resolved.encoding), cross = user == "cross",
     causal = families.is_causal(model, user, encoding) }))
   if formula and encoding.positions.kind == "randomized"
-    and placement.score_reads_positions(encoding) and is_default(context, path .. ".positions.draw") then
+    and predicates.score_reads_positions(encoding) and is_default(context, path .. ".positions.draw") then
     encoding.positions.draw = "layer"
   end
   return formula
@@ -52,7 +52,7 @@ local function settle_cross(context, encoding, cross_encoding)
   encoding.positions = lists.copy(positions)
   encoding.positions.reading = "difference"
   return function()
-    if not placement.reads_distances({ encoding = encoding }) then
+    if not predicates.reads_distances({ encoding = encoding }) then
       encoding.positions = cross_encoding and positions or nil
     elseif not is_default(context, path) then
       context.conflicting_reading = { path = path, value = positions.reading }

@@ -29,7 +29,7 @@ local function find_line_value(mask, head, i, j, S)
     return 0
   end
   for _, line in ipairs(head.lines) do
-    if j == line.keys * S + line.first + line.step * i then
+    if j == line.key_factor * S + line.first + line.step * i then
       value = math.max(value or line.value, line.value)
     end
   end

@@ -125,7 +125,7 @@ local function count_scratch(family, sizes, queries, keys)
     row_bytes = row_bytes
       + (terms.pair_vectors and sizes.reals(pair_count) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
-  local rotated_bytes = terms.looks_ahead
+  local rotated_bytes = terms.by_rotation
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
   -- KEEP_SLACK of kernels/cpu/dropout.h: the buffer of masks also has 8 bytes and a vector register after its masks.
   local keep_bytes = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0

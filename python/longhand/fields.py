@@ -177,7 +177,7 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     relative: vectors in the logit, for the signed distance (key - query) or for a distance that is computed from the
         query and the keys (cope)
     relative.kind: the kind of vectors [none, transformer_xl, shaw, cope; default: none]
-    relative.clip (kind shaw): the longest distance that has its own vector; longer distances have the same vector [an
+    relative.clip (kind shaw): the longest distance that has its own vector; longer distances share this vector [an
         integer from 1 to 1048576; default: 16]
     relative.sides (kind shaw): the distances that have a vector [both, left; default: left if no query sees a later
         key, otherwise both]
@@ -201,7 +201,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     mask.width (kind antidiagonal): number of visible keys on each side of the line [an integer from 0 to 1048576;
         required]
     mask.stride (kind antidiagonal): number of keys on the line for each query; the line moves left by as many keys from
-        one query to the next; 2: for example, one digit of each operand [an integer from 1 to 16; default: 1]
+        one query to the next; with stride = 2, for example, the keys on the line are one digit of each of two operands
+        [an integer from 1 to 16; default: 1]
     mask.left_only (kind antidiagonal): whether keys to the right of the line are hidden [true or false; default: false]
     lines: constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line
         are hidden

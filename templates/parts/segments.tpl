@@ -1,6 +1,6 @@
 % local format_real = precision == "float64" and f64 or f32
 static ${device}const opened_line ${PREFIX}LINES[] = {
-    {${line.step}, ${line.keys}, ${line.first}, ${format_real(line.value)}}, % for _, line in ipairs(visibility.flat)
+    {${line.step}, ${line.key_factor}, ${line.first}, ${format_real(line.value)}}, % for _, line in ipairs(visibility.flat)
 };
 static ${device}const int ${PREFIX}FIRST_LINE[] = {${visibility.starts_text}}; /* index of each head's first line, then the number of lines */
 % if visibility.any_corner then

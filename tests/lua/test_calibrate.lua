@@ -318,7 +318,7 @@ local function compute_facet_bias(mask, rows, columns)
     for column = 0, columns - 1 do
       local value = -math.huge
       for _, line in ipairs(mask.heads[1].lines) do
-        local is_on_line = column <= last_column and column == line.keys * columns + line.first + line.step * row
+        local is_on_line = column <= last_column and column == line.key_factor * columns + line.first + line.step * row
         value = is_on_line and math.max(value, line.value) or value
       end
       value = corner and column == columns - 1 and 0.0 or value

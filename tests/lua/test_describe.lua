@@ -110,9 +110,9 @@ function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   lu.assertStrMatches(text, ".*[^\n]\n")
   text = plan_page.format_page(build(resolve_everything()))
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
-    .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
-    .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
-    .. "themselves, 4 keys before and 2 after them; score = x.score + ")
+    .. "distance, the same for distances above 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 "
+    .. "positions); sorted positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by "
+    .. "itself; queries see themselves, 4 keys before and 2 after them; score = x.score + ")
   lu.assertStrContains(text, "distance draws per pass  2 ")
   lu.assertStrContains(text, "position draws per pass  3 ")
 end

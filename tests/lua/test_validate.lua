@@ -352,7 +352,7 @@ function TestValidate.test_accepted_specs_may_have_warnings()
   lu.assertStrContains(list_random_warnings("shaw", 'sides = "independent", reading = "clamped"'),
     "clamped distances are sampled for the left side alone")
   lu.assertEquals(list_random_warnings("rope", "max_position = 32000"), "") -- 32 times the 1000 tokens of length 500
-  lu.assertStrContains(list_random_warnings("rope", "max_position = 32001"), "32001 is more than 32 times")
+  lu.assertStrContains(list_random_warnings("rope", "max_position = 32001"), "32001 is more than 32 times 1000")
   lu.assertEquals(list_warnings("model = { dropout = 0 }, eval = { dropout = false }"), "")
   lu.assertStrContains(list_warnings("model = { dropout = 0 }, eval = { dropout = true }"), "eval.dropout: true has no")
   lu.assertEquals(list_warnings("eval = { batch = 499 }"), "")

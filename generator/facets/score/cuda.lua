@@ -16,9 +16,9 @@
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
 --   gathered_by_class   class -> list of the tables whose gradients the loop over pairs gathers (adds up in variables);
---                       running sums have two further classes, query_token and key_token. The entry of such a
---                       class is false if it has no list. An item of a list is { name, target, index (from 0) }.
---                       Fields of a list:
+--                       running sums have the classes query_token and key_token, each with the value false if no
+--                       sums of this class are gathered. An item of a list is { name, target, index (from 0) }. Fields
+--                       of a list:
 --     class                 the class
 --     count                 the number of items
 --     names                 the names of the tables in one text
@@ -40,12 +40,12 @@
 --     stores_of_query, stores_of_key   statements { target, operator, value } that store gradients after the loop over
 --                           pairs of a query, or of a key. The gradient of a number that no pair reads is 0:
 --                           a statement of stores_of_query stores it
---   row_sums            false, or the list of the sums over the keys of a query, each with:
+--   row_sums            false, or the list of the sums over the keys of a query. Fields of a sum:
 --     name                  the name of the sum
 --     number                its index, from 0
 --     offset                C text that adds this index, such as " + 1"; "" for the index 0
 --     term                  the list of the statements that compute the term of a pair
---                       Further fields of the list:
+--                       Fields of the list row_sums:
 --     count                 the number of sums
 --     stride                C text that multiplies by this number, such as " * 2"; "" if there is one sum
 --     gradients             the statements that add the gradients of a pair's sums to dsums

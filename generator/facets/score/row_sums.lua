@@ -6,7 +6,7 @@
 --   name         the name of the sum
 --   text         the term of a pair as text
 --   term         C statements that compute the term of a pair
---   place        C text of an index: in the array of sums of a group of queries, where the sum for key j is
+--   place        C text of an index in the array of sums of a group of queries; key j's sum begins at this index
 --   has_gradient   whether a gradient reaches the sum
 -- Further fields of the list:
 --   count         the number of sums
@@ -17,7 +17,7 @@ local cpu = require("expression.nests_cpu")
 local expression_text = require("expression.text")
 local lists = require("base.lists")
 local nests = require("expression.nests")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 
 local M = {}
 
@@ -36,7 +36,7 @@ function M.check(view, report)
     end
   end
   local mask, relative = (encoding.mask or {}).kind or "full", encoding.relative or {}
-  refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
+  refuse("encoding.mask.kind", mask ~= "causal" and not (predicates.are_decoders(view) and mask == "full"),
     "sum_to_query sums over the keys from a key to its query, so a query must see all of these keys and no later key",
     '"causal", or model.kind = "decoder"', mask == "full" and view.resolved.model.kind == "encoder_decoder"
     and "a causal mask in encoding applies to the decoder alone: encoding.decoder = { score = ... } gives the "

@@ -45,8 +45,8 @@ local families = require("spec.families")
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
 local facets = require("facets.modules")
-local placement = require("facets.placement")
 local positions_facet = require("facets.positions")
+local predicates = require("facets.predicates")
 local token_positions = require("facets.token_positions")
 local vector_width = require("base.vector_width")
 
@@ -115,7 +115,7 @@ function M.derive_shared(plan)
   local is_signed = lists.any(plan.attentions, function(family)
     return family.terms.has_biases and family.terms.by_offset
   end)
-  local sinusoids = has_sinusoids and plan.additive.member == "sinusoid" or is_signed or has_any("looks_ahead")
+  local sinusoids = has_sinusoids and plan.additive.member == "sinusoid" or is_signed or has_any("by_rotation")
   return { any_sums = has_any("has_sums"), last_step_tables = last_family, signed_sinusoids = is_signed,
     sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates_rows") }
 end
@@ -176,7 +176,7 @@ end
 local function plan_input_draw(plan)
   local family, encoding = plan.first_family, plan.resolved.encoding
   local is_separate = plan.streams[2] ~= nil
-  if placement.is_by_token({ encoding = encoding }) then
+  if predicates.is_by_token({ encoding = encoding }) then
     return positions_facet.plan_input(encoding)
   end
   local positions = is_separate and positions_facet.plan_input(encoding) or family.positions

@@ -386,7 +386,7 @@ local function list_cpu_headers(plan, noise, operation_headers)
   local is_needed = {}
   for _, family in ipairs(plan.attentions) do
     local properties = terms.list(family)
-    is_needed.rotated = is_needed.rotated or properties.looks_ahead
+    is_needed.rotated = is_needed.rotated or properties.by_rotation
     is_needed.rotation = is_needed.rotation or properties.rotates_rows
     is_needed.score = is_needed.score or properties.maps_logits or properties.hides_keys or properties.adds_values
     is_needed.geometric = is_needed.geometric or properties.visits_outwards

@@ -18,7 +18,7 @@ local entries = require("spec.score.entries")
 local families = require("spec.families")
 local lists = require("base.lists")
 local facet_modules = require("facets.modules")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local tree = require("spec.reading.tree")
 
 local M = {}
@@ -132,7 +132,7 @@ end
 
 -- Whether a score, as a text, depends on the positions, the indices or the distance of query and key.
 function M.reads_positions(formula)
-  return placement.mentions(formula, POSITION_INPUTS)
+  return predicates.mentions(formula, POSITION_INPUTS)
 end
 
 -- Whether a spec states a score for cross-attention. encoding: the node of the encoding's table in the spec, or nil.

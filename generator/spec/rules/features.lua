@@ -1,5 +1,5 @@
--- Predicates and other facts of a resolved spec that depend on more than one field. facets/placement.lua has those that
--- depend on facets.
+-- Predicates and other facts of a resolved spec that depend on more than one field. facets/predicates.lua has
+-- the predicates that depend on facets.
 --
 -- Input: the resolved spec. settle.lua calls M.is_causal during resolution, when sections may be missing. Output: a
 -- boolean, or a value of the spec.

@@ -5,7 +5,7 @@
 local canonical = require("base.canonical")
 local families = require("spec.families")
 local lists = require("base.lists")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 
 local M = {}
 
@@ -31,7 +31,7 @@ local function check_last_layers(encoding, model, report)
       return p.learned ~= false and (p.per == "model" or p.per == "head")
     end)
     local cause = shared_name and ("layers share x.%s"):format(shared_name)
-      or placement.mentions(entry_encoding.score or "", { layer = true }) and "the score reads x.layer"
+      or predicates.mentions(entry_encoding.score or "", { layer = true }) and "the score reads x.layer"
     if cause then
       report.add({ ("encoding.%s.score"):format(entry.name), "encoding.score" }, {
         what = cause .. ", and the last repetition of encoding.layers is incomplete",

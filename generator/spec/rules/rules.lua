@@ -16,7 +16,7 @@ local lengths = require("spec.rules.lengths")
 local layer_rules = require("spec.rules.layer_rules")
 local loop_rules = require("spec.rules.loop_rules")
 local facets = require("facets.modules")
-local placement = require("facets.placement")
+local predicates = require("facets.predicates")
 local reports = require("spec.rules.reports")
 local schema = require("spec.schema")
 local tasks = require("spec.task.tasks")
@@ -239,7 +239,7 @@ local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }
   local function add_reader(streams, path, view)
-    for _, stream in ipairs(placement.samples_by_sequence(view) and streams or {}) do
+    for _, stream in ipairs(predicates.samples_by_sequence(view) and streams or {}) do
       table.insert(by_stream[stream], { path = path, positions = view.encoding.positions })
     end
   end
@@ -249,7 +249,7 @@ local function find_readers(context)
   for _, name in ipairs(families.list(resolved.model, resolved.encoding)) do
     local view = family_facets.make_view(resolved, name)
     local path = family_facets.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
-    add_reader(placement.reads_positions(view) and STREAMS[name] or {}, path, view)
+    add_reader(predicates.reads_positions(view) and STREAMS[name] or {}, path, view)
   end
   return by_stream
 end

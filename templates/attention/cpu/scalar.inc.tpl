@@ -31,7 +31,7 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 
 % end
 % if scalar.filling_nests[1] then
-/* Fills a set of tables${scalar.set_words}. */
+/* Fills a set of tables${scalar.filled_set_words}. */
 static void make_${name}_score_set(const lh_cpu_step *step, int l) {
     const ${name}_score_tables tables = find_${name}_score_tables(step, l), *s = &tables;
     % include("attention/cpu/scalar_reads.tpl")

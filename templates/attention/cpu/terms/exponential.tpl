@@ -59,7 +59,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
 % -- Terms that look ahead read the rows in the slot queries_back; for other terms, the rows are written after the loop.
-    % include("attention/cpu/attend_rows.tpl", row_factors) % if terms.looks_ahead
+    % include("attention/cpu/attend_rows.tpl", row_factors) % if terms.by_rotation
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
                 inverse = load(inverse_sum + first);
@@ -105,7 +105,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         dlogits += ${pair_factor}${name}_group_${group_array}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
-    % include("attention/cpu/attend_rows.tpl", row_factors) % if not terms.looks_ahead
+    % include("attention/cpu/attend_rows.tpl", row_factors) % if not terms.by_rotation
 }
 % section("trace_head")
 % local logit = terms.scans_logits and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"

@@ -18,7 +18,7 @@ INLINE ${prefix}score_tables ${prefix}find_score_tables(const step_view *v, int 
     ${prefix}lay_out_score(&s, v->shared.${prefix}score${layer_offset}, &used, v->${attends.T}, v->${attends.S});
     return s;
 }
-char *${prefix}score; /* ${scalar.sets_words} score_tables */ % section("shared_tables")
+char *${prefix}score; /* ${scalar.set_count_words} score_tables */ % section("shared_tables")
 % section("lay_out_tables")
 t->${prefix}score = (char *)reserve(memory, &used, ${scalar.times_sets}${prefix}score_bytes(${attends.T}, ${attends.S}));
 % section("begin_tables")

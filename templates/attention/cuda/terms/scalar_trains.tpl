@@ -15,7 +15,7 @@ reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") 
 % section("lay_out_tables") % if scalar.cuda.work[1]
 % local times_sets = attends.ends_score_by_layer and scalar.times_sets or ""
 t->${prefix}scratch = reserve_reals(memory, &used, ${times_sets}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
-char *${prefix}score; /* ${scalar.sets_words} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
+char *${prefix}score; /* ${scalar.set_count_words} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
 sums->${prefix}score = (char *)reserve(memory, used,
         ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S}));

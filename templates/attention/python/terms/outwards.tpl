@@ -1,7 +1,7 @@
 % section("functions")
 def ${names.match_first}(score):
     """Weights [B][HEADS][T][T]: the probability that a key is the first one that matches. Keys are visited outwards,
-    right before left."""
+    at each distance first the key on the right."""
     query, key = indices(score)
     offset = key - query
     score = score.masked_fill(offset == 0, -math.inf)

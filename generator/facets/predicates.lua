@@ -17,8 +17,8 @@ local function reads_any(resolved, input)
   end)
 end
 
--- Whether the text of a score reads a field of the formula's argument x, such as x.distance, with a name in the set
--- field_names.
+-- Whether a score reads any of the given fields of its formula's argument x. field_names: the set of the names of these
+-- fields, such as `distance` for x.distance.
 function M.mentions(formula_text, field_names)
   return lists.any(lists.find_all(formula_text, "%f[%w_]x%.([%w_]+)"), function(word) return field_names[word] end)
 end
