@@ -31,7 +31,7 @@ for name, row in next, functions.rows do
   rules[name], has_zero_gradients[name] = row.gradient, not row.gradient
 end
 
--- Makes a function that returns whether the gradient of a node has a part that reaches a wanted leaf below the node.
+-- Makes a function that returns whether a node is a wanted leaf, or passes a gradient on to a wanted leaf.
 local function make_predicate(is_wanted)
   local results = {}
   local function leads_to_leaf(node)

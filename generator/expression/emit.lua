@@ -3,8 +3,8 @@
 --
 -- Input: an environment that describes leaves in this loop nest, and effects. An effect is an action of the nest with
 -- the value of a node, such as storing it. Output: name of a level -> list of statements. The levels are "outer",
--- "key", "lane" and "head", each nested in the previous one, and "after", which follows the loop over heads at the
--- level of lanes. A lane is an element of a vector. Fields of an environment:
+-- "key", "lane" and "head", each nested in the previous one, and "after": the statements inside "lane" that follow the
+-- loop over heads. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
 --   varying         the set of the quantities that vary from lane to lane, each as its letter, such as { q = true, s =
@@ -21,7 +21,7 @@
 --   index_node      the node of the index in the target, or nil
 --   base            text of a number that is added to the index, such as "h * 16"; or nil
 --   may_exceed_line  whether the expression and the target together may be WIDE characters longer than LONGEST_LINE
---   is_index        whether the node is an index
+--   is_index        whether the value is an index: its text is an integer in C
 -- The statement of an effect has the same fields, and three texts: value (the text of the node), index (the text of
 -- index_node) and full_index (base + index). Other statements:
 --   { kind = "set", type, name, value }   defines a variable
@@ -123,16 +123,14 @@ function Emitter:add_set(node)
   return name
 end
 
--- Adds a loop over an index to a scope; fill() adds the statements of its body. Returns the loop's statement and the
--- result of fill.
-function Emitter:add_loop(index, scope, fill)
+-- Makes a loop over an index; fill() adds the statements of its body. Returns the loop's statement, which the caller
+-- adds to a scope, and the result of fill.
+function Emitter:make_loop(index, fill)
   local loop = { index = index, list = {}, names = {} }
   self.open_loops[#self.open_loops + 1] = loop
   local result = fill()
   self.open_loops[#self.open_loops] = nil
-  local statement = { kind = "loop", index = syntax.name_index(index), count = index.count, body = loop.list }
-  table.insert(scope.list, statement)
-  return statement, result
+  return { kind = "loop", index = syntax.name_index(index), count = index.count, body = loop.list }, result
 end
 
 -- Appends the statements of a sum: a variable, and a loop that adds the terms to it. Returns the variable's name.
@@ -140,10 +138,10 @@ function Emitter:add_sum(node)
   local scope, name = self:find_scope(node), self:make_name(NAMES.sum)
   local type = self:get_type(node)
   local declaration = { kind = "set", type = type, name = name, value = type == "vector" and "{0}" or self.zero }
-  local statement, value = self:add_loop(node.index, { list = {} }, function() return self:print_line(node[1]) end)
-  table.insert(statement.body, { kind = "add", target = name, value = value })
+  local loop, value = self:make_loop(node.index, function() return self:print_line(node[1]) end)
+  table.insert(loop.body, { kind = "add", target = name, value = value })
   table.insert(scope.list, declaration)
-  table.insert(scope.list, statement)
+  table.insert(scope.list, loop)
   scope.names[node] = name
   return name
 end
@@ -178,12 +176,11 @@ function Emitter:add_array(node)
   local scope, open_loops = self.levels[self:find_level(node)], self.open_loops
   local base = self:make_name(NAMES[node.op] or node.op)
   self.open_loops = {}
-  local statement = { kind = "array", type = self:get_type(node), name = base, count = index.count }
-  local loop_scope, defines = { list = {} }, true
-  local loop, value = self:add_loop(index, loop_scope, function() return self:print_line(node, defines) end)
+  local declaration, defines = { kind = "array", type = self:get_type(node), name = base, count = index.count }, true
+  local loop, value = self:make_loop(index, function() return self:print_line(node, defines) end)
   local element = ("%s[%s]"):format(base, syntax.name_index(index))
   table.insert(loop.body, { kind = "assign", target = element, value = value })
-  table.insert(scope.list, statement)
+  table.insert(scope.list, declaration)
   table.insert(scope.list, loop)
   self.open_loops = open_loops
   self.arrays[node] = element
@@ -297,7 +294,8 @@ function Emitter:emit_effect(effect, level)
     or effect.base or statement.index or "0"
   local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
   local used_characters = has_target and #statement.target or effect.may_exceed_line and #statement.target - WIDE or 0
-  local is_added, defines = statement.kind == "gather_distance" or statement.kind == "gather_sum", false
+  local is_added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
+  local defines = false
   statement.value = effect.is_index and self:print_index(effect.node, level)
     or self:print_line(effect.node, defines, used_characters, is_added and TERM_PRECEDENCE or 0)
   if effect.kind == "result" and not self.environment.is_scalar and not self:is_vector(effect.node) then
@@ -318,7 +316,7 @@ function Emitter:emit_group(group)
   local function emit_loops(depth)
     if loops[depth] then
       local outer_scope = self.open_loops[#self.open_loops] or self.levels[level]
-      self:add_loop(loops[depth], outer_scope, function() emit_loops(depth + 1) end)
+      table.insert(outer_scope.list, (self:make_loop(loops[depth], function() emit_loops(depth + 1) end)))
       return
     end
     for _, effect in ipairs(group) do

@@ -7,8 +7,8 @@
 --   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
 -- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and a table, node -> its value.
 -- For the nodes of a term that is summed over keys, the table has the values for the pair's own key.
--- A running sum over tokens is not computed: input.read returns its value. If the pair's key comes after the query, a
--- sum over keys has only the pair's term.
+-- The term of sum_between is computed once and multiplied by query - key, as if all tokens had equal values. If the
+-- pair's key comes after the query, sum_to_query has only the pair's term.
 
 local plain = require("expression.functions").plain
 

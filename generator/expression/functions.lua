@@ -8,8 +8,7 @@
 --              such functions ascend or are periodic
 --   above      a lower bound: the argument must be larger
 --   from       a lower bound: the argument must be equal or larger
---   is_periodic   true: the function does not ascend, so its values reach `low` and `high` even if the range of the
---              argument is narrow
+--   is_periodic   true: the range of a call is always `low` to `high`, even if the range of the argument is narrow
 --   simplify   simplify(b, x, y), for functions without `low`: returns the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
 --   gradient   gradient(b, node, d, wants) returns the gradients of the arguments from d, the gradient of the node;

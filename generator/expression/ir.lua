@@ -1,9 +1,9 @@
 -- The formulas of scores as graphs of nodes, with types and ranges, which a builder simplifies while it makes them.
 --
 -- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
--- invalid. The items [1], [2], ... of a node are its arguments. A node never changes, and equal nodes are one node.
--- Invariant: ids ascend in the order in which nodes are made, so every order that derives from ids is equal in all
--- runs. Fields of a node; only some kinds of nodes have the fields from linear_form on:
+-- invalid. The items [1], [2], ... of a node are its arguments. Equal nodes are one node. Only the field `word` of a
+-- node ever changes. Invariant: ids ascend in the order in which nodes are made, so every order that derives from ids
+-- is equal in all runs. Fields of a node; only some kinds of nodes have the fields from linear_form on:
 --
 --   op          the name of the operation, such as "add", or of the kind of a leaf, such as "symbol" or "number"
 --   id          a number that no other node of the builder has
@@ -237,16 +237,16 @@ end
 -- the node that the spec's score function reads as x.score, or nil.
 function Builder:sum_to_query(term, score)
   if has_sum_to_query(term) then
-    return refuse("sum_to_query reads another sum_to_query", "a term of the pair without such a sum",
-      score and has_sum_to_query(score) and "x.score is the result of the scores before it in the list" or nil)
+    return refuse("sum_to_query reads another sum_to_query", "a term without sum_to_query",
+      score and has_sum_to_query(score) and "x.score is the result of the earlier scores in the list" or nil)
   elseif term.type == "truth" then
     return refuse("a sum of truth values", "numbers", "select(truth, 1, 0) counts")
   elseif self.context.cross then
     return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
       "self-attention, in which the query is one of the keys")
   end
-  -- A sum has at least one term, that of the query's own key. So if no term is below a bound of 0 or more, the sum is
-  -- not below this bound either.
+  -- A sum has at least one term, the term of the query's own key. So if the lower bound of a term is 0 or more, it is
+  -- also a lower bound of the sum. If the upper bound of a term is 0 or less, it is also an upper bound of the sum.
   local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low
   local high = term.high > 0 and term.high * M.MAX_LENGTH or term.high
   return self:make("sum_to_query", { term }, nil, { type = "real", low = low, high = high })

@@ -312,7 +312,8 @@ local function lower_arguments(state, node)
   end))
 end
 
--- A part without the logit: a number, a load, or a cheap combination of loads. There are no tables of truth values.
+-- Lowers a part without the logit. The result is a number, a load, or a cheap combination of loads; a truth value is
+-- computed from such results, since there are no tables of truth values.
 local function lower_without_logit(state, node)
   if node.op == "number" or node.op == "truth" then
     return node
@@ -330,14 +331,14 @@ end
 -- Adds an entry to a list of numbers of tokens. The last arguments are "query", "key" or both: for each of them, the
 -- function returns a load of the number of the pair's query or key. Each sequence has its own numbers, which attention
 -- computes before scores. They are in one array, which generated code reads like a table by query and like a table by
--- key; the entry has a description of each of the two tables.
-local function load_running(state, list, name, value, ...)
+-- key; the entry has a description of each of the two tables, whose field is_of_tokens is true.
+local function load_token_number(state, list, name, value, ...)
   local entry = { name = make_name(state, name), value = value }
   list[#list + 1] = entry
   return table.unpack(lists.map({ ... }, function(class)
     local key = ("%s %s %d"):format(entry.name, class, state.number)
     entry[class] = { name = entry.name, class = class, per_head = true, per_layer = false, learned = true,
-      running = true, stride = "%s->stride", key = key }
+      is_of_tokens = true, stride = "%s->stride", key = key }
     return state.builder:leaf("table", key, { table = entry[class] })
   end))
 end
@@ -346,7 +347,7 @@ end
 -- close numbers, whose difference has almost no rounding error; so generated code computes the difference before it
 -- adds other numbers.
 local function lower_sum_between(state, node)
-  local up_to_query, up_to_key = load_running(state, state.sums, "sums", node[1], "query", "key")
+  local up_to_query, up_to_key = load_token_number(state, state.sums, "sums", node[1], "query", "key")
   return state.builder:make("sub", { up_to_query, up_to_key }, "apart",
     { type = "real", low = -math.huge, high = math.huge, is_separate = true })
 end
@@ -383,7 +384,7 @@ local function compute_lowered(state, node)
   elseif node.op == "sum_to_query" then
     return lower_sum_to_query(state, node)
   elseif class then
-    return (load_running(state, state.terms, "of_" .. class, node, class))
+    return (load_token_number(state, state.terms, "of_" .. class, node, class))
   elseif #node == 0 then
     return node
   elseif node.op == "add" or node.op == "sub" or node.op == "neg" then

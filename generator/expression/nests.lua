@@ -222,9 +222,10 @@ end
 --   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
 --              unit, vector_offset }
 --   maps       the values that a map of the block's input computes; `column` is text of their column for head h
---   products   the values that are products of a row and a learned vector; `start` is the offset of the row's channels,
---              `vector` the name of the vector, `unit` whether it is divided by its norm, `vector_offset` C text of
---              the offset of its elements in the array of all vectors
+--   products   the values that are products of the token's query or key with a learned vector. `start` is C text that
+--              is added to the address of queries to get the address of queries or of keys. `vector` is the name of
+--              the vector, `unit` whether the vector is divided by its norm, and `vector_offset` C text of the offset
+--              of the vector in the array of all vectors
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
 function M.make_running(build, token_numbers)
   if not token_numbers[1] then

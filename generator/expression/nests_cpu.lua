@@ -72,10 +72,10 @@ end
 
 -- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
-  set = t.running and leaves.RUNNING_SETS[set] or set
+  set = t.is_of_tokens and leaves.RUNNING_SETS[set] or set
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.write_entry_index(t.class, class)
   local head = t.per_head and (t.head_row or "h") .. " * " .. M.write_stride(set, t) .. " + " or ""
-  return ("%s->%s + %s%s%s"):format(set, t.running and "sums" or t.name, head, place,
+  return ("%s->%s + %s%s%s"):format(set, t.is_of_tokens and "sums" or t.name, head, place,
     t.class == "distance" and class == "row" and " - LANES + 1" or "")
 end
 
@@ -94,7 +94,8 @@ end
 function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, VARYING[class]), SYMBOLS[class],
     build.cross and CROSS_SYMBOLS[class] or {}
-  out.has_only_lane_level, out.is_under_keys = class == "score" or class == "row" or class == "token", class == "pair"
+  out.has_only_lane_level = class == "score" or class == "row" or class == "token"
+  out.is_under_keys = class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
       .. assert(cross_symbols[name] or symbols[name] or COMMON_SYMBOLS[name], name)
@@ -149,8 +150,8 @@ function M.finish() end
 local GATHER_KINDS = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The address of the gradients of a running sum for a key, one for each lane of the queries; the sums over the lanes
--- are computed once per sequence.
+-- The address of a vector with gradients of the running sum up to key j: each lane holds the sum of the gradients from
+-- the queries in this lane. Generated code adds up the lanes after the last query.
 local function write_lanes(t)
   return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
 end
@@ -178,7 +179,7 @@ function M.derive_pair(build, score)
   end
   for _, entry in ipairs(nests.derive_tables(build, score, weighted, terms, inverse)) do
     local t = entry.leaf.table
-    local has_lanes = t.running and t.class == "key"
+    local has_lanes = t.is_of_tokens and t.class == "key"
     effects[#effects + 1] = { kind = has_lanes and "gather_pair" or GATHER_KINDS[t.class], node = entry.gradient,
       table = t, loops = entry.loops, name = t.name,
       target = has_lanes and write_lanes(t) or t.class == "pair" and M.write_address("d", t, "score")

@@ -98,7 +98,7 @@ end
 
 -- The text of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 local function write_element(build, set, t, class)
-  if t.running then
+  if t.is_of_tokens then
     return ("%s[%s * T + %s]"):format(leaves.RUNNING_SETS[set], t.head_row or "h",
       leaves.write_entry_index(t.class, class))
   elseif t.class == "uniform" then
@@ -116,7 +116,7 @@ end
 -- C text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
 -- from other tables. Running sums have no gradients from other tables, since only the loop over pairs reads them.
 local function write_gradient(build, t, class)
-  if t.running then
+  if t.is_of_tokens then
     return write_element(build, "d", t, class)
   end
   local gathered_text, propagated_text
@@ -176,9 +176,9 @@ local function write_heads(build, count, per_head)
 end
 
 function M.complete_effect(build, nest, t, class, effect)
-  local partial_sum = build.parts[t]
+  local gradient_part = build.parts[t]
   if t.class == "uniform" then
-    if not partial_sum then
+    if not gradient_part then
       build.parts[t] = { array = add_work(build, "real", t.name, t.per_head and build.heads or "1"),
         extent = t.per_head and build.heads or "1" }
       table.insert(build.uniform_work, build.parts[t])
@@ -186,30 +186,32 @@ function M.complete_effect(build, nest, t, class, effect)
     effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
     nest.sums[t.name] = { name = effect.target, member = build.parts[t].array, count = 1, heads = t.per_head }
     return
-  elseif not partial_sum then
+  elseif not gradient_part then
     local count = write_heads(build, write_count(build, "pair"), t.per_head)
-    partial_sum = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
+    gradient_part = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
       index_text = t.per_head and "h * s->pairs + e" or "e" }
-    build.parts[t] = partial_sum
-    table.insert(nest.part_sums, partial_sum)
+    build.parts[t] = gradient_part
+    table.insert(nest.part_sums, gradient_part)
   end
   assert(class == "pair")
-  table.insert(partial_sum.effects, effect)
+  table.insert(gradient_part.effects, effect)
 end
 
--- Stores a part directly if it is a single term that needs no sum over an index or over heads; sums other parts first.
+-- Stores a part directly if it is a single term that needs no sum over an index or over heads. The terms of each other
+-- part are first summed in a variable.
 function M.finish(build, nest)
   local parts_with_sums = {}
-  for _, sum in ipairs(nest.part_sums) do
-    local effect, t = sum.effects[1], sum.table
-    if #sum.effects == 1 and #effect.loops == 0
+  for _, gradient_part in ipairs(nest.part_sums) do
+    local effect, t = gradient_part.effects[1], gradient_part.table
+    if #gradient_part.effects == 1 and #effect.loops == 0
       and (t.per_head or not lower.find_dependencies(build.state, effect.node).h) then
-      effect.kind, effect.target, effect.may_exceed_line = "assign", ("%s[%s]"):format(sum.array, sum.index_text), true
+      effect.kind, effect.target = "assign", ("%s[%s]"):format(gradient_part.array, gradient_part.index_text)
+      effect.may_exceed_line = true
     else
-      sum.name, sum.per_head = "to_" .. t.name, t.per_head
-      parts_with_sums[#parts_with_sums + 1] = sum
-      for _, term in ipairs(sum.effects) do
-        term.kind, term.target = t.per_head and "add_element" or "add", sum.name
+      gradient_part.name, gradient_part.per_head = "to_" .. t.name, t.per_head
+      parts_with_sums[#parts_with_sums + 1] = gradient_part
+      for _, term in ipairs(gradient_part.effects) do
+        term.kind, term.target = t.per_head and "add_element" or "add", gradient_part.name
         term.base = t.per_head and "h" or nil
       end
     end
@@ -234,10 +236,11 @@ local function write_array_index(build, class, loops, per_head)
 end
 
 function M.scatter(build, nest, class, effect, p)
-  local loops, is_per_head = effect.loops or {}, leaves.has_head(p)
-  local values_per_head = is_per_head or lower.find_dependencies(build.state, effect.node).h or false
+  local loops, parameter_per_head = effect.loops or {}, leaves.has_head(p)
+  local values_per_head = parameter_per_head or lower.find_dependencies(build.state, effect.node).h or false
+  -- If only the values depend on the head, one sum runs over the values of all heads, so each head stores its indices.
   local indices_per_head = lower.find_dependencies(build.state, effect.index_node).h
-    or values_per_head and not is_per_head
+    or values_per_head and not parameter_per_head
   local iterations, count = "", write_count(build, class)
   for _, index in ipairs(loops) do
     iterations = iterations .. index.count .. " * "
@@ -246,9 +249,10 @@ function M.scatter(build, nest, class, effect, p)
   local values = add_work(build, "real", p.name .. "_values", write_heads(build, count, values_per_head))
   local indices = add_work(build, "int", p.name .. "_indices", write_heads(build, count, indices_per_head))
   local length = iterations .. M.write_stride(build, class, "s")
-  table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), heads = is_per_head and build.heads or "1",
-    size = p.size, index = indices, index_stride = indices_per_head and is_per_head and length or "0", value = values,
-    count = values_per_head and not is_per_head and build.heads .. " * " .. length or length })
+  table.insert(nest.scatters, { member = leaves.write_member(build, "g", p), size = p.size,
+    heads = parameter_per_head and build.heads or "1", index = indices, value = values,
+    index_stride = indices_per_head and parameter_per_head and length or "0",
+    count = values_per_head and not parameter_per_head and build.heads .. " * " .. length or length })
   return {
     { kind = "assign", node = effect.index_node, is_index = true, per_head = indices_per_head, loops = loops,
       may_exceed_line = true,
@@ -258,7 +262,7 @@ function M.scatter(build, nest, class, effect, p)
   }
 end
 
--- The statements that add to dsums the gradients of the sums over keys of a pair.
+-- The statements that add a pair's gradients of the sums over keys to dsums.
 function M.make_sum_gradients(build, score)
   local entries = nests.derive_sums(build, score, nests.make_gradient_leaf(build, "dscore"))
   return emit.make_statements(build.state, M.make_environment(build, "score"), lists.map(entries, function(entry)
@@ -285,13 +289,13 @@ function M.derive_pair(build, score)
   local effects, gathered_tables = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore, terms)) do
     local t = entry.leaf.table
-    local class = t.running and M.TOKEN_CLASSES[t.class] or t.class
+    local class = t.is_of_tokens and M.TOKEN_CLASSES[t.class] or t.class
     build.gathered[t] = true
     local class_tables, class_effects = gathered_tables[class] or {}, effects[class] or {}
     gathered_tables[class], effects[class] = class_tables, class_effects
     class_effects[#class_effects + 1] = { kind = "add", node = entry.gradient, loops = entry.loops,
       target = ("out[%d]"):format(#class_tables) }
-    local gradient_table = t.running and t or { name = t.name, class = t.class, per_head = true }
+    local gradient_table = t.is_of_tokens and t or { name = t.name, class = t.class, per_head = true }
     class_tables[#class_tables + 1] = { name = t.name, table = t,
       target = write_element(build, "d", gradient_table, t.class == "pair" and "score" or t.class) }
   end

@@ -140,7 +140,7 @@ function M.sub(b, x, y)
     or b:make_result("sub", { x, y }, KEEPS_INTEGERS, x.low - y.high, x.high - y.low, linear_form)
 end
 
--- A product, in which a factor and its reciprocal cancel: (a / b) b is a, and a (1 / b) is a / b.
+-- A product, in which a factor and its reciprocal cancel: (a / b) * b is a, and a * (1 / b) is a / b.
 function M.mul(b, x, y)
   if is_number(y) and not is_number(x) then
     x, y = y, x

@@ -57,7 +57,7 @@ end
 local print_node
 
 -- Functions, by operation, that return the text of a node. A symbol with the field `shown` has this text in a spec. A
--- table with the field `running` has a number for each token; its class tells whether a pair reads the number of its
+-- table with the field is_of_tokens has a number for each token; its class tells whether a pair reads the number of its
 -- "query" or of its "key".
 local printers = {
   number = function(node) return M.format_number(node.value) end,
@@ -65,7 +65,10 @@ local printers = {
   symbol = function(node) return node.shown or "x." .. node.name end,
   parameter = function(node) return "x." .. node.parameter.name end,
   value = function(node) return "x." .. node.parameter.name end,
-  table = function(node) return node.table.name .. (node.table.running and ("[%s]"):format(node.table.class) or "") end,
+  table = function(node)
+    local t = node.table
+    return t.name .. (t.is_of_tokens and ("[%s]"):format(t.class) or "")
+  end,
   row_sum = function(node) return node.name end,
   index = name_index,
 }

@@ -96,9 +96,9 @@ function printers.lookup(self, node)
   return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
--- The terms of a sum may use the indices of sums around it. Returns the depth of the innermost sum of which they use
--- the index; -1 if there is none. Sums nested between that sum and this one have dimensions of size 1 in the terms; the
--- summation removes them together with the dimension of this sum.
+-- The terms of a sum may use the indices of sums around it. Returns the depth of the innermost of these sums whose
+-- index is used; -1 if there is none. Sums nested between that sum and this one have dimensions of size 1 in the terms;
+-- the summation removes these dimensions together with the dimension of this sum.
 local function find_outer_depth(node)
   local depth = -1
   walk(node, function(inner_node)
@@ -158,7 +158,8 @@ function printers.select(self, node)
     PRIMARY
 end
 
--- Makes a function for the text of min or max: clamp for a tensor and a number, a function for two tensors.
+-- Makes the function that prints min or max. The text is x.clamp(limit=number) for a tensor and a number, and
+-- torch.word(x, y) for two tensors.
 local function make_bound(word, limit)
   return function(self, node)
     local left, right = node[1], node[2]

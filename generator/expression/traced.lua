@@ -46,7 +46,8 @@ local function wrap_result(word, node, problem)
     refuse(word, problem.what, problem.expected, problem.hint)
   elseif session.builder.count > MAX_NODES then
     refuse(word, ("the formula has more than %d operations"):format(MAX_NODES), "a smaller one",
-      "sum(n, function(m) ... end) repeats one operation")
+      "sum(n, function(m) ... end) counts its term once, unless the term reads x.score, values of tokens or "
+        .. "sum_to_query")
   elseif node.op == "number" and not is_finite(node.value) then
     refuse(word, ("%s gives no finite number here"):format(word), "arguments that give a finite number")
   end
@@ -189,7 +190,8 @@ local function sum(name, count, f)
   local term_count = type(count) == "number" and math.tointeger(count)
   if not term_count or term_count < 1 or term_count > MAX_TERMS then
     refuse(name, ("%s is not a number of terms"):format(nodes[count] and "a traced value" or show(count)),
-      ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), m = 0 .. 7"):format(MAX_TERMS))
+      ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), "
+        .. "which adds the terms for m = 0 .. 7"):format(MAX_TERMS))
   elseif type(f) ~= "function" then
     refuse(name, "sum has no function", "sum(8, function(m) return ... end)")
   end
