@@ -98,7 +98,7 @@ local TRACE_ANALYSES = {
   } },
   { "decoding", "show the attention of all heads while the model answers an input", {
     { "--text SYMBOLS", "the input, such as 078114514+0241919810; repeat the option for several inputs", count = "+" },
-    { "--frame N", "number of places to which numbers are padded; 0: no padding; default: as in the task",
+    { "--frame N", "number of digits to which numbers are padded; 0: no padding; default: as in the task",
       convert = read_count },
     { "--spec SPEC", "the spec of the runs; default: the spec in run.json" },
     { "--layers A,B", "indices of layers, from 0; default: all layers",
@@ -133,8 +133,8 @@ local STUDY_ANALYSES = {
         read_difference) },
     { "--power PERCENT", "probability with which the test finds the difference", default = "80",
       convert = read_percent },
-    { "--published NAME", "take standard deviations from the columns _sd of this file of spec/published, such as "
-      .. "ruoss_2023/table4, and not from runs; RUNS is then the folder of the output" },
+    { "--published NAME", "a file of spec/published, such as ruoss_2023/table4; standard deviations are then taken "
+      .. "from its columns whose names end in _sd, not from runs, and RUNS is the folder of the output" },
     { "--metric", "the metric of the scores; default: as in compare", choices = measures.NAMES },
   } },
   { "similarity", "measure the similarity of attention between models, by cell", {
@@ -145,7 +145,7 @@ local STUDY_ANALYSES = {
     { "--trained-only", "leave out checkpoints of step 0" },
   } },
   { "tables", "compare position tables with each other and with a fixed table", {
-    { "--grid RxC", "grid whose cells, row by row, are the positions; the first R times C rows of a table are used",
+    { "--grid RxC", "the positions are the cells of this grid, counted row by row; only positions below R x C are used",
       default = "4x4", convert = read_grid },
     { "--reference", "the fixed table: sinusoids of a cell's column and row (grid), or of the cell's number (line)",
       choices = { "grid", "line" }, default = "grid" },
@@ -195,7 +195,7 @@ function M.add(parser)
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, lists.append({
       { "--study STUDY", "as in report" }, { "--scale NAME", "as in report" },
-      { "--split", "the split whose results are analyzed; the results of test are the scores in reports",
+      { "--split", "the split whose results are analyzed; scores in reports are results of the split `test`",
         choices = analysis.splits or SETS, default = analysis.split or "validation" },
       { "--out DIR", ("output folder; default: %s, or %s-STUDY, in RUNS"):format(name, name) },
     }, own_options))

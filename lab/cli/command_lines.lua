@@ -73,7 +73,7 @@ local function add_report(parser)
 end
 
 local function add_calibrate(parser)
-  local summary = "write a student's spec from a trained encoder-decoder, with lines of its attention as constants"
+  local summary = "write a student's spec, with the attention of a trained encoder-decoder as constant biases"
   local command = parser:command("calibrate"):summary(summary)
   command:description(summary:gsub("^%l", string.upper) .. " (docs/calibration.md).")
   command:usage("Usage: longhand calibrate RUN [--out FILE] [--reading NAME] [--set FIELD=VALUE] [--samples N] ...")
@@ -82,7 +82,7 @@ local function add_calibrate(parser)
     { "--out FILE", "file of the student's spec; default: <id>_calibrated.lua, next to the teacher's spec if that is "
       .. "in spec/runs or given by --spec, otherwise in the folder of the run" },
     { "--force", "overwrite an existing file of the student's spec" },
-    { "--reading", "choices where the paper's code and equations differ: as in the code, as in the equations, or "
+    { "--reading", "which side to follow where the paper's code and equations differ: the code, the equations, or "
       .. "usual, a mixture of both", default = "usual",
       choices = { "usual", "code", "equations" } },
     { "--set FIELD=VALUE", "change one of these choices, for example --set rows=all; docs/calibration.md lists all of "
@@ -94,7 +94,7 @@ local function add_calibrate(parser)
     { "--positions", "whether the student keeps the teacher's encoding of positions; default: none, or keep with "
       .. "--init", choices = { "none", "keep" } },
     { "--init", "the student starts from the teacher's parameters instead of random initial values" },
-    { "--control", "write a control for comparison instead of the student: values (the mask without its constants), "
+    { "--control", "write a control for comparison instead of the student: values (the same lines, with constant 0), "
       .. "heads (heads in another order), shifted (lines one key to the left), or random (the same number of random "
       .. "lines, by --seed)",
       choices = { "values", "heads", "shifted", "random" } },
@@ -118,7 +118,7 @@ local function add_export(parser)
     .. "evaluations.csv")
   options.add(csv, {
     { "--study STUDY", "the study whose axes are columns: its name in spec/studies, or a path; default: the study that "
-      .. "was swept into RUNS, or else task and encoding" },
+      .. "was swept into RUNS; without such a study, the columns are task and encoding" },
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
   })
   local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files")

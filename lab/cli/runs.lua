@@ -22,7 +22,7 @@ function M.add(parser)
   command:usage("Usage: longhand runs [RUNS ...] [--where CONDITIONS] [--metric NAME] [--json]\n"
     .. "       longhand runs show RUN [--metric NAME] [--json]\n"
     .. "       longhand runs remove RUNS ... [--where CONDITIONS] [--yes]\n"
-    .. "       longhand runs rename RUNS/NAME NAME")
+    .. "       longhand runs rename RUNS/OLD NEW")
   command:argument("words", "folders of runs, of a spec's runs, or of one run; default for the list: runs")
     :argname("RUNS"):args("*")
   options.add(command, {

@@ -34,7 +34,7 @@ end
 -- from flags is saved as a study file.
 local function add_study(command, grid_folder)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
-    .. "of its cells; with --axis, --seeds or --learning-rate a spec"):target("words"):args("1+")
+    .. "of its cells; or a spec, with --axis, --seeds or --learning-rate"):target("words"):args("1+")
   options.add(command, {
     { "--axis FIELD=VALUES", "STUDY is a spec, and the study a grid over it: a field and its values, such as "
       .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; repeat it per axis. "
@@ -60,8 +60,8 @@ function M.add(parser)
   sweep:description("Builds the trainers of a study's cells and trains all runs that are not finished, as many side by "
     .. "side as there are processors; with --slurm, as tasks of a cluster. After any interruption, the same command "
     .. "continues. A word before STUDY chooses another action: status lists finished, running and waiting runs; watch "
-    .. "repeats this list while it changes, from files that other processes may write. For tasks of Slurm: resubmit "
-    .. "submits the runs that are neither finished nor in a queue; cancel cancels the tasks.")
+    .. "repeats this list while other processes train the runs. For tasks of Slurm: resubmit submits "
+    .. "the runs that are neither finished nor in a queue; cancel cancels the tasks.")
   sweep:usage("Usage: longhand sweep [status|watch|resubmit|cancel] STUDY [--scale NAME] [--set FIELD=VALUE] "
     .. "[--out DIR]\n                      [--only AXIS=VALUE] [--jobs N] [--hours N] [--device cuda] [--slurm SITE] "
     .. "[--dry-run]\n       longhand sweep SPEC [--axis FIELD=VALUES ...] [--seeds A:B] [--learning-rate X,Y] ...")

@@ -19,7 +19,7 @@ M.IS_SETTING = lists.to_set(M.SETTINGS)
 M.MAX_PASSES = 10000
 M.MAX_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
--- The axis `frame`: the number of places to which numbers are padded; 0: no padding. A task generates its examples for
+-- The axis `frame`: the number of digits to which numbers are padded; 0: no padding. A task generates its examples for
 -- the requested values, so a spec cannot request all values by `true`; with examples in files it can.
 M.FRAME = "frame"
 local IS_LIMITED_BY_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
