@@ -134,32 +134,32 @@ function M.name_positions(net, stream)
   return net.streams[2] and stream.name .. "_positions" or "positions"
 end
 
--- Names the variable of a stream's positions or distances in the network's forward pass. quantity: place (positions),
--- distance or memory_distance.
+-- Names the variable of a stream's positions or distances in the network's forward pass. quantity: place (the positions
+-- that an encoding reads), distance or memory_distance.
 local function name_variable(state, quantity, stream)
   local name = state.net.streams[2] and stream.name .. "_" .. quantity or quantity
   state.variables[quantity][stream] = name
   return name
 end
 
--- Returns the expression of a stream's encoded positions. rows: the parameter of a learned table; like: the expression
--- of a tensor whose type the result gets. number_digits (digits.py.tpl) returns each digit's place in its number.
-function Class:add_position(encoding, rows, stream, like)
+-- Returns the expression of a stream's encoded positions. table_parameter: a learned table, or nil; like: expression of
+-- a tensor whose type the result gets. number_digits (digits.py.tpl) returns each digit's place in its number.
+function Class:add_position(encoding, table_parameter, stream, like)
   if encoding.draw and encoding.draw.by_token then
     local place = encoding.draw.by_token.max_position and M.name_positions(self.state.net, stream)
       or ("number_digits(%s)"):format(self:get_tokens(stream))
-    return ("%s(%s)"):format(self:add_table(rows), place)
+    return ("%s(%s)"):format(self:add_table(table_parameter), place)
   end
   self.extra_inputs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_variable(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
     return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
   end
-  return ("%s(%s%s)"):format(self:add_table(rows), place, self.state.one_based and " - 1" or "")
+  return ("%s(%s%s)"):format(self:add_table(table_parameter), place, self.state.one_based and " - 1" or "")
 end
 
--- Finishes and returns a class; or returns the earlier class with the same texts, but a block keeps its own. The class
--- is named after the first of the words (...) that names no other class, or after the last word if all do.
+-- Finishes and returns a class. If an earlier class has the same texts, returns the earlier class, except for a block.
+-- The class is named after the first of the words (...) that names no other class, or after the last word if all do.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.class_by_text[key] then
@@ -188,7 +188,7 @@ local function make_composite_class(state, composite, scope_name)
   count_rates(class, composite.list, {})
   local items = lists.map(operations.list_own(composite.list), function(op) return operations.make(op, class) end)
   class.lines = forward.write({ items = items, result = composite.out, width = composite.entry.width.count,
-    stream = composite.entry, names = { [composite.entry] = "h" }, arguments = {} })
+    h_value = composite.entry, names = { [composite.entry] = "h" }, arguments = {} })
   return add_class(state, class, composite.path, scope_name .. "_" .. composite.path)
 end
 
@@ -287,7 +287,7 @@ end
 
 local make_block_class, list_items
 
--- Returns how many times a scope's series of repetitions runs: a number, or an argument of the network's forward pass.
+-- Returns how many rounds through all its repetitions a scope runs: a number, or an argument of the forward pass.
 local function get_times(scope)
   return scope.passes_by_length and "passes" or scope.loops
 end
@@ -321,7 +321,7 @@ local function list_layer_blocks(op)
   return lists.map(list, function(inner) return inner.block.get_number and inner.block end)
 end
 
--- Returns the entry of the spec's list of encodings by layer that a block's attention uses: the name of the encoding.
+-- Returns the name of the encoding of a block's attention, an entry of the spec's list of encodings by layer.
 local function find_entry(block)
   return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
 end
@@ -398,7 +398,7 @@ make_block_class = function(state, block)
   end))
   class.arguments = table.concat(lists.append(arguments, list_extra_inputs(class)), ", ")
   class.lines = forward.write({ items = items, result = block.output_value, width = block.input_value.width.count,
-    stream = block.input_value, names = value_names, arguments = arguments })
+    h_value = block.input_value, names = value_names, arguments = arguments })
   return add_class(state, class, block.name)
 end
 
@@ -437,7 +437,7 @@ end
 --   one_based   whether positions begin at 1
 function M.derive(net, facts)
   -- class_by_text: finished classes, by their texts. parts (name_parts): [key] is true if the terms with this key are
-  -- written; [key .. name] is the Python name that a name of theirs got; [name] is true if the name is taken.
+  -- written; [key .. name] is the Python name of their function or class `name`; [name] is true if it is taken.
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
     shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, class_by_text = {},
     list = {}, parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }

@@ -17,7 +17,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 -- Columns before and after the columns of axes. A column has the name of its field in the row of an evaluation, except
--- that the column of the field seed is evaluation_seed.
+-- that the column of the field seed is evaluation_seed. The field `of` is the number of all examples of a condition.
 local FIRST_COLUMNS = { "id", "digest", "step", "split", "set" }
 local VALUE_COLUMNS = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy",
   "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss",

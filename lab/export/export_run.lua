@@ -67,6 +67,8 @@ end
 
 -- Returns an example as an object for `trainer predict`, with positions or distances if the model samples them; nil if
 -- the sequence is too long. symbols: the input; outputs: the number of outputs.
+-- computation.all: the number of tokens for each symbol, with computation tokens; by_line: whether lines of files have
+-- positions.
 function M.make_request(plan, symbols, outputs)
   local count = #symbols * (plan.computation and plan.computation.all or 1)
     + (plan.readout == "outputs" and outputs or 0)

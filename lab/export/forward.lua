@@ -19,7 +19,7 @@ local MAX_LINE = 112 -- characters, without the indentation of a method
 --   last_reads   the index of the last statement that reads a value, by value
 --   names        the names of variables, by value
 --   width        the width of the stream
---   stream       the value that the variable `h` has after the statements written so far, or nil
+--   h_value      the value that the variable `h` has after the statements written so far, or nil
 --   variables    the set of taken names
 --   variable     the variable to which the result is assigned; nil: the forward pass returns the result
 --   result_text  the beginning of the statement that assigns or returns the result
@@ -77,12 +77,12 @@ function Pass:note_reads(item, i)
   end
 end
 
--- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and no
+-- Returns a variable for a value: `h` if the value has the stream's width, no block has a copy of it, and no
 -- statement after the one with index i reads the variable `h`; if not, a name that begins with `word`.
 function Pass:choose_name(value, i, word)
-  local is_h_free = not self.keeps_h and (not self.stream or (self.last_reads[self.stream] or 0) <= i)
+  local is_h_free = not self.keeps_h and (not self.h_value or (self.last_reads[self.h_value] or 0) <= i)
   if is_h_free and value.width.count == self.width and not value.has_copy then
-    self.stream = value
+    self.h_value = value
     return "h"
   end
   return names.add_variable(self.variables, word)
@@ -107,8 +107,8 @@ local function add_wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- Names the result of a loop, the statement with index i. The result gets the variable of the loop's input x, unless a
--- later statement or every repetition reads x. Returns the variable.
+-- Names the result of a loop, the statement with index i. The result gets the variable of the loop's input x, unless x
+-- is read again: by a later statement, or by every repetition as a value from outside. Returns the variable.
 function Pass:name_loop(item, i, lines, loop_name)
   local x = item.reads[1]
   local other_reads = { table.unpack(item.reads, 2) }
@@ -116,12 +116,12 @@ function Pass:name_loop(item, i, lines, loop_name)
   if is_needed then
     local word = loop_name .. "_output"
     -- i - 1: the loop itself must not read `h` either, since each repetition would read what an earlier one wrote.
-    local result_name = self.stream == x and names.add_variable(self.variables, word)
+    local result_name = self.h_value == x and names.add_variable(self.variables, word)
       or self:choose_name(item.out, i - 1, word)
     lines[#lines + 1] = ("%s = %s"):format(result_name, name)
     name = result_name
-  elseif self.stream == x then
-    self.stream = item.out
+  elseif self.h_value == x then
+    self.h_value = item.out
   end
   self.names[item.out] = name
   return name
@@ -156,7 +156,7 @@ function Pass:add_group(item, i, lines)
   end
   lines[#lines + 1] = ("for _ in range(%s):"):format(group.times)
   lists.append(lines, lists.map(M.write({ items = group.items, result = scope.output_value, width = self.width,
-    stream = scope.input_value, names = inner_names, arguments = canonical.sort_keys(self.variables),
+    h_value = scope.input_value, names = inner_names, arguments = canonical.sort_keys(self.variables),
     variable = name }), function(line) return "    " .. line end))
 end
 
@@ -198,7 +198,7 @@ end
 --   items       the items
 --   result      the value that the pass computes
 --   width       the width of the stream
---   stream      the value that the variable `h` has at first, or nil
+--   h_value     the value that the variable `h` has at first, or nil
 --   arguments   the names of the arguments
 --   names       the names of values that have a name already, by value
 --   variable    the variable to which the result is assigned; nil: the forward pass returns the result
@@ -206,7 +206,7 @@ function M.write(request)
   local inlined_items = find_inlined(request.items, request.result)
   while true do
     local pass = setmetatable({ inlined = inlined_items, last_reads = {}, names = lists.merge(request.names),
-      width = request.width, stream = request.stream,
+      width = request.width, h_value = request.h_value,
       variables = names.new_variables({ "h", table.unpack(request.arguments) }),
       variable = request.variable, result_text = request.variable and request.variable .. " = " or "return ",
       keeps_h = request.variable ~= nil and request.variable ~= "h" }, Pass)

@@ -182,8 +182,8 @@ local function write_stream_places(streams, variables)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
--- Returns a text of the properties in which the sampled positions and distances of all attentions must agree, since one
--- function of Python samples them for all attentions; false if an attention samples none.
+-- Returns a text with the properties of a family's sampled positions and distances; false if it samples none. The texts
+-- of all attentions that read samples must be equal, since one function of Python samples for all of them.
 local function describe_samples(family)
   local positions, distance = family.positions, family.positions.distance
   if positions.kind == "index" and not distance.range then
@@ -279,7 +279,7 @@ local function write_sizes(net, attentions)
     add("HEADS", attentions[1].family.heads)
   end
   for _, width in ipairs(net.widths) do
-    if not width.is_requested then -- only generated C names the width of a product that an attention requests
+    if not width.is_requested then -- the width of a requested product has a name only in generated C
       add(width.text, width.count)
     end
   end
@@ -314,7 +314,7 @@ end
 
 -- Adds the arguments of the network's forward pass: positions of the task, the number of passes, and sampled positions
 -- and distances.
-local function add_calls(facts)
+local function add_forward_arguments(facts)
   local needed_names = lists.filter({ "positions", "passes" }, function(name)
     return name == "positions" and facts.by_task or name == "passes" and facts.passes_by_length
   end)
@@ -393,9 +393,11 @@ local function add_network(facts, spec, net, attentions, facets, first)
   facts.streams = has_two_streams and ("%s, %s"):format(net.streams[1].name, net.streams[2].name) or "tokens"
   facts.stream_words = has_two_streams and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name,
     net.streams[2].name) or "tokens [B][T]"
+  -- star: the operator of Python that passes the tensors of two streams as two arguments
   facts.two_streams, facts.star = has_two_streams, has_two_streams and "*" or ""
   facts.list, facts.network, facts.renamed = network_classes.list, network_classes.network, network_classes.renamed
   local encoding = spec.plan.additive
+  -- member: "place" if the sinusoids have interleaved channels, a grid or a period, otherwise "sinusoid"
   facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
     period = encoding.period }
   local positions = spec.plan.token_positions
@@ -420,9 +422,9 @@ local function derive(spec, run, net)
   add_numbers(facts, attentions, facets)
   add_network(facts, spec, net, attentions, facets, first)
   facts.draws_noise = spec.plan.starts_from_noise
-  add_calls(facts)
+  add_forward_arguments(facts)
   facts.sizes = write_sizes(net, attentions)
-  facts.indices = false
+  facts.indices = false -- whether an attention calls the function `indices` of the file
   for _, op in ipairs(attentions) do
     lists.update(facts, facets[op].calls)
   end
