@@ -290,7 +290,7 @@ local function count_scratch(family, sizes, T)
   local recomputes = recomputed and (recomputed.always or T * T > recomputed.pairs)
   local groups = recomputes and recomputed.queries // sizes.lanes or sizes.round_up(T, sizes.lanes) // sizes.lanes
   return sizes.reals(rows * sizes.lanes) + 2 * sizes.reals(T * sizes.lanes)
-    + sizes.reals(groups * sizes.round_up(rows, sizes.keys(family)) * sizes.lanes)
+    + sizes.reals(groups * sizes.round_up(rows, sizes.key_unit(family)) * sizes.lanes)
 end
 
 -- Bytes of the sums of a shard, and of the tables that begin_step fills; see `count_bytes` in modules.lua.
@@ -300,7 +300,7 @@ function M.count_bytes(family, sizes, T, S)
     return nil
   elseif relative.counts then
     return { scratch = count_scratch(family, sizes, T),
-      sums = family.layers * sizes.reals(sizes.round_up(relative.rows + 1, sizes.keys(family)) * relative.width) }
+      sums = family.layers * sizes.reals(sizes.round_up(relative.rows + 1, sizes.key_unit(family)) * relative.width) }
   end
   -- Rounds up to an odd number of vectors, like the strides in the templates of the tables.
   local function round_stride(elements)

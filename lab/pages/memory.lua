@@ -6,7 +6,7 @@
 -- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, step_tables_end.tpl,
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
 -- Output of M.derive, computed once for a plan:
---   vector_bytes    bytes of all parameters, with padding
+--   parameter_bytes bytes of all parameters, with padding
 --   shared_bytes    bytes that all threads share (M.count_shared)
 --   tables_bytes    bytes of the tables of positions
 --   workspace_bytes bytes of one thread's workspace
@@ -53,7 +53,7 @@ end
 --   tile_rows       rows of a product's tile
 --   is_step_major   whether the model is recurrent (plan.is_step_major)
 --   vocabulary      rows of buffers with a row for each symbol, or 0
---   keys(family)    the number of keys whose gradients are summed together
+--   key_unit(family)   the number of keys whose gradients are summed together
 --   padded(bytes)   the result of count_padded
 --   reals(count)    the result of count_padded for `count` numbers
 local function derive_sizes(plan, level)
@@ -63,7 +63,7 @@ local function derive_sizes(plan, level)
     lanes = level.vector // real, vector = level.vector, tile_rows = find_tile_rows(plan, level),
     is_step_major = plan.is_step_major }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
-  function sizes.keys(family)
+  function sizes.key_unit(family)
     local part_width = math.min(family.head_part, sizes.lanes)
     return math.max(1, level.key_tile // (family.head_width // part_width))
   end
@@ -80,7 +80,7 @@ end
 
 -- Returns the number of weights of a group of `lanes` queries in one head: group_weights of attention/cpu/family.tpl.
 local function count_weights(family, sizes, keys)
-  return round_up(keys, sizes.keys(family)) * sizes.lanes
+  return round_up(keys, sizes.key_unit(family)) * sizes.lanes
 end
 
 -- Whether the backward pass recomputes a family's weights in sequences of this number of tokens.
@@ -100,7 +100,7 @@ local function count_kept(family, sizes, queries, keys, sequences)
 end
 
 -- Returns the number of bytes of a family's scratch memory, without sums: the members of the struct in scratch.tpl.
--- Two of its variables:
+-- Two variables of this function:
 --   dlogit_count   the number of gradients of logits
 --   row_bytes      the bytes of the members weights, rows, pairs and pair_rows
 local function count_scratch(family, sizes, queries, keys)
@@ -117,7 +117,7 @@ local function count_scratch(family, sizes, queries, keys)
     return row_bytes + sizes.reals(dlogit_count) + sizes.reals((keys + 2) * lanes)
       + sizes.reals((keys + 1 + lanes) * lanes)
   elseif terms.by_offset then
-    dlogit_count = (sizes.keys(family) + groups * (keys + sizes.keys(family))) * lanes
+    dlogit_count = (sizes.key_unit(family) + groups * (keys + sizes.key_unit(family))) * lanes
   end
   if family.paired and 2 * width <= lanes then
     local pair_count = 2 * groups * group_weights
@@ -190,8 +190,8 @@ function M.list_buffers(plan, size, sequences, level)
     local facets = count_facets(family, sizes, "sums", T, S) + count_facets(family, sizes, "scratch", T, S)
     add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + facets, false)
   end
-  local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0 -- counted with the first stream
-  local scratch = count_padded(integers * INTEGER)
+  local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0
+  local scratch = count_padded(integers * INTEGER) -- shared by all streams, so only the first of the loop adds it
   for i, stream in ipairs(plan.streams) do
     if stream.sequence_reader then
       add(stream.name .. "_position", count_padded(sequences * size[i] * INTEGER) + scratch, false)
@@ -216,8 +216,8 @@ end
 -- recomputes them in longer sequences; 0 if there is no such family.
 local function find_max_stored_length(plan, max_length)
   return lists.max(plan.attentions, function(family)
-    local weights = family.recomputed
-    local stored_length = weights and not weights.always and math.floor(math.sqrt(weights.pairs)) or 0
+    local recomputed = family.recomputed
+    local stored_length = recomputed and not recomputed.always and math.floor(math.sqrt(recomputed.pairs)) or 0
     return math.min(stored_length, max_length)
   end)
 end
@@ -290,16 +290,16 @@ local function round_allocation(bytes)
 end
 
 -- Returns the largest number of bytes that a process takes in training with this number of threads. bytes: a table of
--- vector_bytes, shared_bytes, tables_bytes and workspace_bytes. The result is the sum of: parameters, the optimiser's
--- state, the sum of all threads' gradients, memory that threads share, a gradient and a workspace for each thread, and
--- the bytes of a checkpoint: a process reads the previous checkpoint before it replaces it, and when a run resumes. The
--- result counts neither the task's examples nor the activations of evaluations.
+-- parameter_bytes, shared_bytes, tables_bytes and workspace_bytes. The result is the sum of: parameters, the state of
+-- the optimiser, the sum of all threads' gradients, memory that threads share, a gradient and a workspace for each
+-- thread, and the bytes of a checkpoint: a process reads a checkpoint when a run resumes, and before a new checkpoint
+-- replaces it. The result counts neither the task's examples nor the activations of evaluations.
 function M.count_process(plan, bytes, threads)
   local state_count = #plan.optimizer.states
-  local vector_bytes, checkpoint_bytes = round_allocation(bytes.vector_bytes),
+  local parameter_bytes, checkpoint_bytes = round_allocation(bytes.parameter_bytes),
     (1 + state_count) * plan.parameters * derive_sizes(plan).real
-  return PROGRAM + round_allocation((2 + state_count) * bytes.vector_bytes) + round_allocation(bytes.shared_bytes)
-    + round_allocation(bytes.tables_bytes) + threads * (vector_bytes + round_allocation(bytes.workspace_bytes))
+  return PROGRAM + round_allocation((2 + state_count) * bytes.parameter_bytes) + round_allocation(bytes.shared_bytes)
+    + round_allocation(bytes.tables_bytes) + threads * (parameter_bytes + round_allocation(bytes.workspace_bytes))
     + checkpoint_bytes
 end
 
@@ -340,7 +340,7 @@ function M.derive(plan)
   if not plan.memory then
     local max_size = lists.map(plan.streams, function(stream) return stream.longest end)
     local block = M.find_largest_workspace(plan, list_sizes(plan))
-    local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes, largest_block = block,
+    local bytes = { parameter_bytes = plan.parameter_storage * plan.real_bytes, largest_block = block,
       workspace_bytes = block.bytes, shared_bytes = M.count_shared(plan, max_size), tables_bytes = M.count_tables(plan,
       max_size) }
     bytes.memory_bytes = math.floor(M.count_process(plan, bytes, M.THREADS))

@@ -1,5 +1,5 @@
--- The novelty of a test sequence: the shares of its positions, distances and numbers of keys that no training sequence
--- has.
+-- The novelty of a test sequence: the shares of its tokens, pairs and queries whose position, distance or number of
+-- visible keys occurs in no training sequence.
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil in these cases:
 --   several streams

@@ -150,9 +150,9 @@ function M.format_page(plan)
     string.format("step        %.3f GFLOP (nominal) at the %s (%.1f tokens), batch %d",
       plan.flops_per_step / 1e9, plan.task.data and "longest length" or "mean length in training", plan.mean_tokens,
       plan.train.batch),
-    string.format("memory      %.1f MB in training with %d threads, without evaluations (%.1f MB per vector of "
-      .. "parameters, %.1f MB of activations per thread)%s", bytes.memory_bytes / 1e6, memory.THREADS,
-      bytes.vector_bytes / 1e6, bytes.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
+    string.format("memory      %.1f MB in training with %d threads, without evaluations (%.1f MB of parameters, "
+      .. "%.1f MB of activations per thread)%s", bytes.memory_bytes / 1e6, memory.THREADS,
+      bytes.parameter_bytes / 1e6, bytes.workspace_bytes / 1e6, plan.task.data and ", and the task's examples" or ""),
   })
   lines[#lines + 1] = plan.validation and describe_validation(plan.validation) or nil
   lines[#lines + 1] = novelty.describe(plan)

@@ -208,11 +208,11 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
     return memory.derive(plan), plan
   end
   local bytes, plan = compute_bytes({})
-  lu.assertEquals(bytes.vector_bytes, 4 * plan.parameter_storage)
+  lu.assertEquals(bytes.parameter_bytes, 4 * plan.parameter_storage)
   lu.assertEquals({ bytes.shared_bytes, bytes.tables_bytes }, { PACKED_BYTES, 0 })
   local page = 2 << 20
   lu.assertEquals(bytes.memory_bytes, 2.5e6 + (2 + 1 + 2 * (1 + 2)) * page + 3 * 4 * plan.parameters)
-  lu.assertEquals(compute_bytes({ precision = "float64" }).vector_bytes, 2 * bytes.vector_bytes)
+  lu.assertEquals(compute_bytes({ precision = "float64" }).parameter_bytes, 2 * bytes.parameter_bytes)
   local rope = compute_bytes({ ["encoding.rotation.kind"] = "rope" })
   lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PACKED_BYTES, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, bytes.memory_bytes + 41 * 32 * 4)
