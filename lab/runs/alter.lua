@@ -83,8 +83,8 @@ local function find_refusal(root, rows, id, name)
     return ("%s: there is an entry of this name already; expected another name"):format(target)
   end
   local study = find_study(root, id)
-  return study and ("%s: is a cell of the study %s, which would train the cell again under that name\n  expected: runs "
-    .. "of no study; `labels` in an item of the study's report changes the names that it shows"):format(root .. "/"
+  return study and ("%s: is a cell of the study %s, which would train the cell again under its old name\n  expected: "
+    .. "runs of no study; `labels` in an item of the study's report changes the names that it shows"):format(root .. "/"
     .. id, study) or find_running(rows)
 end
 

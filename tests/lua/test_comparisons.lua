@@ -58,7 +58,7 @@ function TestComparisons.test_cells_are_compared_along_the_last_axis()
   lu.assertTrue(pair.low >= 50 - 99 - 1e-9 and pair.low < pair.high and pair.high <= 54 - 95 + 1e-9)
   local notes = table.concat(result.notes, "\n")
   lu.assertStrContains(notes, "bucket_sort, rope: 1 of 3 seeds have a score")
-  lu.assertStrContains(notes, "learning rate: 2 cells use the rate whose mean over these seeds is best "
+  lu.assertStrContains(notes, "learning rate: 2 cells use the rate with the best mean over their seeds, measured "
     .. "at training lengths (in_distribution)")
   lu.assertNotStrContains(notes, "too good")
   notes = table.concat(assert(compare("chosen", reports.SCORES, { split = "in_distribution" })).notes, "\n")

@@ -4,12 +4,13 @@
 -- from the command line (lab/cli/analyses.lua) and lab/verbs.lua. runs is a folder of runs, or, for analyses of traces,
 -- a list of the folders or checkpoints of runs. Output: an exit code and a message; files in the folder `out`.
 --
--- An analysis is a module with run(opened, options). opened: a list of sources (source.lua), a study with its cells
--- read (cells.lua), or a paper's numbers (published.lua). options also have `folder`, for temporary files, and, if a
--- study is opened, `study`. The result is a list of files { path, text }, which also has these fields:
---   picture   a picture of panels (panels.lua) without name, or a script of gnuplot
---   tables    nil, or a list whose items are models of tables (sheets.lua) or texts. All items are printed and written
---             as text; the models are also written as LaTeX
+-- An analysis is a module with run(opened, options). opened: a list of sources, which are opened runs (source.lua); or
+-- a study with its cells read (cells.lua); or a paper's numbers (published.lua). options also have `folder`, for
+-- temporary files, and, if a study is opened, `study`. The result is a list of files { path, text },
+-- which also has these fields:
+--   picture   a picture of panels (panels.lua) without the field `name`, or a script of gnuplot
+--   tables    nil, or a list of tables (made by sheets.lua) and texts. All items are printed and written as
+--             text; the tables are also written as LaTeX
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
@@ -65,8 +66,8 @@ local function analyze(options, folder)
     or panels.make_script(lists.merge(files.picture, { name = analysis }))
   lists.append(files, { { path = analysis .. ".gnuplot", text = picture } })
   if files.tables then
-    local texts = lists.map(files.tables, function(model)
-      return type(model) == "string" and model or sheets.render(model)
+    local texts = lists.map(files.tables, function(item)
+      return type(item) == "string" and item or sheets.render(item)
     end)
     lists.map(texts, options.say)
     lists.append(files, { { path = analysis .. ".txt", text = table.concat(texts, "\n") .. "\n" },

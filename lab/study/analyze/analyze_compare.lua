@@ -168,7 +168,7 @@ end
 --                             that generalise
 --   sets, groups              the sets of cell_groups.lua, and the groups of all sets
 --   pairs                     the compared pairs of groups
---   grid                      describes the conditions of most scores (runs.lua)
+--   grid                      the conditions over which most scores are means, { text, key } (runs.find_usual_grid)
 --   answers                   describes the decoding (captions.lua)
 --   notes                     texts below the tables
 -- A group of cell_groups.lua gets metric, criterion, means (of resamples) and

@@ -2,7 +2,7 @@
 --
 -- Input: sources (source.lua), and the options project, say and
 --   text     a list of inputs
---   frame    the number of places to which numbers are padded, or nil
+--   frame    the number of digits to which numbers are padded, or nil
 --   layers   indices of layers, from 0; nil: all layers
 --   spec     the spec of the runs; nil: the spec in run.json
 -- Output: the files decoding.csv (a line for each symbol of an answer) and trace-N.safetensors (one for each text of
@@ -50,8 +50,8 @@ local function make_answer(answers, targets, names)
 end
 
 -- Returns a stream:
---   reads    the symbols that its tokens read, up to the answer's end
---   writes   the symbols that its queries write, up to the answer's end
+--   reads    for each token the symbol that the model reads there, up to the answer's end
+--   writes   for each query the symbol that the model writes there, up to the answer's end
 --   tokens   the number of all tokens
 -- first: the index, from 1, of the token whose query writes the answer's first symbol, or nil; is_forced: whether the
 -- stream reads the symbols of the answer.
@@ -92,15 +92,16 @@ end
 -- Returns the streams of an attention's queries and keys. The site's name tells both streams. If the shape has another
 -- number of tokens than a stream told by the name, the other stream is returned.
 local function find_sides(site, streams, shape)
-  local source, target = streams[1], streams[2]
+  local source_stream, target_stream = streams[1], streams[2]
   local function choose_side(stream, count)
     if stream.tokens == count then
       return stream
     end
-    return stream == source and target or source
+    return stream == source_stream and target_stream or source_stream
   end
-  local queries = choose_side(target and not site:find("^encoder") and target or source, shape[3])
-  return queries, choose_side(site:find("%.cross$") and source or queries, shape[4])
+  local is_target = target_stream and not site:find("^encoder")
+  local queries = choose_side(is_target and target_stream or source_stream, shape[3])
+  return queries, choose_side(site:find("%.cross$") and source_stream or queries, shape[4])
 end
 
 -- Returns the attentions of a trace as a list of { site, layer (from 0), reads, writes, heads }. reads, writes: from

@@ -27,7 +27,8 @@ local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the st
 
 local MEASURES = { "cosine", "spearman", "composite" }
 
--- Returns two lists by puzzle: the shares of correct answers, nil if the run was not evaluated by puzzle; the vectors.
+-- Returns two lists by puzzle: the shares of correct answers, and the vectors. The first list is nil if the run was not
+-- evaluated by puzzle.
 local function list_by_puzzle(run, split)
   local accuracy, vectors, count = {}, {}, 0
   for _, condition in ipairs(run[split] and run[split].conditions or {}) do

@@ -66,7 +66,7 @@ local function tabulate_accuracy(set, options, number, notes)
   end)
   local set_title = set.name ~= "" and ", " .. set.name or ""
   return sheets.tabulate({ name = "noise-" .. number, title = "Accuracy in percent by noise on embeddings" .. set_title,
-    caption = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
+    caption = ("length %d, %s; columns: standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
     .. "of %d draws"):format(options.length, options.split, describe_deviations(options), options.draws),
     heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
     function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })

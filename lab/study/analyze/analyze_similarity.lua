@@ -178,9 +178,9 @@ local function compare(groups, models, options)
   return step
 end
 
--- Returns steps { step, layers (the count), shape (a text), similarities (for find_similarities), cosines_by_run }.
--- cosines_by_run: for each run, its cosines over all layers with other runs, a list of { group (of the other run),
--- cosine }. Sets `mask`, a text, and `without_dropout` of the groups.
+-- Returns steps { name ("trained" or "start"), layers (the count), shape (a text), similarities (for
+-- find_similarities), cosines_by_run }. cosines_by_run: for each run, its cosines over all layers with other runs, a
+-- list of { group (of the other run), cosine }. Sets `mask`, a text, and `without_dropout` of the groups.
 local function compare_steps(groups, options)
   local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
   for _, step_name in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -191,7 +191,7 @@ local function compare_steps(groups, options)
         wording.count(#group.runs, "run")))
     end
     local result = compare(groups, models, options)
-    result.step, result.layers, result.shape = step_name, #models[1].offsets, describe_shape(models[1])
+    result.name, result.layers, result.shape = step_name, #models[1].offsets, describe_shape(models[1])
     steps[#steps + 1] = result
   end
   return steps
@@ -202,8 +202,8 @@ local function name_group(group)
 end
 
 local function tabulate_matrix(groups, step, measure, title)
-  return sheets.tabulate_pairs({ name = measure .. "-" .. step.step, title = ("%s of attention, %s"):format(title,
-    sheets.STEPS[step.step]), caption = step.shape .. " each, all layers; mean over all pairs of seeds "
+  return sheets.tabulate_pairs({ name = measure .. "-" .. step.name, title = ("%s of attention, %s"):format(title,
+    sheets.STEPS[step.name]), caption = step.shape .. " each, all layers; mean over all pairs of seeds "
     .. "(on the diagonal: pairs of different seeds); *: masked attention" }, groups, name_group, function(a, b)
       return format_number("%.3f", mean(find_similarities(step, a, b, ALL_LAYERS)[measure]))
     end)
@@ -218,7 +218,7 @@ local function tabulate_levels(groups, step, notes)
     end)
     return { name_group(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
-  return sheets.tabulate({ name = "levels-" .. step.step, title = "Reference values, " .. sheets.STEPS[step.step],
+  return sheets.tabulate({ name = "levels-" .. step.name, title = "Reference values, " .. sheets.STEPS[step.name],
     caption = "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean "
     .. "± sd (n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
     heads = { "cell", "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" },
@@ -231,7 +231,7 @@ local function make_csv_files(groups, steps)
   for _, step in ipairs(steps) do
     for _, pair in ipairs(cell_groups.list_pairs(groups)) do
       for layer = ALL_LAYERS, step.layers - 1 do
-        lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step,
+        lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.name,
           layer = layer == ALL_LAYERS and "all" or layer,
           similarity = find_similarities(step, pair.a, pair.b, layer),
             floor = find_similarities(step, pair.a, nil, layer) }
@@ -261,7 +261,7 @@ end
 
 local function make_picture(groups, steps)
   local rows = lists.map(steps, function(step)
-    return { label = sheets.STEPS[step.step], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
+    return { label = sheets.STEPS[step.name], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
       make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -MAX_DIVERGENCE, 0 }) }
   end)
   local space = heat.measure_names(lists.map(groups, name_group))
@@ -281,7 +281,7 @@ local function describe_reference(groups, step, reference)
     end) }
   end))
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
-    .. "means of %s"):format(escape.plain(reference.name), sheets.STEPS[step.step],
+    .. "means of %s"):format(escape.plain(reference.name), sheets.STEPS[step.name],
     format_number("%.3f", over_runs.pearson), format_number("%.3f", over_runs.spearman),
     wording.count(over_runs.points, "run"), format_number("%.3f", over_means.pearson),
     format_number("%.3f", over_means.spearman), wording.count(over_means.points, "cell")), sheets.WIDTH)

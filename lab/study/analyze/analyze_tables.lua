@@ -232,10 +232,10 @@ end
 -- Returns a warning about the correlations: distances depend on the initial norm.
 local function warn_of_norm(pearson)
   local text = pearson.startdistance and ("Before training, the distance correlates with the final accuracy at %.2f, "
-    .. "and the norm alone at %s: the distance depends on the norm, which the initial values set. An effect "
-    .. "of training must appear at unit norm (%s at step 0, %s trained), or over the seeds of a cell."):format(pearson
-    .startdistance, format_number("%.2f", pearson.startnorm), format_number("%.2f", pearson.startunit),
-      format_number("%.2f", pearson.trainedunit))
+    .. "and the norm alone at %s: the distance depends on the norm, which the initial values set. Only a "
+    .. "correlation at unit norm (%s at step 0, %s trained), or over the seeds of a cell, can show an effect of "
+    .. "training."):format(pearson.startdistance, format_number("%.2f", pearson.startnorm),
+      format_number("%.2f", pearson.startunit), format_number("%.2f", pearson.trainedunit))
   return table_text.wrap(text or "No run has a checkpoint of step 0 for comparison.", sheets.WIDTH) .. "\n"
 end
 
@@ -277,8 +277,8 @@ local function make_picture(result, correlations, options)
       end))
   end))
   return { title = ("Position tables and the %s"):format(REFERENCE_TITLES[options.reference]),
-    note = "colours of tables: from minus to plus the panel's largest; points: a shade for each cell, dark to light in "
-      .. "the order of the tables; r: Pearson's, of learned tables", panel_height = 190, rows = rows }
+    note = "colours of tables: from -m to m, the panel's largest absolute value; points: a shade for each cell, "
+      .. "dark to light in the order of the tables; r: Pearson's, of learned tables", panel_height = 190, rows = rows }
 end
 
 function M.run(study, options)

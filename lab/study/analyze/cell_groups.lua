@@ -139,7 +139,7 @@ local function note_rates(groups, split)
   end)
   return lists.map(lists.group(choices, function(entry) return entry.examples end), function(list)
     local biased_entry = lists.find(list, function(entry) return entry.is_compared end)
-    return ("learning rate: %s use the rate whose mean over these seeds is best %s%s"):format(
+    return ("learning rate: %s use the rate with the best mean over their seeds, measured %s%s"):format(
       wording.count(#list, "cell"), list.key, biased_entry and ", on the compared examples themselves, which "
       .. "makes their means somewhat too good" or "")
   end)
