@@ -203,7 +203,7 @@ end
 -- problems (messages) }; or nil and a message.
 local function find_runs(options)
   local all_runs
-  local with_encodings = options.action ~= "rename" or (options.where or ""):find("encoding", 1, true) ~= nil
+  local with_encodings = options.action ~= "rename"
   for _, path in ipairs(options.paths) do
     local folder_runs, message = rows.read(path, options.metric, with_encodings)
     if not folder_runs then
