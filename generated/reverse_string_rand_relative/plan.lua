@@ -100,12 +100,14 @@ return {
       "a block computes the forward and backward pass of a shard; blocks wait for each "
       .. "other only to sum gradients" },
     { "gpu, smaller chip", "train.shards = 64",
-      "with these shards, chips with fewer than 128 multiprocessors need only one "
+      "a chip with fewer than 128 multiprocessors needs this setting to finish in one "
       .. "round of blocks: A100 (108), A10 (72), RTX 3090 (82), H100 PCIe (114)" },
     { "gpu, smaller chip", "train.shards = 43",
-      "with these shards, chips with fewer than 128 multiprocessors need only one round of blocks: L4 (58)" },
+      "a chip with fewer than 128 multiprocessors needs this setting to finish in one "
+      .. "round of blocks: L4 (58)" },
     { "gpu, smaller chip", "train.shards = 32",
-      "with these shards, chips with fewer than 128 multiprocessors need only one round of blocks: T4 (40)" },
+      "a chip with fewer than 128 multiprocessors needs this setting to finish in one "
+      .. "round of blocks: T4 (40)" },
     { "gpu, replicas", "16 shards",
       "shards of each independent model (not data-parallel); same bits on 1 to 16 blocks" },
     { "gpu products", "float32",

@@ -17,8 +17,8 @@
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
 --   first_task    C text of a thread's first task in the loop over tasks
---   tasks         C text of the number of tasks that threads take at a time: the step from one task of a thread to its
---                 next task
+--   task_step     C text of the step from one task of a thread to its next task: the number of tasks that the threads
+--                 take at a time
 --   unroll        the number of pairs by which the loop over pairs is unrolled
 --   sums_head_numbers   whether the pass also computes sums that are single numbers for each head. If several threads
 --                 share a head, only the first of them stores these sums
@@ -131,7 +131,8 @@ local function make_sum_pass(family, class, tables, sums_rows)
   return { class = class, title = TITLES[class], reads_stored_pairs = reads_stored_pairs, sums_rows = sums_rows,
     gathered = tables or false, terms = terms,
     template = ("attention/cuda/%s.tpl"):format(reads_stored_pairs and "sum_stored_pairs" or "sum_pairs"),
-    first_task = is_spread and attends.first_task or "threadIdx.x", tasks = is_spread and attends.tasks or "THREADS",
+    first_task = is_spread and attends.first_task or "threadIdx.x",
+    task_step = is_spread and attends.task_step or "THREADS",
     unroll = family.head_width <= 8 and 8 or 4, sums_head_numbers = family.relative.biases or tables ~= nil }
 end
 

@@ -208,7 +208,7 @@ end
 -- Returns the number of sequences that pass through all layers together, as block_sequences of step.c.tpl.
 local function count_block_sequences(plan, size)
   local tokens = size[1] + (size[2] or 0)
-  local shard = plan.block_sequences
+  local shard = plan.shard_sequences
   return plan.is_step_major and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 

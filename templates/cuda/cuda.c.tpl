@@ -107,8 +107,8 @@ const lh_cuda_program longhand_cuda_${symbol} = {
         .least_architecture = ${least_architecture},
         .threads = ${cuda.threads},
         .block_memory = ${cuda.staging} * sizeof(real) + ${cuda.block_state},
-        .chip = {"chip", ${cuda.chip}},
-        .replicas = {"replicas", ${cuda.replicas}},
+        .chip = {"chip", ${cuda.chip_shards}},
+        .replicas = {"replicas", ${cuda.replica_shards}},
         .parts = ${cuda.parts}, % if train.mixes_lengths
 % if optimizer.corrects then
         .beta1 = ${f64(optimizer.corrects[1])},

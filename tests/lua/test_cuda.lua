@@ -38,7 +38,7 @@ end
 -- Replicas of a wide model on one device have the shards, and so the bits, of a single model.
 function TestProducts.test_variants_of_a_wide_model_are_equal()
   local plan = render_device("none", WIDE)
-  lu.assertEquals(plan.cuda.chip, plan.cuda.replicas)
+  lu.assertEquals(plan.cuda.chip_shards, plan.cuda.replica_shards)
 end
 
 -- Names in the device code of all narrow models and of no wide model, and the other way round.
@@ -294,7 +294,7 @@ TestShards = {}
 -- The numbers of shards for a single model on a GPU, for replicas on a GPU, and on CPUs.
 local function choose_shards(train, width)
   local plan = plan_encoding("none", width or NARROW, "float32", train)
-  return { plan.cuda.chip, plan.cuda.replicas, plan.train.shards }
+  return { plan.cuda.chip_shards, plan.cuda.replica_shards, plan.train.shards }
 end
 
 -- The default of train.shards is for CPUs, so a value that equals it does not decide about GPUs.

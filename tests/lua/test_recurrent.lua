@@ -109,7 +109,7 @@ end
 
 function TestRecurrent.test_a_block_has_the_sequences_of_a_shard()
   local spec = make_spec("deletang_lstm")
-  lu.assertEquals(spec.plan.block_sequences, 8)
+  lu.assertEquals(spec.plan.shard_sequences, 8)
   lu.assertStrContains(support.index_texts(assert(project:render_files(spec.plan)))["config.h"], "BLOCK_SEQUENCES = 8 ")
   for _, level in ipairs(spec.plan.tuned) do
     lu.assertEquals(lists.map(level.choices, function(choice) return choice.name end),

@@ -1,4 +1,4 @@
--- Checks that the checkpoint with which runs begin fits the model, as the trainer does later.
+-- Checks the first checkpoint, with which runs begin: it must fit the model. The trainer repeats this check later.
 --
 -- Input: a plan with its tensors and digests, the facts of first_checkpoint.lua. Output: none. A difference raises an
 -- error { problem = true, field = "init", what, expected, hint }.

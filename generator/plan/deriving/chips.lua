@@ -23,8 +23,8 @@ M.list = {
   { 120, "RTX 5090", 170 },
 }
 
--- The number of shards for one round of thread blocks: the least number for which one round is enough and the largest
--- shard is as small as possible.
+-- The number of shards for one round of thread blocks. The sequences of the batch are divided into shards that are as
+-- small as possible in one round; the result is the least number of shards with this size.
 function M.count_shards(batch, multiprocessors)
   local sequences = (batch + multiprocessors - 1) // multiprocessors
   return (batch + sequences - 1) // sequences

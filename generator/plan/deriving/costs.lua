@@ -5,7 +5,7 @@
 -- the largest number decides which weights attention stores (recomputed_weights.lua). Output of M.derive:
 --   flops           factors for the generated formulas:
 --     streams, attentions   see M.sum_up of outline.lua
---     pairs_text      the work for a pair of tokens as text, the field `pairs` of M.sum_up
+--     pairs_text      words for the multiply-adds that a pair of tokens takes: the field `pairs` of M.sum_up
 --     output          multiply-adds for a label
 --     masked          families with masks: { family, count, per_head }; count: operations for a pair of tokens in all
 --                     heads; per_head: operations for a pair of tokens in one head

@@ -1,5 +1,5 @@
--- The part of a plan for GPUs about draws: samples of positions and distances, and positions of tokens, which the host
--- computes and copies to the device with the data of a step.
+-- The draws in a plan for GPUs. A draw is a sample of positions or distances; positions that depend on tokens count as
+-- draws, too. The host computes all draws and copies them to the device with the data of a step.
 --
 -- Input: the plan with its families' fields for device code (cuda_half.lua), and the network in device code. Output of
 -- M.derive, fields of plan.cuda:
@@ -15,6 +15,9 @@
 --     sequences        if every sequence of a stream has its own positions: the name of the function that returns the
 --                      positions of the shard's sequences; else false
 --     T                with `sequences`: the name of the member with the number of tokens of a sequence
+--     scratch          with a template: a list of numbers, each as { C text, number }; sampling needs a workspace of
+--                      ints, as many as the largest of these numbers
+--     family           the attention family that the draw belongs to, or nil
 --   host_draws         the items of step_draws with a template
 --   draw_scratch       the number of ints of workspace that sampling needs, as C text
 --   is_digit           the condition that a token is a digit, as C text; false unless positions are those of digits

@@ -1,22 +1,23 @@
 -- The part of a plan for GPUs: the files of device code, and the choices that fix the order of its sums.
 --
 -- Input: the plan with its dimensions and facets; the graph of its network (builder.lua), and the lists of this graph
--- (scope_lists.lua). Output: cuda_files; least_architecture, a compute capability such as 80; and for templates/cuda
--- the tables cuda and device, the network in device code (cuda_network.lua). no_device_code is false if device code
--- exists; otherwise device is false, and no_device_code is { what, line }. A draw is a sample of random positions or
--- distances. Fields of cuda:
+-- (scope_lists.lua). Output: cuda_files; least_architecture, a compute capability such as 80; and two tables for
+-- templates/cuda: `cuda`, whose fields are below, and `device`, the network in device code (cuda_network.lua). If
+-- device code exists, no_device_code is false; otherwise device is false, and no_device_code is { what, line }. A draw
+-- is a sample of random positions or distances. Fields of cuda:
 --   threads            the number of threads of a thread block
 --   by_team            whether the team, all thread blocks of a model, sums gradients of products' weights over all
 --                      tokens of the batch
 --   operand_bytes      bytes of the operands that shards would store for these sums, or false
---   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
---                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
---   multiplies         whether the device text has its own products, either all products or only products of tables
---   multiplies_tables  whether the device text has its own products of tables
+--   products           "generated": one kernel runs whole steps; "library": a step is a sequence of launches, each of a
+--                      phase of a kernel or of a library's product over the whole batch
+--   library_width      the least width with products by the library
+--   multiplies         whether the device text contains matrix products; with the library, only those for tables
+--   multiplies_tables  whether the device text contains matrix products for tables
 --   gradients          the C type of a shard's sums
---   chip               the number of shards of a step if one model has the GPU alone; gradients of shards are added in
+--   chip_shards        the number of shards of a step if one model has the GPU alone; gradients of shards are added in
 --                      their order
---   replicas           the number of shards of a step of each model if several models train together
+--   replica_shards     the number of shards of a step of each model if several models train together
 --   group_tokens       the number of tokens of evaluation that go through the layers together
 --   staging            the number of reals of shared memory that operations of a thread block use one after another
 --   staging_name       the name of the constant with this number
@@ -37,7 +38,8 @@
 -- names of the family's values (cuda_names.lua), and these fields:
 --   template           the template of its attention
 --   forward            the template of the forward pass, which decoding renders again
---   visits_by_distance   whether a query visits its keys by distance, and the backward pass stores the weights of pairs
+--   visits_by_distance   whether a query visits its keys in the order of their distance; then the backward pass stores
+--                      the weights of pairs
 --   in_fragments       whether warps compute attention on matrix units
 --   fragment_rows      the number of queries or keys that a warp has at a time: 32; or 16 if heads are few, so that
 --                      more warps run, or if they are wide, since 32 would need too many registers
@@ -46,20 +48,21 @@
 --   head_part          C text, the number of a thread's channels
 --   channel            C text, appended to an address: the offset of a thread's first channel
 --   if_first_lane      C text before a statement that only the first of a head's threads executes: "if (...) ", or ""
---   first_task, tasks  C texts, the start and the step of a thread's loops
+--   first_task         C text of a thread's first task in a loop over tasks
+--   task_step          C text of the step from one task of a thread to its next task
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   has_begin_step, has_table_sums   the fields of cuda with these names, for this family
 --   layer_gradients    whether attention writes gradients of the layer's parameters
 --   sum_passes         the passes that sum gradients of pairs for entries of tables (attention/device.lua)
---   ends_without_barrier   whether no barrier ends the last sum pass, or the sums of biases after this pass
+--   ends_without_barrier   whether the sums after the pass over keys end without a barrier; backward.tpl then adds one
 --   depends_on_mode    whether the kernel tests the mode, since dropout applies to weights in training only
 --   dscore             the name of the gradient of a pair's score
 --   unroll, keys_at_once   numbers of pairs that loops over pairs process together
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
 --   stores_pairs       whether gradients of logits of pairs are stored for a sum pass or the pass over keys
 --   stores_pair_scores   whether gradients of scores of pairs are stored too
---   ends_score_by_layer   whether thread blocks call end_score for different layers at the same time, since each layer
---                      has its own set of all learned numbers of the score
+--   ends_score_by_layer   whether thread blocks call end_score for different layers at the same time; this is possible
+--                      if the layers share no learned parameter of the score
 --   samples_draws      whether random numbers are sampled for the family
 --   draw_rows          the number of rows of T sampled numbers: positions, then distances; in cross-attention, as many
 --                      rows of S numbers follow
@@ -71,7 +74,8 @@
 --   reads_positions    whether layers read sampled positions
 --   to_log2            C text of the factor log2(e) of logits, so that weights are powers of 2; "" if the family maps
 --                      logits to scores (terms.maps_logits): then the scores get this factor
---   uniform_count      numbers that each head sums for a score, or false
+--   uniform_count      the number of the score's tables of class uniform (expression/lower.lua) with gradients; false
+--                      without such tables
 --   sum_pass_text      text of a comment about the sum passes, or ""
 
 local attention = require("network.graph.attention")
@@ -104,7 +108,7 @@ local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32 -- the largest number of channels of a head that one thread can hold
 local NARROW_HEAD = 8 -- the largest head width for which a warp takes 32 rows; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
-local OTHER_STATE = 512 -- bytes of the largest part of the state without the addresses of the network's arrays
+local OTHER_STATE = 512 -- the most bytes that the state takes without the addresses of the network's arrays
 local STATE_STEP = 256 -- bytes; a state larger than BLOCK_STATE is a multiple of this
 local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
@@ -162,8 +166,8 @@ local function list_constants(plan)
   return list[1] ~= nil and list
 end
 
--- The number of shards of one model. It is train.shards, unless train.shards equals the default for CPUs. A spec that
--- states this default is treated as a spec without the field.
+-- The number of shards of one model: train.shards. But if train.shards equals the default for CPUs, the number is
+-- max_shards, or the batch if this is less; so a spec that states the default is treated as a spec without the field.
 local function count_chip_shards(plan, max_shards)
   local train = plan.resolved.train
   local is_default = train.shards == schema.by_path["train.shards"].default(plan.resolved)
@@ -194,7 +198,7 @@ local function derive_network(net, lists_by_scope, choices)
   return device or false, obstacle or false
 end
 
--- The setting of training for which there is no device code, as a value of no_device_code; nil if there is none.
+-- The setting of training that device code does not support, as a value of no_device_code; nil if all are supported.
 local function find_missing(plan, uses_library)
   local setting = uses_library and plan.train.mixes_lengths
     and 'train.lengths.per = "sequence" in a model of width %d or more'
@@ -211,7 +215,7 @@ local function name_heads(family, lanes)
     channel = is_spread and (" + %schannel()"):format(prefix) or "",
     if_first_lane = is_spread and ("if (%sleads_head()) "):format(prefix) or "",
     first_task = is_spread and ("threadIdx.x / %sHEAD_LANES"):format(family.PREFIX) or "threadIdx.x",
-    tasks = is_spread and family.PREFIX .. "TASKS" or "THREADS",
+    task_step = is_spread and family.PREFIX .. "TASKS" or "THREADS",
   }
 end
 
@@ -328,7 +332,8 @@ local function count_operand_bytes(plan, lists_by_scope)
 end
 
 function M.derive(plan, net, lists_by_scope)
-  local has_learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
+  local additive = plan.additive
+  local trains_position_vectors = additive.kind == "learned" and additive.from_tables and not additive.frozen
   local uses_library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
   local multiplies_tables = has_any(plan, "has_biases")
   local multiplies = not uses_library or multiplies_tables
@@ -336,14 +341,15 @@ function M.derive(plan, net, lists_by_scope)
   local samples_passes = lists.any(net.scopes, function(scope) return scope.is_progressive end)
   local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES and not samples_passes
     and not plan.train.mixes_lengths
-  local chip = count_chip_shards(plan, uses_library and LIBRARY_SHARDS or CHIP_SHARDS)
+  local chip_shards = count_chip_shards(plan, uses_library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
     products = uses_library and "library" or "generated", library_width = schema.LIBRARY_WIDTH,
     multiplies = multiplies, multiplies_tables = multiplies_tables,
     by_team = by_team, operand_bytes = operand_bytes,
     gradients = uses_library and "gradients" or "parameters",
-    chip = chip, replicas = uses_library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
+    chip_shards = chip_shards,
+    replica_shards = uses_library and chip_shards or math.min(plan.train.batch, REPLICA_SHARDS),
     group_tokens = uses_library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = list_constants(plan),
@@ -355,7 +361,7 @@ function M.derive(plan, net, lists_by_scope)
   derive_families(plan, net, uses_library)
   local attends = lists.map(plan.attentions, function(family) return family.attends end)
   cuda.has_begin_step = lists.any(attends, function(a) return a.has_begin_step end)
-  cuda.has_table_sums = has_learned_places or lists.any(attends, function(a) return a.has_table_sums end)
+  cuda.has_table_sums = trains_position_vectors or lists.any(attends, function(a) return a.has_table_sums end)
   cuda.has_shared_tables = cuda.has_table_sums or lists.any(plan.attentions, function(family)
     return family.on_device.terms.maps_logits
   end)

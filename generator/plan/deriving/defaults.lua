@@ -108,7 +108,8 @@ local function format_head(reserved, digest)
   return ("longhand defaults %d %d %s\n"):format(VERSION, reserved, digest)
 end
 
--- A pattern for a text in a program that reserves `reserved` bytes.
+-- A pattern that matches the first line of a text, with any digest. reserved: the number of bytes that the program
+-- reserves for the text.
 function M.make_pattern(reserved)
   return format_head(reserved, "%x+")
 end

@@ -5,7 +5,8 @@
 -- intervals of logs and checkpoints are in neither digest: a flag or another spec may change them freely. The plan
 -- digest has three exceptions: eval.dropout, the mode of eval.by.noise, and the number of steps if the learning rate
 -- falls until the last step, since all earlier steps then depend on this number.
--- Invariant: a field that is left out of the resolved spec changes no digest, so that older specs keep their digests.
+-- Invariant: a field that the resolved spec does not have adds nothing to a digest. So older specs keep their digests
+-- when fields are added.
 
 local canonical = require("base.canonical")
 local families = require("spec.families")

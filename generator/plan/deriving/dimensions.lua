@@ -7,7 +7,7 @@
 --   feedforward     the channels of the hidden layer of a feed-forward part; 0 without this part
 --   readout         the tokens at which answers are read: model.readout, by default "outputs"
 --   streams         the sequences of tokens that the model processes: { name, index }, index from 0
---   block_sequences   the number of sequences of a shard
+--   shard_sequences   the largest number of sequences of a shard
 --   block_tokens    the number of tokens that the CPU computes together, layer after layer
 --   classes         the number of output symbols
 --   class_columns   `classes`, rounded up to whole vectors
@@ -40,7 +40,7 @@
 --   has_query_bounds   whether the kernels compute a range of queries within a sequence, since the family
 --                  computes_labelled_tokens or recomputes its weights for some queries at a time
 --   layers         the number of its layers
---   repetitions    the number of repetitions of its layers; in a model with loops, over all passes that store values
+--   repetitions    `layers`; in a model with loops, `layers` times the number of passes that store values
 --   heads, head_width   the number of its heads, and the channels of a head
 --   head_part      the largest power of two that divides head_width
 --   dropout_rate   the dropout rate of its weights, or nil
@@ -245,7 +245,7 @@ function M.derive(plan)
   fields.classes, fields.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
   fields.class_columns = vector_width.round_up(fields.classes)
   fields.cuts_by_warp = plan.resolved.device_products == "warps"
-  fields.block_sequences = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
+  fields.shard_sequences = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
   fields.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   fields.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }

@@ -52,7 +52,7 @@ local vector_width = require("base.vector_width")
 
 local M = {}
 
-local MARKS_PER_LINE = 8 -- marks are characters, in C text
+local MARKS_PER_LINE = 8 -- a mark is an item of a C initialiser, such as [3] = true
 
 -- The value that a facet of the family requests from the network, with its number of columns rounded up to whole
 -- vectors and the name of this number in C; false if no facet requests one.
@@ -85,7 +85,8 @@ end
 
 -- The names of the arrays with which the backward pass sums gradients of keys and values together:
 --   pairs   the array that has each weight, followed by the gradient of its logit
---   rows    the array that has for each query a row with channels of the output's gradient and of the query in turn
+--   rows    the array with a row for each query, in which channels of the output's gradient and channels of the query
+--           alternate
 -- A head's scratch (scratch.tpl) has arrays `dlogits` and `rows`. If pairs of a query and a key have no vectors, these
 -- two arrays have this layout; otherwise there are two more arrays. The result is false without a softmax, and if a row
 -- for a query is larger than a vector of the widest level.
@@ -203,8 +204,8 @@ function M.list_readers(plan, stream, input_draw)
   return list
 end
 
--- Sets a stream's limits of positions and distances. A user may give these numbers in place of samples; all readers of
--- the stream (M.list_readers) accept numbers within the limits:
+-- Sets a stream's limits of positions and distances. A user may give positions and distances in place of sampled ones;
+-- all readers of the stream (M.list_readers) accept those within the limits:
 --   first_position    the least position
 --   position_range    positions are below this number; 0 if no positions are drawn
 --   distance_range    distances are below this number; 0 if no distances are drawn

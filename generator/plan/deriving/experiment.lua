@@ -111,8 +111,8 @@ local function find_pass_axis(facts, resolved)
   return 0
 end
 
--- The fields of a task's examples (spec/task/datasets.lua) that tasks may lack.
-local NO_DATA = { train = false, eval = false, validation = false, is_generated = false, seed = false,
+-- Defaults of the fields of facts.data (spec/task/datasets.lua) that some tasks do not have.
+local DATA_DEFAULTS = { train = false, eval = false, validation = false, is_generated = false, seed = false,
   validation_digest = false }
 
 local function describe_task(facts, resolved, arrays)
@@ -121,7 +121,7 @@ local function describe_task(facts, resolved, arrays)
     source = facts.text and facts.kind .. ".c" or false,
     path = facts.path,
     text = facts.text,
-    data = facts.data and lists.merge(NO_DATA, facts.data) or false,
+    data = facts.data and lists.merge(DATA_DEFAULTS, facts.data) or false,
     axis_count = #(facts.axes or {}),
     pass_axis = find_pass_axis(facts, resolved),
     input_names = add_symbols(facts.input_symbols, "The symbols of inputs.", "input_symbols", arrays),

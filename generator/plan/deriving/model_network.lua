@@ -81,8 +81,8 @@ local function index_by_name(families)
   return lists.index_by(families, function(family) return family.name end)
 end
 
--- Widths that need a constant, in the order of the description, without the widths that facets request
--- (is_requested): family_dimensions.tpl defines the constants of these.
+-- Widths that need a constant, in the order of the description. Widths that facets request (is_requested) are left out,
+-- since family_dimensions.tpl defines their constants.
 local function list_widths(net)
   return lists.map(net.widths, function(width)
     local needs_constant = width.text ~= "WIDTH" and not width.is_requested

@@ -1,6 +1,6 @@
--- Lists the sites of a network. A site is a value that the forward pass can store for traces: an activation (the result
--- of an embedding, a recurrence or a layer) or the weights of an attention. The sites have the order in which generated
--- code stores the values (the argument `buffers` of trace_block).
+-- Lists the trace sites of a network, here only called sites. A trace site is a value that the forward pass can store
+-- for traces: an activation (the result of an embedding, a recurrence or a layer) or the weights of an attention. The
+-- sites have the order in which generated code stores the values (the argument `buffers` of trace_block).
 --
 -- Input of M.list: the network (builder.lua). Output, two results. The first is the list of sites, each with:
 --   name          the name in traces

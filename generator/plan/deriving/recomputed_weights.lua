@@ -21,7 +21,7 @@ local QUERIES = 32 -- queries whose weights are recomputed together
 -- The reason why weights cannot be recomputed, or nil. With dropout, stored weights also record which of them were
 -- dropped; two streams have no common longest length; and the geometric normaliser stores more than weights.
 local function find_obstacle(plan, family)
-  return family.weight_dropout and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
+  return family.weight_dropout and "attention's weights have dropout" or plan.streams[2] and "the model has two streams"
     or family.normaliser.kind == "geometric" and "the normaliser is geometric" or nil
 end
 

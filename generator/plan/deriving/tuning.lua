@@ -107,7 +107,7 @@ choices[1] = {
     return find_cheapest(values, function(tile)
       local rows = read_tile(tile)
       return estimate_cost(plan, level, tile, plan.is_step_major
-        and (plan.block_sequences + rows - 1) // rows * rows / plan.block_sequences
+        and (plan.shard_sequences + rows - 1) // rows * rows / plan.shard_sequences
         or 1 + (rows - 1) / 2 / plan.block_tokens)
     end)
   end,
@@ -132,7 +132,7 @@ choices[2] = {
   get_number = function(level) return level.registers end,
 }
 
--- Whether gradients of weights are prefetched before they are added to.
+-- Whether stored gradients of weights are prefetched before a block adds its gradients to them.
 choices[3] = {
   name = "gradient_prefetch", modes = { "train" },
   constants = function(value) return { { "PREFETCH_GRADIENTS", value == "yes" and 1 or 0 } } end,
@@ -232,8 +232,8 @@ function M.format(values)
   return table.concat(words, ", ")
 end
 
--- The possible values of all choices at a level: a table from the name of a choice to a table that is both the list and
--- the set of its values. The table from names is also the list of the names.
+-- The possible values of all choices at a level: values_by_name[name] is the list of a choice's values, and also their
+-- set, with true for each value. The items 1, 2, ... of values_by_name are the names of the choices.
 function M.list_values(plan, level)
   local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do
@@ -252,7 +252,7 @@ function M.describe_shape(plan)
   local model = plan.resolved.model
   if plan.is_step_major then
     return ("%s %s %s, width %d, steps of %d sequences"):format(plan.precision, model.kind, model.cell, plan.width,
-      plan.block_sequences)
+      plan.shard_sequences)
   end
   return ("%s %s, %d layers, width %d, feed-forward %d, %s, heads %s, blocks of %d tokens"):format(plan.precision,
     model.kind, plan.layers, plan.width, plan.feedforward, model.activation or "relu", table.concat(heads, ", "),

@@ -13,8 +13,8 @@ local PRODUCTS = {
   float32_by_warp = { "float32", "tensor cores: operands split into two numbers of 11 bits each, a relative error of "
     .. "about 2^-22 per product" },
   float64 = { "float64", "for gradient checks" },
-  tf32 = { "tf32", "tensor cores: operands rounded to 11 bits, sums, master weights and everything else float32" },
-  bf16 = { "bf16", "tensor cores: operands rounded to 8 bits, sums, master weights and everything else float32" },
+  tf32 = { "tf32", "tensor cores: operands rounded to 11 bits; sums, master weights and everything else float32" },
+  bf16 = { "bf16", "tensor cores: operands rounded to 8 bits; sums, master weights and everything else float32" },
 }
 
 -- The kernels for matrix products within a thread block, with the reasons for their choice.
@@ -63,16 +63,16 @@ end
 local function add_block_choices(plan, add)
   local cuda = plan.cuda
   local products = plan.cuts_by_warp and PRODUCTS[plan.precision .. "_by_warp"] or PRODUCTS[plan.precision]
-  add("gpu, one model", cuda.chip .. " shards",
+  add("gpu, one model", cuda.chip_shards .. " shards",
     "a block computes the forward and backward pass of a shard; blocks wait for each other only to sum gradients")
-  for _, advice in ipairs(chips.advise(plan.train.batch, cuda.chip, plan.least_architecture)) do
+  for _, advice in ipairs(chips.advise(plan.train.batch, cuda.chip_shards, plan.least_architecture)) do
     local names = lists.map(advice, function(chip) return ("%s (%d)"):format(chip[2], chip[3]) end)
     add("gpu, smaller chip", ("train.shards = %d"):format(advice.key),
-      ("with these shards, chips with fewer than %d multiprocessors need only one round of blocks: %s"):format(
-        cuda.chip, table.concat(names, ", ")))
+      ("a chip with fewer than %d multiprocessors needs this setting to finish in one round of blocks: %s"):format(
+        cuda.chip_shards, table.concat(names, ", ")))
   end
-  add("gpu, replicas", cuda.replicas .. " shards",
-    ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replicas))
+  add("gpu, replicas", cuda.replica_shards .. " shards",
+    ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replica_shards))
   add("gpu products", products[1], products[2])
   local kernel = plan.cuts_by_warp and "warps" or "tiles"
   add("gpu product kernel", kernel, KERNELS[kernel])
@@ -103,7 +103,7 @@ local function add_cuda_choices(plan, add)
   end
   local attention = facets.collect("describe_device_choice", plan.first_family)[1]
   if cuda.products == "library" then
-    add("gpu, one model", cuda.chip .. " shards",
+    add("gpu, one model", cuda.chip_shards .. " shards",
       "shards of attention, norms and loss, with a launch for each phase; replicas take turns on the whole device")
     add("gpu products", "cuBLASLt, " .. products[1],
       ("from width %d on: products over all tokens of a batch, since each block would read all weights for its few "
@@ -163,7 +163,7 @@ function M.list(plan)
   add("shards", plan.train.shards, "parts of a batch, whose gradients are summed in order: the same bits on 1 to "
     .. plan.train.shards .. " threads")
   if plan.is_step_major then
-    add("steps", ("%d sequences"):format(plan.block_sequences),
+    add("steps", ("%d sequences"):format(plan.shard_sequences),
       "the sequences of a shard; a product of a step has a row for each")
     if plan.capacity then
       add_capacity(plan.capacity, add)

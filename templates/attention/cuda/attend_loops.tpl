@@ -10,7 +10,7 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
     % slot("begin_forward")
     % slot("tables")
     const int i = block()->current; % if decodes
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS${decodes and "" or " * T"}; task += ${attends.tasks}) {
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS${decodes and "" or " * T"}; task += ${attends.task_step}) {
         const int h = task % ${PREFIX}HEADS, sequence = task / ${PREFIX}HEADS; % if decodes
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS; % else
         ${attends.depends_on_mode and "" or "const "}${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);

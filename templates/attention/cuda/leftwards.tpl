@@ -26,7 +26,7 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 NOINLINE void ${prefix}attend_queries(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
-    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.task_step}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const size_t row = (size_t)sequence * T + i, offset_of_row = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
@@ -60,7 +60,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
-    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.task_step}) {
         const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};

@@ -52,7 +52,7 @@ INLINE void ${prefix}visit_outwards(const ${prefix}head *a, const ${prefix}prepa
 NOINLINE void ${prefix}attend(void) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * T; task += ${attends.task_step}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         ${prefix}prepared_query q;
@@ -117,7 +117,7 @@ INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const r
 NOINLINE void ${prefix}attend_queries(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T}, queries = sequences * ${PREFIX}HEADS * T;
-    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.task_step}) {
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const size_t row = (size_t)sequence * T + i, offset_of_row = row * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
@@ -149,7 +149,7 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
-    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.tasks}) {
+    for (int task = first * ${PREFIX}HEADS * T + ${attends.first_task}; task < (first + count) * ${PREFIX}HEADS * T; task += ${attends.task_step}) {
         const int j = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, NULL, sequence, h);
         const real *dattended = w->${attends.dout} + (size_t)sequence * T * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};

@@ -2,7 +2,7 @@
 NOINLINE void ${prefix}attend_queries(void) {
     % include("attention/cuda/opening.tpl")
     % slot("tables")
-    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.tasks}) {
+    for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS * v->${attends.T}; task += ${attends.task_step}) {
         const int i = task % v->${attends.T}, h = task / v->${attends.T} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.T} / ${PREFIX}HEADS;
         const ${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);

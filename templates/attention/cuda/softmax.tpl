@@ -20,7 +20,7 @@
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     % slot("tables")
-    for (int task = ${first_task_offset}${attends.first_task}; task < ${sequences} * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
+    for (int task = ${first_task_offset}${attends.first_task}; task < ${sequences} * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.task_step}) {
         const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.S} / ${PREFIX}HEADS;
         const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;

@@ -6,7 +6,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
     const int count = ${inline("count", "")};
     % slot("find_pairs")
     % slot("tables")
-    for (int task = ${attends.first_task}; task < ${PREFIX}HEADS * count; task += ${attends.tasks}) {
+    for (int task = ${attends.first_task}; task < ${PREFIX}HEADS * count; task += ${attends.task_step}) {
         const int h = task / count;
         % slot("clear")
         % slot("place")

@@ -8,7 +8,7 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const int T = v->${attends.T}, S = v->${attends.S}, count = T + S - 1, l = block()->l;
     % slot("begin_sums")
     % slot("begin_stored")
-    for (int task = ${first_task}; task < ${PREFIX}HEADS * count; task += ${tasks}) {
+    for (int task = ${first_task}; task < ${PREFIX}HEADS * count; task += ${task_step}) {
         const int h = task / count, o = task % count - (${attends.keys} - 1);
         % slot("resume")
         for (int sequence = 0; sequence < sequences; sequence++) {

@@ -18,7 +18,7 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
 /* Computes the products of a shard's keys with the content bias. */ % else
 INLINE void ${prefix}bias_keys${decodes and "_one" or ""}(void) {
     % include("attention/cuda/opening.tpl")
-    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS${times_keys}; e += ${attends.tasks}) {
+    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS${times_keys}; e += ${attends.task_step}) {
         const int token = block()->current, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS; % if decodes
         const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS, % else
                 sequence = e / v->${attends.S} / ${PREFIX}HEADS; % if not decodes
