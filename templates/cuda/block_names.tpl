@@ -7,7 +7,7 @@ INLINE const ${parameters_type} *${name}_rounded(void) { return rounded()->${nam
 /* The address for the gradients of a layer's parameters in the current repetition. The last repetition writes to the
  * shard's gradient. Each other repetition writes to the workspace, and its result is added to the shard's gradient. */
 INLINE ${type} *${name}_dweights(void) {
-    if (block()->use < ${last_loop_start}) return (${type} *)(real *)block()->work.${name}_more;
+    if (block()->use < ${last_pass_start}) return (${type} *)(real *)block()->work.${name}_more;
     return block()->gradient->${name} + block()->l;
 }
 % else

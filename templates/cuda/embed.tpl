@@ -24,7 +24,7 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_drop
     const workspace *w = &block()->work;
     const int rows = ${row_count};
     const unsigned char *keep = find_mask(${mask_number}); % if dropout and mask_number > 0
-    const int *position = ${sequences}(); % if differs_by_sequence and not counts_digits
+    const int *position = ${positions_function}(); % if differs_by_sequence and not counts_digits
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
         quad x = *(const quad *)(v->p->${vectors}_bias + c); % if linear

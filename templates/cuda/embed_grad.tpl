@@ -63,10 +63,10 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     for (int sequence = 0; sequence < sequences; sequence++) {
         __syncthreads();
-        add_placed_rows(v->${T}, ${sequences}() + sequence * v->${T}, w->${gradient} + sequence * v->${T} * WIDTH, g->position_table);
+        add_placed_rows(v->${T}, ${positions_function}() + sequence * v->${T}, w->${gradient} + sequence * v->${T} * WIDTH, g->position_table);
     }
 % elseif learns_positions and differs_by_sequence then
-    const int *position = ${sequences}();
+    const int *position = ${positions_function}();
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) g->position_table[e] = 0; % if not adds_places
     /* The positions of one sequence are distinct, so threads add to different elements. */
     for (int sequence = 0; sequence < sequences; sequence++) {

@@ -2,8 +2,8 @@
 % for i, one_phase in ipairs(phases) do
 } else if (phase == ${one_phase.name}) { % if i > 1
 if (phase == ${one_phase.name}) { % else
-    if (block()->use < ${last_loop_start}) begin_more_sums(); % if one_phase.adds_table_sums
+    if (block()->use < ${last_pass_start}) begin_more_sums(); % if one_phase.adds_table_sums
     % include(op.template, op) % for _, op in ipairs(one_phase.records)
-    if (block()->use < ${last_loop_start}) end_more_sums(); % if one_phase.adds_table_sums
+    if (block()->use < ${last_pass_start}) end_more_sums(); % if one_phase.adds_table_sums
 % end
 }

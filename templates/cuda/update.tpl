@@ -134,15 +134,15 @@ INLINE void fold_gradients(real factor) {
 % if struct.block and struct.shard_sums.members[1] then
     for (int l = 0; l < ${struct.count}; l++) {
 % -- first_back: the C text of the smallest index of a repetition with a gradient
-% local last_loop_start, first_back = device.last_loop_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
-% local last_use = last_loop_start and last_loop_start .. " + l" or "l"
+% local last_pass_start, first_back = device.last_pass_starts[struct.block], device.samples_passes and "count_free_passes() * " .. struct.count or "0"
+% local last_use = last_pass_start and last_pass_start .. " + l" or "l"
         const ${struct.gradients_type} *from = &g->${struct.block}[${last_use}];
         ${struct.name} *into = &to->${struct.block}[l];
 % for _, m in ipairs(struct.shard_sums.members) do
         % include("cuda/fold_member.tpl", { fold = "fold_shards", from = "from->" .. m.name, to = "into->" .. m.name, member = m })
 % end
-% if last_loop_start then
-        for (int use = ${last_loop_start} + l - ${struct.count}; use >= ${first_back}; use -= ${struct.count}) {
+% if last_pass_start then
+        for (int use = ${last_pass_start} + l - ${struct.count}; use >= ${first_back}; use -= ${struct.count}) {
             const ${struct.gradients_type} *more = &g->${struct.block}[use];
 % for _, m in ipairs(struct.shard_sums.members) do
             % include("cuda/fold_member.tpl", { fold = "add_shards", from = "more->" .. m.name, to = "into->" .. m.name, member = m })

@@ -104,9 +104,9 @@ INLINE size_t count_rows_before(int use, int T) { return (size_t)use * ((block()
 INLINE const parameters *rounded(void) { return (const parameters *)block()->replica.partials; }
 % end
 % for _, draw in ipairs(cuda.step_draws) do
-% if draw.sequences then
+% if draw.positions_function then
 
 /* The positions of the block's sequences, [sequences][T]. */
-INLINE const int *${draw.sequences}(void) { return block()->view.${draw.member} + (size_t)block()->first * block()->view.${draw.T}; }
+INLINE const int *${draw.positions_function}(void) { return block()->view.${draw.member} + (size_t)block()->first * block()->view.${draw.T}; }
 % end
 % end

@@ -26,7 +26,7 @@ INLINE void add_up_products(void) {
 % local indent = product.count and "    " or ""
 % -- the braces hold the members of a weights_gradient (kernels/cuda/product_weights.cu)
     for (int l = 0; l < ${product.count}; l++) { % if product.count
-    ${indent}tile = add_up_tiles({${product.inner}, ${product.columns}, ${product.loops}, shards, sequences / shards * b->view.${product.T}, sequences % shards, b->view.${product.T}, ${product.use_rows}, b->train.partial_stride, b->held.${product.name}_x + ${product.first_row} * ${product.inner}, b->held.${product.name}_dy + ${product.first_row} * ${product.columns}, ${product.dweight}, ${product.dbias}}, tile);
+    ${indent}tile = add_up_tiles({${product.inner}, ${product.columns}, ${product.loops}, shards, sequences / shards * b->view.${product.T}, sequences % shards, b->view.${product.T}, ${product.pass_rows}, b->train.partial_stride, b->held.${product.name}_x + ${product.first_row} * ${product.inner}, b->held.${product.name}_dy + ${product.first_row} * ${product.columns}, ${product.dweight}, ${product.dbias}}, tile);
     } % if product.count
 % end
 }

@@ -48,7 +48,7 @@
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
 --     count           the number of its sets of parameters
---     loops           how many times it runs through all sets: count * loops repetitions, "uses" in generated code
+--     loops           the number of its passes: a pass runs through all sets. Generated code calls a repetition a use
 --     times           the number of its repetitions in one repetition of its parent. With 3 sets and 2 loops, it is 6
 --                     in the network. In a group it is 3: the loops are those of the group
 --     input_value, output_value   the input and the output of a repetition, values of the scope
@@ -58,7 +58,7 @@
 --     repetitions_text   C text of count * loops, such as "3 * LAYERS"
 --     count_name      C text of `count`, such as "LAYERS"
 --     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
---     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
+--     last_pass_start   C text of the index of the last pass's first repetition; false if there is one pass
 --     has_passes      whether the number of loops (passes) may vary: up to `loops` in training, or more in evaluation
 --     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
 --     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
@@ -384,13 +384,13 @@ function Scope:block(name, count, comment, options)
   local plural = name:find("layer%d*$") and name:gsub("layer(%d*)$", "layers%1") or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
-  block.repetitions_text, block.last_loop_start = block.count_name, false
+  block.repetitions_text, block.last_pass_start = block.count_name, false
   -- The backward pass goes from the last repetition to the first: repetitions of the last loop store gradients of
   -- parameters, and repetitions of earlier loops add to them.
   if block.loops > 1 then
     block.index = "use" -- with loops, generated code counts repetitions with `use`; without, with `l`
     block.repetitions_text = ("%d * %s"):format(block.loops, block.count_name)
-    block.last_loop_start = ("%d * %s"):format(block.loops - 1, block.count_name)
+    block.last_pass_start = ("%d * %s"):format(block.loops - 1, block.count_name)
   end
   return block
 end

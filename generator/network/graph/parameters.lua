@@ -22,7 +22,7 @@
 --     article         "a" or "an" before the block's name; false for the network
 --     count           the C constant for the number of such structs; false for the network
 --     struct_count    the number of such structs
---     last_loop_start   C text of the index of the last loop's first repetition; false if there is one loop
+--     last_pass_start   C text of the index of the last pass's first repetition; false if there is one pass
 --     panels          the list of the weights that are also stored in panels, the layout that products read:
 --       name                  the name of the weight
 --       rows, columns         the numbers of rows and columns as C text
@@ -303,7 +303,7 @@ local function describe_struct(scope, name, gradients_type, block, count)
     article = block and wording.choose_article(block), count = count, struct_count = scope.count, panels = panels,
     packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
     shard_sums = describe_shard_sums(scope), from_tables = list_table_members(scope),
-    last_loop_start = scope.last_loop_start or false }
+    last_pass_start = scope.last_pass_start or false }
 end
 
 -- The number of learned elements of a parameter.

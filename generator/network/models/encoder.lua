@@ -1,6 +1,6 @@
--- A bidirectional encoder: Ruoss et al. 2023, section 3. Answers are read at empty tokens that follow the input, one
--- for each output; at the last token of the input (Ito et al. 2024); at every token of the input; or at the probe, the
--- token of the input that the task asks about.
+-- A bidirectional encoder: Ruoss et al. 2023, section 3. model.readout chooses the tokens at which answers are read:
+-- empty tokens that follow the input, one for each output; or the last token of the input (Ito et al. 2024); or every
+-- token of the input; or the probe, the token of the input that the task asks about.
 
 local classify = require("network.models.output")
 local stack = require("network.models.stack")

@@ -6,7 +6,7 @@
 -- Input: the network and the section `model` (builder.lua); x, the value of the stream's tokens; options. Output: the
 -- value after the last block or norm. Fields of `options`:
 --   layers      the number of layers
---   source      the publication that is named in comments of generated code if norms follow the sums
+--   source      with "post": a publication that comments of generated code name in addition, or nil
 --   loops       the section model.loops, or nil
 -- Fields of `options` for a model with several stacks:
 --   name        the block's name, by default "layer"
@@ -100,7 +100,8 @@ return function(net, model, x, options)
     local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)
     local block_options = lists.merge(group and {} or pass_options, { path = options.path or "layers.%d.",
       -- the index of a repetition's layer, counted over all passes. i: the index of the block's repetition within a
-      -- pass. This repetition computes layer i % times of the entry, in cycle i // times
+      -- pass. The cycle of this repetition has the index i // times; the index of its layer among the layers of the
+      -- entry in this cycle is i % times
       get_number = is_by_layer and function(repetition)
         local pass, i = repetition // pass_repetitions, repetition % pass_repetitions
         return pass * options.layers + i // entry.times * entry.period + entry.first + i % entry.times

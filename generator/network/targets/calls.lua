@@ -79,7 +79,9 @@ function M.append(target, records, kind, text, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      local filled = M.fill(target, record, text) -- `text` may append records that an argument needs, before this one
+      -- a look-up in `text` can append a record that copies rows for an argument (cpu_rows.lua); this record must come
+      -- before `filled`
+      local filled = M.fill(target, record, text)
       records[#records + 1] = filled
     end
   end
@@ -135,21 +137,22 @@ function M.make_norm(text, op, routine, call)
 end
 
 -- Adds to the tables `forward` and `backward` the functions that make records of operations over the rows of one value
--- (activations and gates). name_routine(state, op, kernel, ending): returns the name of the generated function that
--- applies a kernel to rows; add_dropout(state, text, op, record): returns the record and the records of its dropout.
+-- (activations and gates). These functions pass their argument target_table on, the table `cpu` or `device`.
+-- name_routine(target_table, op, kernel, ending): returns the name of the generated function that applies a kernel to
+-- rows; add_dropout(target_table, text, op, record): returns the record and the records of its dropout.
 function M.add_row_records(forward, backward, name_routine, add_dropout)
   for kind, operation in next, ops.list_row_operations() do
-    forward[kind] = function(state, text, op)
-      return add_dropout(state, text, op, { call = "routine(rows, x, out)",
-        routine = name_routine(state, op, operation.choose_kernel(op), "") })
+    forward[kind] = function(target_table, text, op)
+      return add_dropout(target_table, text, op, { call = "routine(rows, x, out)",
+        routine = name_routine(target_table, op, operation.choose_kernel(op), "") })
     end
-    backward[kind .. "_grad"] = function(state, _, entry)
+    backward[kind .. "_grad"] = function(target_table, _, entry)
       return { call = "routine(rows, x, dy, to)",
-        routine = name_routine(state, entry.op, operation.choose_kernel(entry.op), "_grad") }
+        routine = name_routine(target_table, entry.op, operation.choose_kernel(entry.op), "_grad") }
     end
   end
-  function backward.relu_grad(state, _, entry)
-    return { call = "routine(rows, out, dy, to)", routine = name_routine(state, entry.op, "relu", "_grad") }
+  function backward.relu_grad(target_table, _, entry)
+    return { call = "routine(rows, out, dy, to)", routine = name_routine(target_table, entry.op, "relu", "_grad") }
   end
 end
 

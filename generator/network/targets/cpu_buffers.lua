@@ -43,9 +43,9 @@ end
 --   training         the records of buffers that exist only in training
 --   depends_on_mode  whether training needs more memory than evaluation
 -- prefix: the text before a member's name. byte_count: C text of a pointer to the count of bytes that are used so far.
--- The field `row` of a record is C text of the size in bytes of a buffer of the form "row" (one number for each token).
--- With one stream the text is `row`, the name of a C variable; with several streams it is a C expression, the number of
--- rows times the size of a number.
+-- The field `row` of a record is C text of the number of bytes of a buffer with one number for each token. With one
+-- stream this text is the name of the C variable `row`. With several streams the text is a product, the number of rows
+-- times the size of a number.
 function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, depends_on_mode = false }
   for _, buffer in ipairs(list) do

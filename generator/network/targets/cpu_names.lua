@@ -58,9 +58,9 @@ function M.make_scope_text(cpu, scope, mode)
 end
 
 -- Three indices of repetitions of a block or a group, as text: of the first repetition within the current repetition of
--- its parent, of the one after the last, and of the current one. A block that a group repeats once has no variable of
--- its own. is_backward: whether the range begins at the first repetition with a gradient, after the free passes (passes
--- without gradient at the beginning of a step).
+-- its parent, of the one after the last, and of the current one. A block that runs once in each repetition of a group
+-- has no index variable of its own. is_backward: whether the range begins at the first repetition with a gradient,
+-- after the free passes (passes without gradient at the beginning of a step).
 function M.write_range(block, is_backward)
   local first, past = repetitions.write_range(block, "w.passes")
   if not block.parent.is_group then

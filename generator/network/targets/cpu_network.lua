@@ -2,7 +2,7 @@
 -- scope_lists.lua, with the names that functions and values have in generated code.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
--- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
+-- (buffers.lua). Output, pure data, in which lists of operations are lists of records (calls.lua):
 --   states      the states of repetitions (structs with the values that a repetition stores): all entries of `blocks`,
 --               and for each group whose state has members an entry with the fields that make_state() returns
 --   blocks      the blocks in order, each with:
@@ -50,7 +50,7 @@
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua): { per_token }, C text of the number of
 --               floating-point operations that one replaced row saves; otherwise false
 --   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block
---   passes      the largest number of passes through a block in training, if each step has its own number; else false
+--   passes      the largest number of passes through a block in training, if the number of passes may vary; else false
 --   passes_by_length   whether the number of passes depends on the task length of a step's examples, or on an axis
 --   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
 --   has_losses         whether the loss of training is the mean over the losses of all passes
@@ -58,7 +58,7 @@
 --   has_masks   whether any value has a mask of dropout
 --   class_table   the name of the table whose rows are the output layer's weight, or false
 --   first_class   with class_table, the index of this table's row for the first class
---   first_class_words   with class_table, the words for this row
+--   first_class_words   with class_table, the words for this row in a comment of generated code
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  the functions that embed tokens, each with the fields of M.list_functions of embeddings.lua and with:
 --     mask            the name of the mask of its dropout, or false

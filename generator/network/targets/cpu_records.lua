@@ -162,8 +162,8 @@ local function find_recurrence_function(cpu, op, direction)
     return find_function(cpu.gradients, table.concat({ inner, columns_text, tostring(has_bias) }, " "), name .. "_grad",
       { inner = inner, columns = columns_text, has_bias = has_bias })
   end
-  -- If the cell has no stack or tape, the product of the state and the recurrent weights is added to the sums of the
-  -- same step; with a stack or a tape it is stored first, and added to the sums of the next step.
+  -- The product of the state and the recurrent weights is added to the sums (values before activations) of the same
+  -- step. But a cell with heads, for a stack or a tape, stores the product and adds it to the sums of the next step.
   local fields = { template = ("cpu/rows/%s.tpl"):format(op.cell), width = width, sums = op.sums.text,
     columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
     to = find_product(width, columns, "to_" .. op.out.name, cell.heads and "FINISH_STORE" or "FINISH_ADD",
@@ -224,7 +224,7 @@ end
 -- Returns the record that adds vectors of positions or sums their gradient, and C text of the number of elements of the
 -- result. form: "place" or "place_grad"; vectors: C text of the learned table, or in the backward pass of its gradient;
 -- false if the vectors are not learned.
-local function make_place(cpu, text, op, form, vectors, call)
+local function make_position_record(cpu, text, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
   return { call = call, routine = find_function(cpu.rows, name, name, { stream_prefix = prefix,
@@ -233,7 +233,7 @@ local function make_place(cpu, text, op, form, vectors, call)
 end
 
 function forward.place(cpu, text, op)
-  local record, elements = make_place(cpu, text, op, "place", op.p and text.p .. op.p.name or false,
+  local record, elements = make_position_record(cpu, text, op, "place", op.p and text.p .. op.p.name or false,
     "routine(self, positions, x, vectors, out)")
   return add_dropout(cpu, text, op, record, elements)
 end
@@ -260,7 +260,7 @@ function forward.block(cpu, text, op, mode)
   local keeps_input = names.keeps_input(cpu, block, mode)
   local kept_input, next_input = ("w.%s[%s].input"):format(block.name, number), ("w.%s[l + 1].input"):format(block.name)
   local stream_output = "w." .. buffers.name_for_stream("output", op.out)
-  local first_input = not op.x.carried and text.x -- other operations read the input as well
+  local first_input = not op.x.carried and text.x -- only an input that is not carried has a buffer of its own name
   local record = { call = "routine(self, number, cache, input, output)", name = block.name, first = first, past = past,
     number = number, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
@@ -347,7 +347,7 @@ function backward.place_grad(cpu, text, entry)
   local is_learned = op.p ~= nil and not op.p.frozen
   local elements = write_element_count(text, cpu_buffers.get_prefix(cpu.net, op.out.stream))
   return op.dropout and make_mask_application(text, op, text.dy, elements) or false,
-    is_learned and (make_place(cpu, text, op, "place_grad", text.g .. op.p.name,
+    is_learned and (make_position_record(cpu, text, op, "place_grad", text.g .. op.p.name,
       "routine(self, positions, dy, vectors)"))
 end
 

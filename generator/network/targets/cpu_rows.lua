@@ -47,10 +47,10 @@ local function name_labelled_buffer(cpu, value, reader)
 end
 
 -- Returns a function that takes an entry of a list and returns two results: the texts of the scope (cpu_names.lua), and
--- a function value -> its place for this entry. place: the function value -> its place with all rows. If an entry
--- computes labelled rows alone and reads a value that has all rows, a record before the entry copies the
--- labelled rows. Each value is copied once in a list; in the network, the backward list uses the copies of the forward
--- list. If an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
+-- a function from a value to the value's place for this entry. place: the function from a value to the place of all
+-- its rows. If an entry computes labelled rows alone and reads a value that has all rows, a record before the entry
+-- copies the labelled rows. Each value is copied once in a list; in the network, the backward list uses the copies of
+-- the forward list. If an entry computes rows of symbols, a record replaces the block's input by vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}

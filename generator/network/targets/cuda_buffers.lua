@@ -42,7 +42,8 @@ end
 --   all_rows     the function that returns this number in other functions
 --   tokens       the array of the tokens of a thread block
 --   input_draws  the array of the sampled positions of the vectors that are added to tokens
---   sequences    the function that returns the positions of the sequences of a thread block
+--   sequence_positions   if every sequence has its own sample of positions: the function that returns the samples of a
+--                thread block's sequences
 --   token_positions  the function that returns positions that are computed from the tokens of these sequences
 function M.name_streams(net)
   local all_variables, by_stream = {}, {}
@@ -51,7 +52,7 @@ function M.name_streams(net)
     local prefix = has_several and stream.name .. "_" or ""
     all_variables[i] = { index = stream.index, prefix = prefix, T = has_several and "T." .. stream.name or "T",
       rows = prefix .. "rows", all_rows = ("all_%srows"):format(prefix), tokens = prefix .. "tokens",
-      input_draws = prefix .. "input_draws", sequences = prefix .. "sequence_positions",
+      input_draws = prefix .. "input_draws", sequence_positions = prefix .. "sequence_positions",
       token_positions = prefix .. "token_positions" }
     by_stream[stream] = all_variables[i]
   end
@@ -260,7 +261,7 @@ end
 
 -- Whether each repetition of a group stores a value. The value must be the result of one of the group's own operations,
 -- not of a block; and it must be the group's output, or the input of a block, or a value that the backward pass reads.
-function M.is_in_group(device, value)
+function M.is_stored_in_group(device, value)
   local group = value.scope
   if not group.is_group or not value.op or value.op.kind == "block" then
     return false
@@ -287,7 +288,7 @@ function M.list_kept_in_group(device, group)
     is_listed[buffer.name] = true
   end
   for _, value in ipairs(lists.collect(device.lists[group].forward, ops.list_results)) do
-    if M.is_in_group(device, value) and not is_listed[value.name] then
+    if M.is_stored_in_group(device, value) and not is_listed[value.name] then
       members[#members + 1] = make_rows(device.variables[value.stream], value.name, GLOBAL_TYPE, value.width,
         value == group.output_value and "input of the next " .. group.name
           or value.carried and "input of its first layer" or nil)
@@ -343,7 +344,7 @@ function M.list_workspace(device)
   for _, op in lists.iterate_nested(outer_lists, "forward") do
     if op.kind == "block" then
       block_results[op.out.name], block_results[buffers.name_for_stream("output", op.out)] = true, true
-    elseif op.out.carried and not M.is_in_group(device, op.out) then
+    elseif op.out.carried and not M.is_stored_in_group(device, op.out) then
       always[#always + 1] = make_rows(device.variables[op.out.stream], op.out.name, GLOBAL_TYPE, op.out.width,
         "input of the first layer")
     end

@@ -7,8 +7,8 @@
 --   phases            the list of the phases; one kernel computes all phases. Fields of a phase:
 --     name              its name
 --     records           its records
---     adds_table_sums   whether it adds gradients of tables to sums over a shard, and several repetitions of the scope
---                       add to the same sums
+--     adds_table_sums   whether the phase adds gradients of tables to sums over a shard, in a scope with several
+--                       passes: all passes add to the same sums
 --   reads             name of an argument -> whether the host's list reads it (M.find_read)
 --   reads_in_phases   name of an argument -> whether the records of the phases read it
 
@@ -99,7 +99,7 @@ function M.find_read(list)
   end
   for _, record in ipairs(list) do
     reads.training = reads.training or record.arguments and lists.has(record.arguments, "training") or false
-    reads.l = reads.l or record.phase or record.product == "weight" and record.last_loop_start ~= false
+    reads.l = reads.l or record.phase or record.product == "weight" and record.last_pass_start ~= false
     reads.x = reads.x or record.x == BLOCK_TEXT.input
   end
   return reads
@@ -128,12 +128,12 @@ local function make_product_launch(device, scope, training, launch, phase, layer
   local scope_text = (scope == device.net or scope.is_group) and M.make_host_text(device, scope) or BLOCK_TEXT
   local text, record = records.make_records(device, scope, training, scope_text, launch.entry)
   local x = (launch.entry.item.op or launch.entry.item).x
-  local last_loop_start = repetitions.write_last_pass_start(scope, M.HOST_PASSES)
+  local last_pass_start = repetitions.write_last_pass_start(scope, M.HOST_PASSES)
   record.kind, record.product, record.call = "list_" .. launch.product, launch.product, CALLS[launch.product]
   record.row_count = device.net.streams[2] and "list->" .. device.variables[x.stream].rows or false
   if launch.product == "weight" then
-    record.is_added = device.has_loops and (last_loop_start and "use < " .. last_loop_start or "false")
-    record.last_loop_start = last_loop_start or false
+    record.is_added = device.has_loops and (last_pass_start and "use < " .. last_pass_start or "false")
+    record.last_pass_start = last_pass_start or false
   end
   record.phase, record.layer = phase and phase.name or false, layer
   return calls.fill("cuda", record, text)

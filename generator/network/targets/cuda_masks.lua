@@ -28,7 +28,8 @@ local function name_drop_below(op)
 end
 
 -- If write_text returns equal texts for all operations of a list, this text; otherwise an expression in C that selects
--- the text of the operation whose dropout has the index `place`. type: a cast before each of these texts.
+-- the text of one operation: the C variable `place` holds the index of its dropout. type: a cast before each of these
+-- texts.
 local function select_text(list, write_text, type)
   local last_text = write_text(list[#list])
   local text, are_equal = type .. last_text, true

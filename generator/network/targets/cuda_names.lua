@@ -15,18 +15,19 @@
 --     distance_count                 the name of the function that counts distances
 --     distance_of_row                the name of the function that finds the distance of a row
 --     vector_count                   the count of vectors of distances
---     to_positions, to_key_positions, to_distances   offsets of sampled positions and distances: text that is appended
---                                    to the address of the samples; empty for the first row of samples
+--     to_positions, to_key_positions, to_distances   text that is appended to the address of sampled positions, of
+--                                    sampled positions of keys, or of sampled distances. The text adds the offset of
+--                                    the row that layer l reads; the text is empty for the first row
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's repetitions
 --     rounded                        "true" or "false": whether q and kv are rounded when they are stored (q is then
 --                                    also scaled: warp_products.lua)
 --     rounded_out                    "true" or "false": whether out and dout are rounded when they are stored
---     sequences                      the function that finds the token positions of the sequences of queries
+--     positions_function             the function that returns the sampled positions of the sequences of queries
 --   M.list_embeddings   a list with an entry for each function:
 --     routine, number, vectors, scale, additive, dropout   see M.list_functions of embeddings.lua
 --     T, tokens, places              names of the stream's length, tokens and positions (cuda_buffers.lua)
---     sequences                      the function that finds the token positions of a thread block's sequences
+--     positions_function             the function that returns the positions of a thread block's sequences
 --     stream                         the index of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
@@ -69,7 +70,8 @@ local function name_attention(device, op, block)
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = gradient.dq.name, dkv = gradient.dkv.name,
     dout = gradient.dy.name,
     mask = op.dropout and device.operation_bits[op].name or false, index = block.index,
-    sequences = variables[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
+    positions_function = variables[op.q.stream].sequence_positions,
+    rounded = tostring(device.rounded_values[op.q] ~= nil),
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   local attends = op.family.attends
   names.to_positions = write_row_offset(attends.position_row, T)
@@ -102,7 +104,7 @@ end
 function M.name_layer_draws(variables, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
-    return variables.sequences .. "()"
+    return variables.sequence_positions .. "()"
   end
   local family = attention.find_placing_family(op.scope)
   return draw and (draw.is_separate and "v->" .. variables.input_draws
@@ -135,7 +137,7 @@ function M.list_embeddings(device)
     end)
     return { T = variables.T, stream = op.stream.index, tokens = variables.tokens,
       places = variables.prefix .. "places",
-      sequences = draw and draw.by_token and variables.token_positions or variables.sequences,
+      positions_function = draw and draw.by_token and variables.token_positions or variables.sequence_positions,
       sampled_positions = draw and M.name_input_draws(variables, draw),
       value = op.out.name, gradient = entry.dy.name, adds_places = adds_places(backward, op),
       adds_vectors = storing_entry ~= entry,

@@ -12,7 +12,7 @@
 --     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
 --     count, loops         C text of the number of sets of parameters; the number of loops (builder.lua)
 --     repetitions_text, and further texts about repetitions   see cuda_states.lua
---     last_loop_start      C text of the index of the first repetition in the last pass, or false if there is one pass.
+--     last_pass_start      C text of the index of the first repetition in the last pass, or false if there is one pass.
 --                          The backward pass starts at the last repetition: repetitions of the last pass store
 --                          gradients of parameters, and repetitions of earlier passes add to them
 --     input                C text of the address of the block's input
@@ -34,8 +34,9 @@
 --   always       members of the workspace (cuda_buffers.lua) that both modes have
 --   training     members of the workspace that only training has
 --   lines        { always, training }: these members as lines of C
---   operands     the products whose operands are stored by shards, if choices.by_team; else empty lists:
---     list                 the products (sum_by_team of warp_products.lua)
+--   operands     data with which the team (all thread blocks of a model) sums gradients of weights; without
+--                choices.by_team the lists are empty:
+--     list                 the products whose operands are stored by shards (sum_by_team of warp_products.lua)
 --     members              the parameters of these products (list_product_parameters)
 --     row_declarations     declarations of the numbers of rows of their streams, or false
 --   place_sums   sums of the gradients of learned position tables, which are added over shards (list_place_sums)
@@ -62,7 +63,7 @@
 --   samples_passes   whether training samples the number of passes
 --   has_losses   whether every pass has a loss
 --   adds_table_sums, clears_unwritten   whether these fields are true for some block
---   last_loop_starts   name of a block -> its last_loop_start
+--   last_pass_starts   name of a block -> its last_pass_start
 --   has_shared_gradients   whether some group has gradients that its repetitions add to each other
 --   rounds       whether products read rounded copies of weights in training
 --   decoding     false, or, if a stream is decoded with cached keys and values:
@@ -158,12 +159,12 @@ local function make_block(device, op)
   local forward = cuda_lists.list_entries(block_lists.forward, false)
   local backward = cuda_lists.list_entries(block_lists.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
-  if device.choices.chains then
+  if device.choices.cuts_by_warp then
     forward, backward, device.unused[block] = chains.chain(forward, backward, device.choices.by_team)
   end
   local record = lists.merge(cuda_states.describe(device, op, cuda_buffers.list_kept(device, block)), {
     comment = block.comment, layer = block.loops > 1 and "use % " .. block.count_name or "l",
-    last_loop_start = repetitions.write_last_pass_start(block, repetitions.PASSES), loops = block.loops,
+    last_pass_start = repetitions.write_last_pass_start(block, repetitions.PASSES), loops = block.loops,
     parameters_type = block.parameters_type, gradients_type = block.gradients_type,
     adds_table_sums = block.loops > 1 and lists.any(block.ops, records.sums_tables),
     clears_unwritten = block.loops > 1 and leaves_gaps(block),
@@ -245,9 +246,8 @@ local function make_state(net, lists_by_scope, choices)
 end
 
 -- The members of a scope's struct whose gradients are computed by products, in runs { first, size } of successive
--- members:
--- first: the name of the first member; size: C text of the number of elements of all members. sizes: name of a member
--- -> C text of its number of elements.
+-- members. first: the name of the first member; size: C text of the number of elements of all members. sizes: name of
+-- a member -> C text of its number of elements.
 local function find_runs(scope, sizes)
   local runs, run = {}, nil
   for _, parameter in ipairs(scope.parameters) do
@@ -290,11 +290,11 @@ end
 
 -- Derives the output from lists_by_scope, the lists of all scopes (scope_lists.lua), and from the choices:
 --   wide           whether a library computes products (launches.lua)
---   by_team        whether the team, all thread blocks of a model, sums gradients of weights over all shards
+--   by_team        whether the team sums gradients of weights over all shards
 --   rounds         whether products may read rounded copies of weights in training
 --   eval_dropout   whether evaluation applies dropout
 --   noise          whether embeddings add noise in evaluation
---   chains         whether products are divided among warps, so that pairs of products may be chains
+--   cuts_by_warp   whether products are divided among warps, so that pairs of products may be chains
 --   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
   check_network(net, choices)
@@ -340,7 +340,7 @@ function M.derive(net, lists_by_scope, choices)
     has_losses = device.has_losses,
     adds_table_sums = lists.any(blocks, function(block) return block.adds_table_sums end),
     clears_unwritten = lists.any(blocks, function(block) return block.clears_unwritten end),
-    last_loop_starts = cuda_states.collect_last_loop_starts(blocks),
+    last_pass_starts = cuda_states.collect_last_pass_starts(blocks),
     has_shared_gradients = lists.any(groups, function(group) return group.shared_gradients[1] ~= nil end),
     rounds = device.rounds,
     has_chains = lists.any(blocks, function(block) return block.has_chains end),

@@ -67,7 +67,7 @@ function M.place_outside(device, text, value)
   elseif block then
     return text.state(block) .. ".output"
   end
-  return (cuda_buffers.is_in_group(device, value) and text.state(scope) .. "." or text.w) .. value.name
+  return (cuda_buffers.is_stored_in_group(device, value) and text.state(scope) .. "." or text.w) .. value.name
 end
 
 -- Refuses an operation that has no device code: raises an error { problem = true, what, line } about the description.
@@ -151,7 +151,7 @@ local forward = {
 }
 
 function forward.product(device, text, op, training)
-  if device.choices.chains then
+  if device.choices.cuts_by_warp then
     return warp_products.make_product(device, text, op, training)
   end
   return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)", columns = op.out.width.text,
@@ -230,7 +230,7 @@ local function make_rotations(device, op, direction, q, kv, suffix)
     local variables, kind = device.variables[value.stream], family.positions.kind
     return { kind = "rotate", call = "routine(direction, positions, T, stride, x)", routine = routine,
       direction = direction, x = x, T = "block()->view." .. variables.T, stride = family.PREFIX .. stride,
-      positions = kind == "sequence" and variables.sequences .. "()" or kind == "randomized"
+      positions = kind == "sequence" and variables.sequence_positions .. "()" or kind == "randomized"
         and ("%sfind_%s(&block()->view, block()->l)"):format(family.prefix, positions_name) or false }
   end
   return make_rotation(op.q, q, "QUERY_STRIDE", "positions"), make_rotation(op.kv, kv, "KEY_STRIDE", "key_positions")
@@ -269,8 +269,8 @@ function M.sums_tables(op)
     or op.kind == "place" and M.name_place_sums(op) ~= false
 end
 
--- The start of the name of the function that adds vectors of positions. There is one function for each stream; if the
--- vectors depend on sampled positions of their block's family and there are several families, one for each block.
+-- The start of the name of the function that adds vectors of positions. There is one function for each stream, or for
+-- each block if there are several families and the vectors depend on sampled positions of the block's family.
 local function name_places_routine(device, op, variables)
   local draw = op.encoding.draw
   local is_by_block = draw and not draw.is_separate and device.net.used_families[2]
@@ -367,7 +367,7 @@ function backward.weight_grad(device, text, entry)
 end
 
 function backward.input_grad(device, text, entry)
-  if device.choices.chains then
+  if device.choices.cuts_by_warp then
     return warp_products.make_input_grad(device, text, entry)
   end
   local op = entry.op

@@ -35,7 +35,7 @@ end
 --   first_back    the index of the first repetition with a gradient
 --   in_group      whether the parent is a group
 --   follows_condition   a condition in C: whether the current repetition reads the output of the one before it; false
---                       if the parent repeats the block once
+--                       if the block runs once in each repetition of a group
 --   input         the address of the input of the first repetition
 --   on_host       the fields first, past, first_back and input for the host's list of launches; and `states`, the name
 --                 of the array of states there
@@ -85,9 +85,9 @@ local function list_inner(group)
   return lists.map(M.list_block_operations(group), function(op) return op.block end)
 end
 
--- C text of an index: the repetition of the group to which a phase of a launch belongs. If the phase is a phase of the
--- group or of a block in it, the text computes the index from at.layer, the repetition of that block; for a phase
--- outside of the group, it is the index of the group's last repetition.
+-- C text of the index of a group's repetition, the one in which a phase of a launch runs. If the phase is a phase of
+-- the group or of a block in the group, the text computes the index from at.layer, the repetition of that block. For a
+-- phase outside of the group, the text is the index of the group's last repetition.
 local function write_group_index(device, group, record)
   local text = ""
   for _, inner in ipairs(lists.join({ group }, list_inner(group))) do
@@ -156,13 +156,13 @@ function M.make_groups(device, block_ops)
   return groups
 end
 
--- Name of a block -> C text of the index of the first repetition of the block's last loop; false if there is one loop.
-function M.collect_last_loop_starts(blocks)
-  local last_loop_starts = {}
+-- Name of a block -> C text of the index of the first repetition in the last pass; false if there is one pass.
+function M.collect_last_pass_starts(blocks)
+  local last_pass_starts = {}
   for _, block in ipairs(blocks) do
-    last_loop_starts[block.name] = block.last_loop_start
+    last_pass_starts[block.name] = block.last_pass_start
   end
-  return last_loop_starts
+  return last_pass_starts
 end
 
 return M

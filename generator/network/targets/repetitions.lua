@@ -59,19 +59,19 @@ function M.write_state_count(block)
     or ("%d * %s + 1"):format(block.stored_loops, block.count_name)
 end
 
--- The index of the state of repetition `index` in training. arguments: text of the first arguments of the function
--- choose_state, which ends in ", "; nil if there are none.
+-- The index of the state of repetition `index` in training. arguments: C text of further arguments that the function
+-- choose_state takes first, with ", " at the end of the text; nil if there are none.
 function M.write_state_index(block, index, arguments)
   return block.is_progressive and ("choose_state(%s%s, %s)"):format(arguments or "", index, block.count_name) or index
 end
 
 -- The index of a block's first repetition in the last pass; false if there is only one pass.
 function M.write_last_pass_start(block, passes)
-  return block.has_passes and ("(%s - 1) * %s"):format(passes, block.count_name) or block.last_loop_start
+  return block.has_passes and ("(%s - 1) * %s"):format(passes, block.count_name) or block.last_pass_start
 end
 
 -- A condition in C: whether the current repetition follows another one within the same repetition of the parent; false
--- if the parent repeats the block once.
+-- if the block runs once in each repetition of a group.
 function M.write_follows_condition(block)
   return not block.parent.is_group and block.index .. " > 0"
     or block.times > 1 and ("%s %% %s > 0"):format(block.index, M.write_count_in_group(block))

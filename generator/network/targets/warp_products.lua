@@ -177,7 +177,7 @@ end
 --   count              the number of layers; false outside of blocks
 --   loops              the number of passes
 --   first_row          the number of rows before those of layer l in the first pass
---   use_rows           the number of rows of all layers of a pass; "0" if there is one pass
+--   pass_rows          the number of rows of all layers of a pass; "0" if there is one pass
 --   weight, bias       the names of the parameters; bias: false if there is none
 --   dweight, dbias     the addresses of their gradients
 --   inner, columns     the numbers of rows and of columns of the weight
@@ -191,7 +191,7 @@ function M.sum_by_team(device, op)
     T = variables.T, repetitions_text = scope.repetitions_text, count = not is_outside and scope.count_name,
     loops = scope.has_passes and repetitions.PASSES or scope.loops,
     first_row = rows_before,
-    use_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
+    pass_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
       or "0", scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false,
     dweight = gradient_prefix .. op.weight, dbias = bias and gradient_prefix .. op.weight .. "_bias" or "NULL",
     inner = op.x.width.text, columns = op.out.width.text })

@@ -12,9 +12,9 @@
 --     address          C text of the address of the numbers
 --     count            C text of the count of the numbers
 --     shape            words for their shape, such as "[sequences][T]"
---     sequences        if every sequence of a stream has its own positions: the name of the function that returns the
---                      positions of the shard's sequences; else false
---     T                with `sequences`: the name of the member with the number of tokens of a sequence
+--     positions_function   if every sequence of a stream has its own positions: the name of the function that returns
+--                      the positions of the shard's sequences; else false
+--     T                with `positions_function`: the name of the member with the number of tokens of a sequence
 --     scratch          with a template: a list of numbers, each as { C text, number }; sampling needs a workspace of
 --                      ints, as many as the largest of these numbers
 --     family           the attention family that the draw belongs to, or nil
@@ -29,8 +29,9 @@ local M = {}
 -- The positions of a stream's tokens, an entry of step_draws; nil unless they depend on the tokens.
 local function describe_token_positions(plan, variables)
   local length = ("in->T[%d]"):format(variables.index)
-  return plan.token_positions and { member = variables.prefix .. "positions", sequences = variables.token_positions,
-    count = "(size_t)in->sequences * " .. length, shape = "[sequences][T]", T = variables.T, template = false } or nil
+  return plan.token_positions and { member = variables.prefix .. "positions",
+    positions_function = variables.token_positions, count = "(size_t)in->sequences * " .. length,
+    shape = "[sequences][T]", T = variables.T, template = false } or nil
 end
 
 -- The draw of positions for vectors added to a stream's tokens, an entry of step_draws; nil if the positions are not
@@ -40,8 +41,8 @@ local function describe_input_draw(plan, variables)
   return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",
     prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
       PREFIX = draw.PREFIX },
-    member = variables.input_draws, sequences = false, count = ("in->T[%d]"):format(variables.index), shape = "[T]",
-    scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
+    member = variables.input_draws, positions_function = false, count = ("in->T[%d]"):format(variables.index),
+    shape = "[T]", scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
 -- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
@@ -52,7 +53,7 @@ local function describe_sequence_draw(plan, variables)
   return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
     names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
     member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(variables.index),
-    shape = "[sequences][T]", sequences = variables.sequences, T = variables.T,
+    shape = "[sequences][T]", positions_function = variables.sequence_positions, T = variables.T,
     scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
 end
 
@@ -65,7 +66,7 @@ local function describe_family_draw(family)
       relative.kind == "shaw" and relative.rows + 1 or 2 * max_position }
   end
   return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
-    member = prefix .. "draws", sequences = false, count = prefix .. "draw_count(v)",
+    member = prefix .. "draws", positions_function = false, count = prefix .. "draw_count(v)",
     shape = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 

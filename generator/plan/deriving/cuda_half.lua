@@ -368,7 +368,8 @@ function M.derive(plan, net, lists_by_scope)
   local device, obstacle = derive_network(net, lists_by_scope, { wide = uses_library, by_team = by_team,
     eval_dropout = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not uses_library and not plan.noise, plan.eval_dropout),
-    noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
+    noise = plan.noise, cuts_by_warp = plan.cuts_by_warp,
+    rounds = by_team and STORES_ROUNDED[plan.precision] or false })
   local missing = find_missing(plan, uses_library)
   device, obstacle = not missing and device, missing or obstacle
   cuda.staging_name = device and device.has_chains and "CHAIN_STAGING" or "STAGING"

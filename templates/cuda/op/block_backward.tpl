@@ -4,11 +4,11 @@ clear_numbers(sizeof(${parameters_type}) / sizeof(real), b->work.${name}_more); 
 for (int ${index} = ${past} - 1; ${index} >= ${first_back}; ${index}--) {
     enter_${name}(${index}); % if in_group or #device.blocks > 1
     if (${index} + 1 < ${past}) enter_${name}(${index}); % else
-    if (use < ${last_loop_start}) begin_more_sums(); % if adds_table_sums
+    if (use < ${last_pass_start}) begin_more_sums(); % if adds_table_sums
     ${name}_backward();
-    if (use < ${last_loop_start}) end_more_sums(); % if adds_table_sums
+    if (use < ${last_pass_start}) end_more_sums(); % if adds_table_sums
 % if loops > 1 then
-    if (use < ${last_loop_start})
+    if (use < ${last_pass_start})
         add_numbers(sizeof(${parameters_type}) / sizeof(real), block()->work.${name}_more,
                 (real *)(block()->gradient->${name} + block()->l));
 % end
