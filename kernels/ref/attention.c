@@ -91,21 +91,23 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(rotated_k);
 }
 
-/* Adds the gradients of a pair of a query and a key. dlogit: the gradient of the logit, already divided as
- * products are (get_divisor); q, k: rotated; dq, dk: gradients of the rotated query and key. */
+/* Adds the gradients of a pair of a query and a key.
+ *   dproduct  the gradient of the pair's product, before the division by get_divisor
+ *   q, k      rotated
+ *   dq, dk    gradients of the rotated query and key */
 static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
-                          double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
+                          double dproduct, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int S = count_keys(shape), D = shape->head_width, C = shape->heads * D;
     for (int d = 0; d < D; d++) {
         int query = i * C + h * D + d, key = j * C + h * D + d, c = h * D + d;
         size_t row = ((size_t)i * S + j) * C + c;
-        dq[query] += dlogit * k[key];
-        dk[key] += dlogit * (q[query] + get_element(shape->content_bias, c));
-        if (shape->content_bias) dpair->content_bias[c] += dlogit * k[key];
+        dq[query] += dproduct * k[key];
+        dk[key] += dproduct * (q[query] + get_element(shape->content_bias, c));
+        if (shape->content_bias) dpair->content_bias[c] += dproduct * k[key];
         if (!shape->relative) continue;
-        dq[query] += dlogit * shape->relative[row];
-        dpair->relative[row] += dlogit * (q[query] + get_element(shape->position_bias, c));
-        if (shape->position_bias) dpair->position_bias[c] += dlogit * shape->relative[row];
+        dq[query] += dproduct * shape->relative[row];
+        dpair->relative[row] += dproduct * (q[query] + get_element(shape->position_bias, c));
+        if (shape->position_bias) dpair->position_bias[c] += dproduct * shape->relative[row];
     }
 }
 
@@ -122,15 +124,15 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
     memset(dv, 0, (size_t)S * C * sizeof *dv);
     for (int h = 0; h < shape->heads; h++) {
         for (int i = 0; i < T; i++) {
-            const double *row = weights + ((size_t)h * T + i) * S, *dquery_out = dout + i * C + h * D;
+            const double *row = weights + ((size_t)h * T + i) * S, *dout_row = dout + i * C + h * D;
             double mean = 0;
             for (int j = 0; j < S; j++)
-                mean += row[j] * get_keep_factor(shape, h, i, j) * dot(D, dquery_out, v + j * C + h * D);
+                mean += row[j] * get_keep_factor(shape, h, i, j) * dot(D, dout_row, v + j * C + h * D);
             for (int j = 0; j < S; j++) {
                 int key = j * C + h * D;
-                double keep = get_keep_factor(shape, h, i, j), dp = keep * dot(D, dquery_out, v + key);
+                double keep = get_keep_factor(shape, h, i, j), dp = keep * dot(D, dout_row, v + key);
                 double dscore = row[j] * (dp - mean) / get_temperature(shape);
-                for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * dquery_out[d];
+                for (int d = 0; d < D; d++) dv[key + d] += keep * row[j] * dout_row[d];
                 add_pair_grad(shape, rotated_q, rotated_k, h, i, j, dscore / get_divisor(shape), dq, dk, dpair);
                 if (dpair->score) dpair->score[((size_t)h * T + i) * S + j] += dscore;
             }

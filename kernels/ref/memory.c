@@ -169,8 +169,8 @@ static steps run_steps(const run *r, const tape_entry *entry) {
 
 /* Propagates the gradient of the memory after step t, dnext: adds to dh, the gradient of the state, and to dprevious,
  * the gradient of the memory before the step. */
-static void change_memory_grad(const tape_entry *entry, const steps *s, int t, const double *dnext, double *dprevious,
-                               double *dh) {
+static void propagate_memory_grad(const tape_entry *entry, const steps *s, int t, const double *dnext,
+                                  double *dprevious, double *dh) {
     int C = s->C, W = s->W;
     const double *action = s->action + t * s->A, *h = s->h + t * s->N;
     double mean = 0, *daction = allocate_doubles((size_t)s->A), *dvalue = allocate_doubles((size_t)W);
@@ -209,7 +209,7 @@ void lh_ref_memory_backward(run *r, tape_entry *entry) {
         const uint16_t *token = r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens + (size_t)t;
         double *dprevious = allocate_doubles(memory_size), *dprevious_h = allocate_doubles((size_t)N);
         add((size_t)N, dh, out->d + t * N);
-        change_memory_grad(entry, &s, t, dmemory, dprevious, dh);
+        propagate_memory_grad(entry, &s, t, dmemory, dprevious, dh);
         for (int n = 0; n < N; n++) dh[n] = s.h[t * N + n] > 0 ? dh[n] : 0;
         add((size_t)N, get_gradient(entry, LH_REF_INPUT) + *token * N, dh);
         add((size_t)N, get_gradient(entry, LH_REF_INPUT_BIAS), dh);

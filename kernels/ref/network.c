@@ -97,7 +97,7 @@ typedef struct scope_repetition {
     node **values;
     lh_ref_tensor *tensors;
     int layer, index; /* index: the repetition of the scope */
-    uint32_t site;
+    uint32_t dropout_layer;
 } scope_repetition;
 
 /* Appends an operation to the tape and runs it forward. */
@@ -113,7 +113,7 @@ static void execute(run *r, const lh_ref_operation *op, const scope_repetition *
                           .tensors = repetition->tensors,
                           .layer = repetition->layer,
                           .repetition = repetition->index,
-                          .site = repetition->site};
+                          .dropout_layer = repetition->dropout_layer};
     lh_ref_forward[op->kind](r, entry);
 }
 
@@ -157,7 +157,7 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
                                        .tensors = r->model->tensors + first_tensor,
                                        .layer = block->is_group ? r->layers : r->layers++,
                                        .index = i,
-                                       .site = (uint32_t)(block->site + i)};
+                                       .dropout_layer = (uint32_t)(block->dropout_layer + i)};
         run_scope(r, block, &repetition);
         node *output = repetition.values[block->last];
         if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, first_entry);

@@ -127,7 +127,7 @@ typedef struct lh_ref_scope {
     bool is_group;
     bool has_losses;                /* the training loss is the mean of the losses after each loop */
     int first_tensor, tensor_count; /* tensors of the first repetition: first index in the network's list, number */
-    int site;                       /* argument `layer` of lh_site for dropout of the first repetition */
+    int dropout_layer;              /* `layer` of lh_site for dropout in training, in the first repetition */
 } lh_ref_scope;
 
 /* A line of query-key pairs (i, j) for S keys. All its pairs have the same `number`:
@@ -180,8 +180,8 @@ typedef struct lh_ref_shape {
 
 typedef enum lh_ref_noise {
     LH_REF_NO_NOISE,
-    LH_REF_ABSOLUTE,      /* noise of a batch is a standard deviation */
-    LH_REF_RELATIVE_NOISE /* noise is relative to the root mean square of each token's vector */
+    LH_REF_ABSOLUTE,      /* lh_ref_batch.noise is the standard deviation */
+    LH_REF_RELATIVE_NOISE /* the standard deviation is lh_ref_batch.noise times the root mean square of the vector */
 } lh_ref_noise;
 
 typedef struct lh_ref_network {
@@ -229,7 +229,7 @@ typedef struct lh_ref_observer {
 typedef struct lh_ref_family_positions {
     int layers;                 /* number of rows of positions; 1: all layers share the row */
     const int32_t *query, *key; /* query: [layers][queries]; key: [layers][keys] */
-    const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
+    const int32_t *distances;   /* [layers][query][key] signed; NULL: index of the key - index of the query */
     const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */
 } lh_ref_family_positions;
 
@@ -246,17 +246,17 @@ typedef struct lh_ref_batch {
     const uint8_t *mask;    /* [sequences][labels] 0: the label is not in the loss; NULL: all are */
     const int32_t *positions; /* [position_rows][tokens]; two streams: [1][tokens of the longer stream] */
     int position_rows;        /* 1: all layers share the row; else a row per layer, the first also for embeddings */
-    const int32_t *distances; /* [query][key] signed, for all layers; NULL: key - query */
+    const int32_t *distances; /* [query][key] signed, for all layers; NULL: index of the key - index of the query */
     const lh_ref_family_positions *family_positions; /* [families] replaces positions and distances; NULL: nothing */
-    const int32_t *input_positions[2]; /* [streams] of [tokens]: positions of added vectors; NULL: `positions` */
+    const int32_t *input_positions[2]; /* [streams][tokens] for vectors that are added to tokens; NULL: `positions` */
     const double *score;               /* [heads][query][key] added to the scaled logits of every layer; NULL: none */
     const double *const *scores;       /* [families] used in place of score if lengths of families differ; or NULL */
     double *score_gradient;            /* [heads][query][key] the backward pass adds to it; NULL: not requested */
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;
     uint32_t step, first_example;
-    int passes;                      /* number of loops of each block with loops; 0: the number in the network */
-    int free_passes;                 /* number of first loops through which no gradient flows */
+    int passes;                      /* replaces lh_ref_scope.loops of blocks with loops; 0: no replacement */
+    int free_passes;                 /* the first free_passes loops of a block get no gradient */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
     double loss_scale;               /* derivative of the objective with respect to the summed loss */

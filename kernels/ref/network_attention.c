@@ -181,13 +181,15 @@ static lh_ref_row_sums describe_row_sums(const run *r, const tape_entry *entry) 
                              .mistake = family->sums_mistake};
 }
 
-/* Sets attention.score: the batch's score, and -infinity where the mask hides a key. */
+/* Sets attention.score to the sum of the batch's score, the mask's values and the terms of gates, CoPE, GRAPE and sums
+ * over keys. If the family has none of them, attention.score stays NULL. */
 static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
     int T = get_output(entry)->rows, S = count_keys(entry);
     const double *score = get_batch_score(r, entry);
     const node *gates = family->gate_sign != 0 ? get_input(entry, 2) : NULL;
-    /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
+    /* family->causal occurs only with lines; a causal mask without lines has right = 0. CoPE requires a causal mask, so
+     * has_mask is true for CoPE. */
     bool has_mask = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
     if (!score && !has_mask && !gates && !family->has_grape && !family->sums_rows) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);

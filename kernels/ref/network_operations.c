@@ -13,8 +13,8 @@ void lh_ref_apply_dropout(const run *r, const tape_entry *entry, size_t count, c
     }
     uint32_t site_word = batch->dropping == LH_REF_IN_EVALUATION
                              ? lh_site(LH_DOMAIN_EVAL_DROPOUT, batch->draw,
-                                       (uint32_t)r->model->network->dropout_sites * entry->site + dropout_site)
-                             : lh_site(LH_DOMAIN_DROPOUT, entry->site, dropout_site);
+                                       (uint32_t)r->model->network->dropout_sites * entry->dropout_layer + dropout_site)
+                             : lh_site(LH_DOMAIN_DROPOUT, entry->dropout_layer, dropout_site);
     lh_ref_dropout site = {batch->key, batch->step, site_word, entry->op->rate};
     lh_ref_drop(&site, batch->first_example + (uint32_t)r->sequence, (int)count, x, y);
 }
@@ -127,8 +127,8 @@ static void embed_backward(run *r, tape_entry *entry) {
     free(d);
 }
 
-/* The forward and the backward function of zeros, and the backward function of noise: a new value is zero, and its
- * gradient is not used. */
+/* The forward and the backward function of zeros, and the backward function of noise. The forward pass has nothing to
+ * write, since make_node (network.c) makes values of zeros. The backward pass has no input that gets a gradient. */
 static void leave_zeros(run *r, tape_entry *entry) {
     (void)r;
     (void)entry;

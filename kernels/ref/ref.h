@@ -66,7 +66,7 @@ void lh_ref_gate_grad(lh_ref_nonlinearity f, int rows, int width, const double *
  * Sines fill the first half and cosines the second, as in Ruoss's code; in Vaswani's paper they alternate. */
 void lh_ref_sinusoid(int width, double position, double *out);
 
-/* The scaling of a rotation for `factor` times the positions of training. */
+/* The scaling of a rotation, for sequences that are `factor` times as long as those of training. */
 typedef enum lh_ref_scaling {
     LH_REF_UNSCALED,
     LH_REF_LINEAR, /* positions divided by factor: Chen et al. 2023, "position interpolation" */
@@ -120,9 +120,9 @@ typedef struct lh_ref_attention {
 } lh_ref_attention;
 
 /* weight_ij = softmax over j of (((q_i + u) . k_j + (q_i + v) . r_ij) / sqrt(head_width) + score_ij) / temperature;
- * out_i = sum over j of keep_ij weight_ij v_j. Without r_ij the product is q_i . k_j alone. Source: Dai et al. 2019,
- * "Transformer-XL", section 3.3; Shaw et al. 2018, equation 4: u = v = 0; Press et al. 2022, "Train Short, Test Long":
- * score.
+ * out_i = sum over j of keep_ij weight_ij v_j. Without r_ij the product is q_i . k_j alone. Sources: for u, v and r_ij,
+ * Dai et al. 2019, "Transformer-XL", section 3.3; for r_ij alone (u = v = 0), Shaw et al. 2018, equation 4; for the
+ * score, Press et al. 2022, "Train Short, Test Long".
  *
  *   q, k, v, out  [tokens][heads][head_width]   q and k not yet rotated; k, v [keys][..]
  *   weights       [heads][tokens][keys]         written, for the backward pass
@@ -216,15 +216,8 @@ void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const doubl
 void lh_ref_stick_attend_grad(const lh_ref_stick *shape, const double *q, const double *k, const double *v,
                               const double *dout, double *dq, double *dk, double *dv);
 
-/* One entry of the attention matrix of one head. The functions with this argument return the bias that a scheme adds to
- * the entry's scaled logit, unless a comment states another result. */
-typedef struct lh_ref_pair {
-    int head, heads;
-    int query, key; /* indices i and j, from 0 */
-} lh_ref_pair;
-
-/* Adds to score [heads][query][key], for each pair of tokens, the sum of log(sigmoid(sign * gate)) over the tokens
- * after the earlier token of the pair, up to its later token; gate [tokens][heads]. The gradient is added to dgate.
+/* Adds to score [heads][query][key], for each query i and key j, the sum of log(sigmoid(sign * gate_s)) over tokens s
+ * with min(i, j) < s <= max(i, j); gate [tokens][heads]. The gradient is added to dgate.
  * Sources, both for keys before the query: Lin et al. 2025, "Forgetting Transformer" (sign 1); Veisi et al. 2025,
  * "Context-aware biases for length extrapolation" (sign -1). */
 void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score);
@@ -316,6 +309,13 @@ void lh_ref_row_sum_terms(const lh_ref_row_sums *shape, const double *q, const d
 void lh_ref_row_sum_grad(const lh_ref_row_sums *shape, const double *q, const double *k, const double *dscore,
                          double *dq, double *dk, double *dsharpness, double *dslope);
 
+/* One entry of the attention matrix of one head. The functions below that have this argument return a bias, which
+ * is added to the entry's scaled logit; lh_ref_t5_bucket returns an index. */
+typedef struct lh_ref_pair {
+    int head, heads;
+    int query, key; /* indices i and j, from 0 */
+} lh_ref_pair;
+
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two. For another number of heads, the first
  * heads have all slopes of the next smaller power of two, and the other heads have the first, third, ... slopes of the
  * next larger power. Source: Press et al. 2022, "Train Short, Test Long", section 3 and the authors' code. */
@@ -328,9 +328,10 @@ double lh_ref_alibi(lh_ref_pair pair);
 double lh_ref_alibi_half_step(lh_ref_pair pair);
 
 /* Returns the index of a bucket, 0 to buckets - 1; the bias is a learned number of this bucket. Half of the buckets are
- * for j > i. In each half, the first half of the buckets has one distance each, and the widths of the other buckets
- * grow by a constant factor up to max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring
- * the Limits of Transfer Learning", section 2.1 and the authors' code, with 32 buckets and max_distance 128. */
+ * for j > i, the others for j <= i. On each side, each of the first buckets / 4 buckets is for one distance. The widths
+ * of the other buckets grow by a constant factor up to max_distance; the last bucket is unbounded. Source: Raffel et
+ * al. 2020, "Exploring the Limits of Transfer Learning", section 2.1 and the authors' code, with 32 buckets and
+ * max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, and r2 <= 2 in lh_ref_kerple_power.

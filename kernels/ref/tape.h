@@ -32,7 +32,7 @@ typedef struct attention_values {
     double *cosine, *sine;    /* [rows][head width / 2], rows: queries, or max(queries, keys) if both share positions */
     double *key_cosine, *key_sine; /* [keys][head width / 2]; NULL: keys have the positions of queries */
     double *relative;              /* [queries][keys][width], or NULL */
-    double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */
+    double *score; /* [heads][queries][keys]: added to scaled logits; -infinity where the mask hides a key; or NULL */
     double *keep;  /* [heads][queries][keys]: dropout factors of weights, or NULL */
 } attention_values;
 
@@ -43,7 +43,7 @@ typedef struct tape_entry {
     lh_ref_tensor *tensors; /* tensors of the scope in this repetition */
     int layer;              /* index of the repetition among the repetitions of all blocks; 0 for the network */
     int repetition;         /* index of the repetition of the block */
-    uint32_t site;          /* layer in lh_site for dropout */
+    uint32_t dropout_layer; /* `layer` of lh_site for dropout in training */
     attention_values attention;
 } tape_entry;
 

@@ -121,8 +121,8 @@ static void add_term_grad(void *context, const pair *p) {
     int T = shape->tokens, D = shape->head_width;
     double dterm = -p->distance * c->dscore[(p->h * T + p->i) * T + p->j],
            slope = lh_ref_alibi_slope(p->h, shape->heads);
-    double slope_of_strength = shape->mistake == LH_REF_STRENGTH_PLAIN ? 1 : sigmoid(shape->strength[p->h]);
-    c->grad->strength[p->h] += dterm * p->gates * slope * slope_of_strength;
+    double softplus_derivative = shape->mistake == LH_REF_STRENGTH_PLAIN ? 1 : sigmoid(shape->strength[p->h]);
+    c->grad->strength[p->h] += dterm * p->gates * slope * softplus_derivative;
     if (shape->query_vector)
         add_product_grad(shape, dterm * p->weight * sigmoid(p->query_product), c->q + p->query,
                          shape->query_vector + p->h * D, c->grad->q + p->query, c->grad->query_vector + p->h * D);

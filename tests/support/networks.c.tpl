@@ -67,7 +67,8 @@ static const lh_ref_scope scopes_${n}[] = {
      .entry = ${scope.entry}, .last = ${scope.last},
      .repetitions = ${scope.repetitions}, .loops = ${scope.loops}, .times = ${scope.times},
      .is_group = ${scope.is_group}, .has_losses = ${scope.has_losses},
-     .first_tensor = ${scope.first_tensor}, .tensor_count = ${scope.tensor_count}, .site = ${scope.site}},
+     .first_tensor = ${scope.first_tensor}, .tensor_count = ${scope.tensor_count},
+     .dropout_layer = ${scope.dropout_layer}},
 % end
 };
 
