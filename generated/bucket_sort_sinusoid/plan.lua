@@ -98,7 +98,8 @@ return {
       "fused multiply-adds; each product adds its terms in the order of their index" },
     { "gpu product kernel", "tiles",
       "by default: products in tiles that a block stages in shared memory; "
-      .. "device_products = \"warps\" issues fewer instructions, but no GPU has timed it yet" },
+      .. "device_products = \"warps\" issues fewer instructions, but has not been timed on "
+      .. "a GPU yet" },
     { "gpu shared memory", "50176 bytes",
       "of a block, at every length: 49152 bytes that operations use in turn (products "
       .. "at width 64 need the most), and 1024 bytes for the block's state; attention: 8 "

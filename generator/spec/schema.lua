@@ -6,7 +6,7 @@
 --   M.copies       by family: copies of the facets' fields for encoding.<family>
 --   M.by_path      the field or copy at a path
 --   M.children     the list of the fields and copies directly below a path
--- Fields of an entry:
+-- Keys of a field or copy:
 --   path           the field's path
 --   name           the last part of the path, which this module sets
 --   doc            one line that describes the field
@@ -92,8 +92,8 @@ M.fields = {
   { path = "device_products", is_rare = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
     omitted_value = "tiles",
     doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that each warp computes alone",
-    details = { "warps: below width 256; no GPU has timed it yet (docs/design-cuda.md); float32 then has a relative "
-      .. "error of 2^-22 per product" } },
+    details = { "warps: below width 256; it has not been timed on a GPU yet (docs/design-cuda.md); float32 then has a "
+      .. "relative error of 2^-22 per product" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
     doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
     details = { "false: no checkpoint, although the spec that is extended has one" } },
@@ -114,7 +114,7 @@ local function add_field(field)
   end
   field.name = name or field.path
   M.by_path[field.path] = field
-  M.children[parent or ""] = M.children[parent or ""] or {} -- lengths have fields, too
+  M.children[parent or ""] = M.children[parent or ""] or {} -- a field of type `lengths` has children, too
   table.insert(M.children[parent or ""], field)
   if field.type == "table" then
     M.children[field.path] = {}
@@ -170,7 +170,8 @@ local function format_range(field)
   return noun .. " " .. (low or "") .. separator .. (high or "") .. word_text
 end
 
--- Descriptions of the values that fields of these types take.
+-- Descriptions of the values that fields of these types take. noise, passes and axis describe the axes in a field of
+-- type `by`.
 M.TEXT = {
   boolean = "true or false",
   lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to "

@@ -69,8 +69,8 @@ end
 local function settle_loss(context, task_node, facts)
   local task, node = context.resolved.task, task_node.fields.loss
   local has_files = facts.data and not facts.data.is_generated
-  local model = features.is_causal(context.resolved) and "other" or "encoder"
-  local default_labels = has_files and "counted" or facts.mask and facts.mask[model]
+  local mask_key = features.is_causal(context.resolved) and "other" or "encoder"
+  local default_labels = has_files and "counted" or facts.mask and facts.mask[mask_key]
   if not default_labels and node and not tree.try_drop(context, node, "task.loss") then
     add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
       "a task that masks labels: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")

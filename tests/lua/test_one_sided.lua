@@ -126,8 +126,8 @@ function TestOneSided.test_lists_of_values_keep_the_values_of_visible_keys()
   lu.assertEquals(read_values("7, 8", "head", "decoder"), { 7, 7, 7, 8, 8, 8 })
   lu.assertEquals(read_values("1, 2, 3, 4, 5", "model", "encoder"), { 1, 2, 3, 4, 5 })
   local _, message = pcall(read_values, "1, 2, 3, 4", "model", "decoder")
-  lu.assertStrContains(message, "expected: a list of 1 (for all), 5 (its values; those above distance 0 are left "
-    .. "out, since no query sees a later key) or 3 (those up to distance 0)")
+  lu.assertStrContains(message, "expected: a list of length 1 (for all), 5 (its values; those above distance 0 are "
+    .. "left out, since no query sees a later key) or 3 (those up to distance 0)")
 end
 
 -- A spec may ask for both sides; the resolved spec of its runs records that.

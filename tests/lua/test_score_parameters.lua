@@ -77,7 +77,8 @@ end
 function TestParameters.test_lists_that_fit_nothing_name_the_lengths()
   refuse("score = function(x) return x.score + " .. LOOKUP .. " end, "
     .. "parameters = { p = { shape = 3, per = 'head', init = { 1, 2 } } }",
-    "expected: a list of 1 (for all), 3 (its values), 4 (one per head) or 12 (4 heads x 3 values: head after head)\n")
+    "expected: a list of length 1 (for all), 3 (its values), 4 (one per head) or 12 (4 heads x 3 values: head after "
+    .. "head)\n")
   refuse("score = function(x) return x.score + x.p end, parameters = { p = { 1, 2 } }",
     "encoding.parameters.p: the list has 2 values")
   refuse("score = function(x) return x.score + x.p end, parameters = { p = { values = { { 1 } } } }",

@@ -48,7 +48,7 @@ end
 -- order of sums. falls_over: the steps or epochs over which the learning rate falls; nil if it is constant.
 function M.digest_plan(plan)
   local resolved = plan.resolved
-  local train, noise = resolved.train, features.get_noise(resolved)
+  local train, noise = resolved.train, features.get_noise_unit(resolved)
   local applies_dropout = resolved.eval.dropout and true or nil
   return sha256.digest(canonical.format(lists.merge({
     abi = DIGEST_ABI,

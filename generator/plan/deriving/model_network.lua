@@ -337,7 +337,7 @@ local function derive_constants(plan, net)
   local has_dropout = dropouts[1] ~= nil
   return { dropouts = dropouts, has_draws = plan.any_draws or has_dropout,
     eval_dropout = plan.resolved.eval.dropout and has_dropout or false,
-    noise = features.get_noise(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
+    noise = features.get_noise_unit(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 

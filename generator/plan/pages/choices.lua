@@ -20,9 +20,9 @@ local PRODUCTS = {
 -- The kernels for matrix products within a thread block, with the reasons for their choice.
 local KERNELS = {
   tiles = 'by default: products in tiles that a block stages in shared memory; device_products = "warps" issues fewer '
-    .. "instructions, but no GPU has timed it yet",
-  warps = "by the spec: a warp computes a part of a result from operands that it loads itself; no GPU has timed it "
-    .. "yet",
+    .. "instructions, but has not been timed on a GPU yet",
+  warps = "by the spec: a warp computes a part of a result from operands that it loads itself; this has not been "
+    .. "timed on a GPU yet",
 }
 
 -- Adds the shared memory of a thread block. It is the same in training and evaluation, and at every length.

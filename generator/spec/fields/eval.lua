@@ -8,7 +8,7 @@ return {
   { path = "eval", type = "table", doc = "the evaluation" },
   { path = "eval.lengths", type = "lengths", default = { first = 41, last = 500, step = 1 },
     default_text = "{ 41, 500 }", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
-  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" }, used = features.get_noise,
+  { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" }, used = features.get_noise_unit,
     doc = "axes by which examples of data files are grouped: each combination of values is a condition; absent: by "
       .. "length",
     details = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition",

@@ -47,9 +47,9 @@ function M.warn(view, report)
   for _, module in ipairs(facets) do
     local words = module.explain_length and module.explain_length(view.resolved, sides)
     if words then
-      report.warn(("%s: %s (also the tokens of the target count). Targets of this task end with a symbol, so in "
-        .. "decoding the model would read the length of the target from the data (docs/own-task.md#decoding)"):format(
-        report.get_path("encoding." .. module.name), words))
+      report.warn(("%s: %s (the sequence includes tokens of the target). Targets of this task end with a "
+        .. "symbol, so in decoding the model would read the length of the target from the data "
+        .. "(docs/own-task.md#decoding)"):format(report.get_path("encoding." .. module.name), words))
     end
   end
 end

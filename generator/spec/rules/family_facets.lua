@@ -29,8 +29,8 @@ function M.has_own(context, name)
   return context.resolved.encoding[name] and context.root.fields.encoding.fields[name] ~= nil
 end
 
--- The resolved spec with the facets of a family that has facets of its own. In the result, encoding.additive has the
--- kind "none", since vectors that are added to tokens belong to no family.
+-- The resolved spec with the encoding of one family. In the result, encoding.additive has the kind "none", since
+-- vectors that are added to tokens belong to no family.
 function M.make_view(resolved, name)
   local view = families.make_view(resolved, name)
   view.encoding.additive = { kind = "none" }
@@ -52,15 +52,15 @@ function M.list_users(context, path)
 end
 
 function M.check_each(context, check)
-  local resolved, names_without_facets, names_with_facets = context.resolved, {}, {}
+  local resolved, names_with_shared, names_with_own = context.resolved, {}, {}
   for _, name in ipairs(families.list(resolved.model, resolved.encoding) or {}) do
-    table.insert(M.has_own(context, name) and names_with_facets or names_without_facets, name)
+    table.insert(M.has_own(context, name) and names_with_own or names_with_shared, name)
   end
   local additive = resolved.encoding.additive
-  if names_without_facets[1] or additive and additive.kind ~= "none" then
-    check(setmetatable({ family_names = names_without_facets }, { __index = context }))
+  if names_with_shared[1] or additive and additive.kind ~= "none" then
+    check(setmetatable({ family_names = names_with_shared }, { __index = context }))
   end
-  for _, name in ipairs(names_with_facets) do
+  for _, name in ipairs(names_with_own) do
     check(setmetatable({ resolved = M.make_view(resolved, name), family = name, family_names = { name } },
       { __index = context }))
   end

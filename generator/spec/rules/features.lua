@@ -47,7 +47,7 @@ function M.starts_from_noise(resolved)
 end
 
 -- The unit of the standard deviations in eval.by.noise: "absolute" or "relative"; nil if embeddings have no noise.
-function M.get_noise(resolved)
+function M.get_noise_unit(resolved)
   return get(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end
 

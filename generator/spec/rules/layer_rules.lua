@@ -41,8 +41,8 @@ local function check_last_layers(encoding, model, report)
   end
 end
 
--- Formats the fields of positions that must be equal in all layers, for comparisons. Of `draw`, the text shows only
--- whether it is "sequence": one entry may have "pass" and another "layer".
+-- Formats the fields of positions that must be equal in all layers, for comparisons. One entry may have draw = "pass"
+-- and another draw = "layer", so the text shows only whether `draw` is "sequence".
 local function format_shared_fields(positions)
   return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))
 end
@@ -58,7 +58,8 @@ local function check_positions(encoding, list, report)
       and format_shared_fields(positions) ~= format_shared_fields(shared_positions) then
       report.add({ ("encoding.%s.positions"):format(entry.name), ("encoding.%s.positions.kind"):format(entry.name) }, {
         what = "random positions differ between layers",
-        expected = "random positions in encoding.positions, for all layers; only draw may differ: pass or layer" })
+        expected = 'random positions in encoding.positions, for all layers; only positions.draw may differ: "pass" or '
+          .. '"layer"' })
     end
   end
 end
@@ -74,7 +75,8 @@ function M.check(context, report)
     report.refuse("encoding.layer1", "model.source", ("%q"):format(model.source), {
       what = "your own network decides how many layers it has", expected = "one encoding for all layers" })
   elseif model.layers and model.layers < list[1].period then
-    report.refuse("model.layers", "encoding.layer1", "the first of the encodings by layer", {
+    report.add({ "model.layers", "encoding.layer1" }, {
+      notes = { { at = report.find_origin("encoding.layer1"), what = "the encodings by layer begin here" } },
       what = ("%d layers are fewer than the %d layers of encoding.layers"):format(model.layers, list[1].period),
       expected = ("at least %d, or a shorter list"):format(list[1].period) })
   elseif model.layers then

@@ -60,10 +60,13 @@ function M.check_limit(context, report, path, value, limit_words, reason, remedy
   local field = report.get_path(path)
   local limit = value + margin
   local limit_text = field .. (margin ~= 0 and (margin > 0 and " + " or " - ") .. math.abs(margin) or "")
-  local function refuse(paths, subject, required, other_remedy)
-    report.add(paths, { what = ("%s past %s"):format(subject, limit_words), notes = { report.note(path, value) },
+  -- subject_and_verb: the beginning of the message; longest_tokens: the number of tokens of the longest sequence;
+  -- other_remedy: words that begin with a comma, or ""
+  local function refuse(paths, subject_and_verb, longest_tokens, other_remedy)
+    report.add(paths, { what = ("%s past %s"):format(subject_and_verb, limit_words),
+      notes = { report.note(path, value) },
       expected = ("at most %s tokens; %s"):format(limit_text, reason),
-      hint = ("raise %s to %d%s, or %s"):format(field, required - margin, other_remedy, remedy) })
+      hint = ("raise %s to %d%s, or %s"):format(field, longest_tokens - margin, other_remedy, remedy) })
   end
   if facts.data then
     local longest_tokens = facts.data.longest and math.max(table.unpack(tasks.count_max_tokens(facts))) or 0
@@ -85,8 +88,9 @@ function M.check_limit(context, report, path, value, limit_words, reason, remedy
   end
   for _, violation in ipairs(violations) do
     local n, tokens = violation.n, violation.tokens
-    local subject = n == tokens and ("%d is"):format(n) or ("length %d, a sequence of %d tokens, is"):format(n, tokens)
-    refuse({ violation.path, violation.field, path }, subject, max_tokens, "")
+    local subject_and_verb = n == tokens and ("%d is"):format(n)
+      or ("length %d, a sequence of %d tokens, is"):format(n, tokens)
+    refuse({ violation.path, violation.field, path }, subject_and_verb, max_tokens, "")
   end
 end
 
@@ -103,7 +107,8 @@ function M.check_curriculum(context, report)
   end
 end
 
--- The number of tokens of the longest sequence of each stream, in training or in evaluation: a list by stream.
+-- The largest number of tokens in each stream, in training or in evaluation, as a list. An encoder-decoder has two
+-- streams, the input and the target; other models have one.
 function M.find_longest_streams(context)
   local facts, max_tokens = context.task, {}
   if facts.data then

@@ -14,7 +14,7 @@ local PASSES = "eval.by." .. axes.PASSES
 -- Refuses model.loops.times because of another field.
 local function refuse_times(context, report, other_path, value, message, expected)
   report.refuse("model.loops.times", other_path, value, { what = ("%q: %s"):format(
-    context.resolved.model.loops.times, message), expected = expected .. ", or a number" })
+    context.resolved.model.loops.times, message), expected = expected .. ", or a number as times" })
 end
 
 -- Checks times = "length", with which an example has as many passes as its task length.
@@ -24,7 +24,7 @@ local function check_by_length(context, report)
     refuse_times(context, report, "task", context.task.kind,
       "examples of a fixed set have an index in place of a length", "the name of an axis of the task")
   elseif #lengths > 0 and lists.max(lengths, function(n) return n end) < 2 then
-    refuse_times(context, report, "train.lengths", "1", "no example has two passes", "longer lengths")
+    refuse_times(context, report, "train.lengths", "1", "no example has two passes", "longer training lengths")
   end
 end
 
@@ -54,7 +54,8 @@ local function check_by_example(context, report, loops)
   end
   if loops.progressive then
     report.refuse("model.loops.progressive", "model.loops.times", ("%q"):format(loops.times), {
-      what = "true: each step samples its own number of passes", expected = "a number, or progressive = false" })
+      what = "true: each step samples its own number of passes",
+      expected = "a number as times, or progressive = false" })
   end
 end
 
@@ -83,11 +84,12 @@ local function check_loops(context, report)
   end
   if loops.loss == "every" and lists.get(model, "norm.place") == "pre" and loops.norm ~= "inside" then
     report.refuse("model.loops.loss", "model.loops.norm", '"outside"', {
-      what = '"every": the final norm follows the last pass alone', expected = 'norm = "inside", or loss = "last"' })
+      what = '"every" computes a loss after each pass, but the final norm follows only the last pass',
+      expected = 'norm = "inside", or loss = "last"' })
   end
   if loops.loss == "every" and model.output == "feedforward" then
     report.refuse("model.loops.loss", "model.output", '"feedforward"', {
-      what = '"every": the feed-forward part follows the last pass alone',
+      what = '"every" computes a loss after each pass, but the feed-forward part follows only the last pass',
       expected = 'output = "linear", or loss = "last"' })
   end
   if loops.loss == "every" and loops.progressive then
@@ -97,7 +99,7 @@ local function check_loops(context, report)
   end
   if resolved.eval.dropout then
     report.refuse("eval.dropout", "model.loops.times", loops.times, {
-      what = "only layers that run in training have dropout masks, and evaluation may have more passes",
+      what = "evaluation may have more passes than training, and the additional passes have no dropout masks",
       expected = "false, or no model.loops" })
   end
   local names_axis = type(loops.times) == "string" and loops.times ~= "length"

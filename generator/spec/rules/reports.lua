@@ -2,8 +2,8 @@
 -- path in `encoding` stands for the family's field: encoding.mask for encoding.<family>.mask.
 --
 -- Input: the context of validate.lua, or of a family (family_facets.lua); warnings, a list to which rules add warnings,
--- or nil. Output of M.make, a table of functions. Their argument `record` is an error without a position, { what,
--- expected, hint, notes }, for diagnostics:add:
+-- or nil. Output of M.make: a table of the functions below. Their argument `record` is an error without a position,
+-- { what, expected, hint, notes }, for diagnostics:add.
 --   get_path(path), find_origin(path), list_users(path)   functions of family_facets.lua
 --   add(paths, record)         reports an error about the field paths[1]; its position is the position of the first
 --                              field of `paths` that the user has written

@@ -33,7 +33,7 @@ local function are_legal_heads(width, heads)
   return width % heads == 0 and head_width % 4 == 0 and head_width <= MAX_HEAD_WIDTH
 end
 
-local function find_similar_heads(width, heads)
+local function find_nearest_head_count(width, heads)
   local result = math.huge
   for candidate = 1, MAX_HEADS do
     if are_legal_heads(width, candidate) and math.abs(candidate - heads) < math.abs(result - heads) then
@@ -56,8 +56,9 @@ local function check_head_width(context, report)
   local rope = context.resolved.encoding.rotation
   local rope_text = rope and rope.kind == "rope" and "; rope rotates channels in pairs" or ""
   report.refuse("model.heads", "model.width", width, { what = message,
-    expected = ("heads that divide the width into a multiple of 4, at most %d"):format(MAX_HEAD_WIDTH) .. rope_text,
-    hint = ("%d is the nearest number of heads for this width"):format(find_similar_heads(width, heads)) })
+    expected = ("a number of heads so that width / heads is a multiple of 4 up to %d%s"):format(MAX_HEAD_WIDTH,
+      rope_text),
+    hint = ("%d is the nearest number of heads for this width"):format(find_nearest_head_count(width, heads)) })
 end
 
 local function check_shards(context, report)
@@ -84,15 +85,16 @@ local function check_products(context, report)
   end
 end
 
--- Refuses sampled distances in cross-attention: distances are sampled between tokens of one sequence.
+-- Refuses a value of positions.reading with which cross-attention would read sampled distances: distances are sampled
+-- between tokens of one sequence.
 local function check_cross_reading(context, report)
-  local reading = context.conflicting_reading
-  if reading then
-    report.refuse(reading.path, "model.kind", '"encoder_decoder"', {
+  local conflict = context.conflicting_reading
+  if conflict then
+    report.refuse(conflict.path, "model.kind", '"encoder_decoder"', {
       what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
-        :format(reading.value),
+        :format(conflict.value),
       expected = '"difference" (of the positions of query and key), the default for cross-attention',
-      hint = reading.path == "encoding.positions.reading"
+      hint = conflict.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
   end
 end
@@ -108,7 +110,7 @@ local function get_position_field(positions, name)
 end
 
 -- Checks that all facets that read the sampled positions of a sequence sample them in the same way. readers: the result
--- of find_readers.
+-- of find_readers, name of a stream -> list of { path, positions }.
 local function check_draws(report, readers)
   for _, stream in ipairs({ "source", "target" }) do
     local first_reader
@@ -119,8 +121,7 @@ local function check_draws(report, readers)
         if value ~= first_value then
           local path, first_path = reader.path .. "." .. name, first_reader.path .. "." .. name
           report.refuse(path, first_path, diagnostics.show(first_value), {
-            what = ("%s, but the positions of a sequence of the %s are sampled once"):format(diagnostics.show(value),
-              stream),
+            what = ("%s, but all facets share the sampled positions of the %s"):format(diagnostics.show(value), stream),
             expected = ("%s = %s; or positions.draw other than \"sequence\""):format(first_path,
               diagnostics.show(first_value)) })
         end
@@ -167,11 +168,12 @@ local function check_tokens(context, report)
   if not facts or not facts.input_symbols or not facts.output_symbols or not kind then
     return
   end
-  local outputs = kind ~= "encoder" and kind ~= "recurrent" and not facts.symbols and #facts.output_symbols or 0
+  local output_vectors = kind ~= "encoder" and kind ~= "recurrent" and not facts.symbols and #facts.output_symbols or 0
   local max_symbols = alphabets.MAX_TOKENS - 2
-  if #facts.input_symbols + outputs > max_symbols then
+  if #facts.input_symbols + output_vectors > max_symbols then
     report.refuse(context.resolved.task.data and "task.data" or "task.kind", "model.kind", ("%q"):format(kind), {
-      what = ("%d input and %d output symbols, each with a vector of its own"):format(#facts.input_symbols, outputs),
+      what = ("%d input and %d output symbols, each with a vector of its own"):format(#facts.input_symbols,
+        output_vectors),
       expected = ("at most %d together; or one alphabet for both: `symbols`"):format(max_symbols) })
   end
 end
@@ -233,8 +235,9 @@ local function check_tied(context, report)
   end
 end
 
--- Name of a stream -> the readers of positions that are sampled once for each sequence of the stream: a list of { path,
--- positions }, the path and the fields of a reader's section `positions`.
+-- Finds the facets that read positions which are sampled once for each sequence (draw = "sequence"). Returns a table,
+-- name of a stream -> list of { path, positions }: the path of the section `positions` that a reader uses, and the
+-- section's fields.
 local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }

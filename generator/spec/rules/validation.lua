@@ -32,20 +32,22 @@ end
 -- Returns the validation stream { lengths, examples }, an ascending list and the number of examples per length; nil for
 -- a spec without validation, and for dataset files.
 function M.plan(resolved)
-  local fields, train = resolved.eval.validation or {}, resolved.train.lengths
+  local fields, training_lengths = resolved.eval.validation or {}, resolved.train.lengths
   local examples = fields.examples or DEFAULT_EXAMPLES
-  if not train or examples == 0 then
+  if not training_lengths or examples == 0 then
     return nil
   end
-  local lengths = fields.lengths and tasks.list_lengths(fields.lengths) or choose_lengths(tasks.list_lengths(train))
+  local lengths = fields.lengths and tasks.list_lengths(fields.lengths)
+    or choose_lengths(tasks.list_lengths(training_lengths))
   return { examples = examples, lengths = lengths }
 end
 
 -- The expected fraction of inputs that also occur among `other_inputs` further inputs, if all possible inputs are
--- equally likely. The true fraction is larger if only some of the possible inputs occur, or if their probabilities
--- differ and other_inputs is small compared with possible_inputs, the number of possible inputs.
+-- equally likely. possible_inputs: the number of possible inputs. The true fraction is larger if only some of the
+-- possible inputs occur. It is also larger if the inputs have different probabilities and other_inputs is much smaller
+-- than possible_inputs.
 local function compute_share(possible_inputs, other_inputs)
-  -- Below this ratio, 1 - 1 / possible_inputs loses digits, and the linear term is exact enough.
+  -- Below max_linear_ratio, 1 - 1 / possible_inputs loses digits, and the linear term is exact enough.
   local ratio, max_linear_ratio = other_inputs / possible_inputs, 1e-6
   return ratio < max_linear_ratio and ratio or 1 - (1 - 1 / possible_inputs) ^ other_inputs
 end
@@ -90,7 +92,7 @@ function M.check(context, report)
       return report.add({ fields.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is not a training length"):format(n),
         notes = { report.note("train.lengths", resolved_text.format_value(resolved.train.lengths)) },
-        expected = "some of train.lengths, since choices must not depend on results at other lengths",
+        expected = "some of train.lengths, since the choice of a learning rate must not depend on other lengths",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })
     end
   end

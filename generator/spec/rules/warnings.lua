@@ -62,7 +62,7 @@ end
 
 local function warn_evaluation(resolved, warn)
   local eval = resolved.eval
-  if eval.noise and not features.get_noise(resolved) then
+  if eval.noise and not features.get_noise_unit(resolved) then
     warn(('eval.noise: %q has no effect: eval.by has no noise'):format(eval.noise))
   end
   if eval.dropout and not features.has_dropout(resolved) then
@@ -86,8 +86,8 @@ local function find_max_value(eval, name)
 end
 
 -- Warns about positions of digits that evaluations use and training cannot sample, and about options of the task that
--- put symbols inside numbers: a number ends at such a symbol. context.task.number_length: the numbers of digits
--- (task_lines.lua).
+-- put symbols inside numbers: a number ends at such a symbol. context.task.number_length (task_lines.lua) describes how
+-- many digits the numbers have, and which of these options are on.
 local function warn_digits(context, warn)
   local positions, length = context.resolved.encoding.positions, context.task.number_length
   if positions.kind ~= "digits" or not length then
@@ -140,7 +140,8 @@ local function warn_unreached(context, report, warnings)
   local score, model = context.score or {}, context.resolved.model
   for _, name in ipairs(context.family_names) do
     local has_one_formula = score.root ~= nil -- with several families, score.families has the formulas
-    -- Paths from spec_report are those that the spec states; paths from the report of `view` are in encoding.<family>.
+    -- Messages of spec_report name a field as the spec does, such as encoding.mask for a shared facet. In a model with
+    -- several families, messages of the second argument name the family, such as encoding.cross.mask.
     local view = setmetatable({ causal = families.is_causal(model, name, context.resolved.encoding),
       spec_report = report, family = name ~= "self" and name or nil,
       formula = score.families and score.families[name] or has_one_formula and score or nil }, { __index = context })

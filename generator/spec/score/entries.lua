@@ -29,7 +29,7 @@ local function is_function(node)
   return node ~= nil and type(node.value) == "function"
 end
 
--- A parameter in its long form; a number, a name or a list alone stands for its values.
+-- A parameter as a table of fields. A number, a name or a list becomes { values = ... }.
 function M.expand_parameter(node)
   if tree.is_record(node) then
     return node
@@ -148,7 +148,7 @@ local function open_preset(context, node, path)
   elseif not is_function(base.fields.score) then
     if not has_only(node, "use") then
       context.report(node, path, ("%s is a list of scores, and cannot be changed here"):format(show(use.value)),
-        "only use; or the scores of the preset one by one")
+        "`use` and no other field; or the scores of the preset one by one")
     end
     return base.fields.score.items
   end
@@ -178,7 +178,7 @@ local function read_entries(context, node, path)
   local name, field_node = tree.iterate_others(node, { "score", "parameters" })()
   if name then
     return context.report(field_node, path .. "." .. name, "no such field", "use, score, parameters",
-      "constants are for scores with use; any other score has parameters = { " .. name .. " = ... }")
+      "constants stand next to `use`; a score without `use` has parameters = { " .. name .. " = ... }")
   elseif not is_function(score) then
     return context.report(score or node, path .. ".score", score and "is not a function" or "is missing", ENTRY_TEXT)
   end

@@ -48,7 +48,7 @@ local function list_entries(owner, report)
     if not node.droppable then
       return report(node, ("%s.parameters.%s"):format(owner.path, name),
         "the score is a list, whose entries have their own parameters",
-        "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant next to its use")
+        "parameters of an entry: { score = function(x) ... end, parameters = { ... } }, or a constant next to `use`")
     end
   end
   return lists.map(score.items, function(item, i)
@@ -108,7 +108,8 @@ local function find_large_number(root, max_number)
   return large_number
 end
 
--- The name of a parameter with per = "token" and without `from` that a formula reads outside of sum_between, or nil.
+-- A formula may read a parameter with per = "token" and without `from` only inside sum_between. Returns the name of a
+-- parameter that breaks this rule, or nil.
 local function find_bare_value(root)
   local name
   walk(root, function(node)
@@ -142,7 +143,7 @@ local function trace(state, entry, entry_parameters)
     return fail("a function cannot come from the command line", "function(x) return x.score + ... end in a spec file",
       "--set encoding.parameters.<name>=... changes a parameter")
   elseif not start then
-    return fail("a function that scores may call is not a score by itself", "function(x) return x.score + ... end")
+    return fail("a built-in function is not a score by itself", "function(x) return x.score + ... end")
   end
   local arguments = list_arguments(entry.f.value)
   if #arguments > 1 then
@@ -249,17 +250,17 @@ local function finish(state, owner)
 end
 
 local MAX_DATA_TOKENS = 64 -- the largest number of tokens that count_tokens returns for a dataset
-local DATA_TOKENS = 16 -- the number of tokens that count_tokens returns if the spec states no length
+local DEFAULT_TOKENS = 16 -- the number of tokens that count_tokens returns if the spec states no length
 
 -- An estimate of the number of tokens of the longest sequences of training, for the check with typical inputs.
 local function count_tokens(context)
   local facts, train, origin = context.task, context.resolved.train or {}, context.origins["task.longest"]
   if facts and facts.data then
     return (facts.data.is_generated or origin and not origin.default)
-      and math.min(MAX_DATA_TOKENS, math.max(table.unpack(tasks.count_max_tokens(facts)))) or DATA_TOKENS
+      and math.min(MAX_DATA_TOKENS, math.max(table.unpack(tasks.count_max_tokens(facts)))) or DEFAULT_TOKENS
   end
   local task_lengths = facts and tasks.list_lengths(train.lengths) or {}
-  return task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DATA_TOKENS
+  return task_lengths[1] and tasks.count_longest_stream(facts, task_lengths[#task_lengths]) or DEFAULT_TOKENS
 end
 
 -- Whether a mask lacks fields because the spec has errors in them. mask: nil if the encoding has none.

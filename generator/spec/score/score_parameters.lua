@@ -10,8 +10,8 @@
 -- Output: the parameter, or nil after errors:
 --   name      a name that is unique in a score
 --   per       "model", "layer", "head", "layer_head" or "token"
---   from      for a parameter with per = "token": "query" or "key": the token's value is the product of a learned
---             vector and the token's query or key; nil: a learned map of the block's input gives each token a value for
+--   from      for a parameter with per = "token". "query" or "key": the token's value is the product of a learned
+--             vector and the token's query or key. nil: a learned map of the block's input gives each token a value for
 --             each head
 --   unit      with `from`: whether the vector is divided by its norm
 --   size      the number of values; nil: the parameter is a single number
@@ -41,7 +41,7 @@ local show = diagnostics.show
 
 local FIELDS = { "per", "from", "unit", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
 local PER = { "model", "layer", "head", "layer_head", "token" }
-local FROM = { "input", "query", "key" } -- rows from which values of tokens are computed
+local FROM = { "input", "query", "key" } -- the vectors of a token from which its value is computed
 local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map of the block's input
 local MAX_NAME_LENGTH = 40
 local MAX_HEAD_VALUES = 16384 -- values of one parameter, for one head
@@ -126,7 +126,8 @@ local function describe_lengths(p, spec_size, heads)
   if spec_size and has_head(p) then
     words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * spec_size, heads, spec_size)
   end
-  return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
+  return "a list of length " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "")
+    .. words[#words]
 end
 
 -- Expands a list of values to one number for each (head, index); nil if the length of the list is not valid. spec_size:
@@ -266,7 +267,7 @@ local function read_token_parameter(context, fields, path, p)
   for _, name in ipairs({ "shape", "index", "by_distance", "values", "learned", "outside" }) do
     if fields[name] then
       return context.report(fields[name], path .. "." .. name, 'a value with per = "token" has no such field',
-        'per = "token", from, unit and init, the initial values of the weights')
+        'only per, from, unit and init (the initial values of the weights)')
     end
   end
   if not read_source(context, fields, path, p) then

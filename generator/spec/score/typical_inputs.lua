@@ -14,8 +14,8 @@
 --
 -- Typical inputs are pairs of tokens that see each other, logits of -1, 0 and 1, and the initial values of parameters.
 -- Values that are random at first (values of tokens, parameters with a distribution) are tried near 0, and near plus
--- and minus their standard deviation. They are not 0, and two parameters or two numbers of a table have different
--- values. Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
+-- and minus their standard deviation. The tried values are never 0, and two parameters or two numbers of a table have
+-- different values. Rows of a block's input, of queries and of keys are assumed to have the mean square 1.
 
 local evaluate = require("expression.evaluate").evaluate
 local has_head = require("expression.leaves").has_head
@@ -28,7 +28,7 @@ local M = {}
 
 -- Operations whose result can be infinite or NaN for arguments of usual size.
 local IS_RISKY = lists.to_set({ "div", "exp", "log", "log1p", "pow", "sqrt" })
-local MAX_STEPS = 200000 -- computed nodes, over all points; terms of sums count one by one
+local MAX_STEPS = 200000 -- computed nodes for all pairs, heads, layers and trials; each term of a sum counts
 local FEW_DIGITS = "%.3g"
 local GOLDEN_RATIO = (math.sqrt(5) - 1) / 2 -- its multiples are spread evenly modulo 1
 
@@ -65,12 +65,12 @@ local function compute_deviation(p, options)
 end
 
 -- The value of a parameter of a head. index: from 0, for a parameter with several values.
-local function read_parameter(p, head, sign, index)
+local function read_parameter(p, head, scale, index)
   if p.values then
     local row = #p.values > (p.size or 1) and has_head(p) and head or 0
     return p.values[row * (p.size or 1) + (index or 0) + 1]
   end
-  return type(p.init) == "table" and sign * make_factor(p, index) * p.init.sigma or p.init
+  return type(p.init) == "table" and scale * make_factor(p, index) * p.init.sigma or p.init
 end
 
 -- The sampled position of a token, or the sampled distance of a pair. node: the symbol that reads it; value: the
@@ -80,7 +80,7 @@ local function spread(node, value, options)
   return math.max(node.low, math.min(node.high, value * scale))
 end
 
--- Makes the input of evaluate for a point: { query, key, head, layer, logit, sign }; logit, sign: see SIGNS.
+-- Makes the input of evaluate for a point: { query, key, head, layer, logit, scale }; logit, scale: see TRIALS.
 local function make_input(point, options)
   local function read_symbol(node, key)
     local indices = { query = point.query, key = key, distance = key - point.query }
@@ -91,9 +91,9 @@ local function make_input(point, options)
     if node.op == "symbol" then
       return read_symbol(node, key)
     elseif node.op == "value" then
-      return point.sign * make_factor(node.parameter) * compute_deviation(node.parameter, options)
+      return point.scale * make_factor(node.parameter) * compute_deviation(node.parameter, options)
     end
-    return node.parameter and read_parameter(node.parameter, point.head, point.sign, index)
+    return node.parameter and read_parameter(node.parameter, point.head, point.scale, index)
   end
   return { query = point.query, key = point.key, read = read,
     round = not options.is_float64 and function(value) return (("f"):unpack(("f"):pack(value))) end or nil }
@@ -126,7 +126,8 @@ local HINTS = {
   exp = "apply min to the argument",
   pow = "apply min and max to the base and the exponent",
 }
-local LIMITED_HINT = "apply max to the argument, or use -log_sigmoid(-a), that is log(1 + exp(a)), always above 0"
+-- The hint for log, log1p and sqrt.
+local DOMAIN_HINT = "apply max to the argument, or replace it by -log_sigmoid(-a) = log(1 + exp(a)), which is above 0"
 
 local function describe(root, values, input)
   local culprit = find_culprit(root, values)
@@ -136,7 +137,7 @@ local function describe(root, values, input)
   return { what = ("%s is %s at the start of training"):format(text.format_briefly(culprit),
       is_nan and "NaN" or "infinite"),
     expected = "a finite number for typical inputs" .. example_text,
-    hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and LIMITED_HINT or nil }
+    hint = HINTS[culprit.op] or IS_RISKY[culprit.op] and DOMAIN_HINT or nil }
 end
 
 -- The number of nodes that one evaluation computes, as a float, which may be infinite. key_count: the number of terms
@@ -168,9 +169,10 @@ local function inspect(root)
   return facts
 end
 
--- Pairs { logit, sign }. A number that is random at first gets the value sign * make_factor(...) * standard deviation.
-local SIGNS = { { 0, 0.01 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
-local LOGIT_SIGNS = { table.unpack(SIGNS, 1, 3) }
+-- Pairs { logit, scale }. A number that is random at first gets the value scale * make_factor(...) * standard
+-- deviation.
+local TRIALS = { { 0, 0.01 }, { -1, -1 }, { 1, 1 }, { -1, 1 }, { 1, -1 } }
+local LOGIT_TRIALS = { table.unpack(TRIALS, 1, 3) } -- for formulas without random numbers: each logit once
 
 function M.find_problem(formula, options)
   local facts, steps = inspect(formula.root), 0
@@ -178,13 +180,13 @@ function M.find_problem(formula, options)
     local pair_steps = count_steps(formula.root, math.max(1, pair[1] - pair[2] + 1), {})
     for head = 0, facts.differs_by_head and options.heads - 1 or 0 do
       for layer = 0, facts.differs_by_layer and options.layers - 1 or 0 do
-        for _, signs in ipairs(facts.is_random and SIGNS or LOGIT_SIGNS) do
+        for _, trial in ipairs(facts.is_random and TRIALS or LOGIT_TRIALS) do
           steps = steps + pair_steps
           if steps > MAX_STEPS then
             return nil
           end
-          local point = { query = pair[1], key = pair[2], head = head, layer = layer, logit = signs[1],
-            sign = signs[2] }
+          local point = { query = pair[1], key = pair[2], head = head, layer = layer, logit = trial[1],
+            scale = trial[2] }
           local input = make_input(point, options)
           local value, values = evaluate(formula.root, input)
           if not is_finite(value) then

@@ -35,7 +35,7 @@ local NOT_IN_PLAN = { id = true, source = true, eval = true, init = true, ["trai
 -- and the steps or epochs over which the learning rate falls.
 local function list_exceptions(resolved)
   local fall_end = features.get_fall(resolved) or {}
-  return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
+  return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise_unit(resolved),
     ["train.steps"] = fall_end.steps, ["train.epochs"] = fall_end.epochs }
 end
 
