@@ -156,7 +156,7 @@ typedef struct parameters {
 #define LOGIT_SCALE 0.35355339f /* 1 / sqrt(HEAD_WIDTH) */
 #define BRANCH_KEEP_SCALE 1.11111111f /* 1 / (1 - p), p = 0.1 */
 enum { BRANCH_DROP_BELOW = 6554 }; /* elements with 16 random bits below this number are dropped */
-enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
+enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT, stored in bits 24 and above of a site */
 #define BETA1 0.9f
 #define BETA2 0.999f
 #define REST1 ((real)(1 - 0.9))
@@ -1321,7 +1321,7 @@ INLINE void attend_backward(void) {
     attend_keys();
 }
 
-/* Samples the masks of all dropouts for the shard's sequences. */
+/* Samples the masks of all dropouts for the shard's sequences. row: the index of a byte in the masks of a site. */
 INLINE void draw_masks(void) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int key[2] = {in->key[0], in->key[1]};
@@ -1593,7 +1593,7 @@ INLINE void enter_layer(int l) {
     __syncthreads();
 }
 
-/* Runs all layers in evaluation with one state, in place. */
+/* Runs all layers in evaluation, where they share one state. Each layer overwrites its input. */
 INLINE void evaluate_layers(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {
@@ -1628,8 +1628,8 @@ INLINE void assign_examples(block_state *b, int first, int sequences, const bool
     lay_out(&b->work, b->memory, sequences, b->view.T, b->view.label_count, training);
 }
 
-/* The index of the first sequence of a shard (a part of the batch). Every shard has sequences / shards
- * sequences, and one more if its index is less than (sequences % shards). */
+/* The index of the first sequence of a shard (a part of the batch). Every shard has at least
+ * `sequences` / `shards` sequences; the first `sequences` % `shards` shards have one more. */
 INLINE int shard_start(int sequences, int shards, int shard) {
     const int rest = sequences % shards;
     return shard * (sequences / shards) + (shard < rest ? shard : rest);
@@ -1698,8 +1698,8 @@ INLINE bool update(double squares, double loss) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum, of equal ones the
- * first. */
+/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum; if the sums
+ * are equal, the chunk with the smaller index. */
 typedef struct weighed {
     double squares;
     int chunk;
@@ -1823,6 +1823,7 @@ longhand_evaluate_even_pairs_none(const lh_cuda_evaluate a) {
     }
     __syncthreads();
     const int end = a.end < b->step.sequences ? a.end : b->step.sequences;
+    /* The increment reads b->first, which is equal to `first`, so no register holds `first` across the calls. */
     for (int first = a.first + b->members.rank * a.group; first < end; first = b->first + a.team * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {

@@ -1,6 +1,6 @@
 enum { AT_ONCE = 4 /* quads that a thread loads at a time */ };
 
-/* Loads AT_ONCE quads of x for a thread: the quads first, first + THREADS, ..., if their index is below `count`. */
+/* Loads up to AT_ONCE quads of x for a thread, with the indices `first`, `first` + THREADS, ..., all below `count`. */
 INLINE void fetch_quads(const real *x, int first, int count, quad part[AT_ONCE]) {
 #pragma unroll
     for (int u = 0; u < AT_ONCE; u++)

@@ -1,11 +1,16 @@
-% -- The functions of a block of the network: an entry of `blocks` (cuda_network.lua).
+% -- The functions of a block of the network. The template's variables are the fields of an entry of `blocks`
+% -- (cuda_network.lua), such as follows_condition, a condition in C: whether the current repetition reads the output of
+% -- the repetition before it.
 % local depends_on_mode = forward_reads.training
 % local bounds = in_group and { first = "first", past = "past" } or { first = first, past = past }
-% -- the offset of the current repetition's state, and the bytes from there back to the state before it
+% -- state_offset: C text of the offset in bytes at which the current repetition's state begins
+% -- bytes_back: C text of the distance from this state to the state of the repetition before it. If a step samples the
+% -- number of passes without gradient (is_progressive), repetitions without gradient share state 0: the distance is 0
 % local state_offset, bytes_back = index .. " * step", "step"
 % if is_progressive then state_offset, bytes_back = "before", "(before > 0 ? step : 0)" end
 % local range_parameters = in_group and "int first, int past" or "void"
 % local range_words = (in_group and "%ss first .. past - 1" or "all %ss"):format(name)
+% local overwrite_words = overwrites_input and (" Each %s overwrites its input."):format(name) or ""
 % local evaluated_input = follows_condition and ("%s ? b->%s.output : %s"):format(follows_condition, name, input) or input
 % local mode_parameter = depends_on_mode and "const bool training" or "void"
 % include("cuda/block_names.tpl")
@@ -55,7 +60,7 @@ INLINE void find_${name}_caches(block_state *b, int ${index}) {
 }
 
 % end
-/* Runs ${range_words} in evaluation with one state${overwrites_input and ", in place" or ""}. */
+/* Runs ${range_words} in evaluation, where they share one state.${overwrite_words} */
 INLINE void evaluate_${name}s(${range_parameters}) {
     block_state *b = block();
     if (threadIdx.x == 0) {

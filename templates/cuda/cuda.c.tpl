@@ -53,6 +53,7 @@ static size_t shared_bytes(const lh_shape *longest) { return 0; }
 
 /* The bytes of memory for one shard: its gradient, and if there are any, its sums for tables and its stored operands. */
 % if cuda.products == "library" and cuda.has_table_sums then
+% -- the sums of the shard and, if repetitions add to them, the sums of one repetition (more_sums.tpl)
 % local sets = device.adds_table_sums and "2 * " or ""
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + ${sets}sum_bytes(${longest_lengths}); }
 % elseif cuda.products == "library" then

@@ -14,8 +14,8 @@ INLINE void find_caches(block_state *b) {
     lay_out_caches(&b->cached, b->memory, used, b->sequences, b->view.T);
 }
 
-/* Finds the first and the last requested answer of each sequence. The current token becomes the earliest token of the group
- * from which a requested answer is predicted. */
+/* Finds the token that predicts the first requested answer of each sequence, and the end of the sequence's requested
+ * answers. Decoding begins at the earliest of these tokens. */
 INLINE void begin_decoding(void) {
     block_state *b = block();
     const int label_count = b->view.label_count, unlabelled = b->view.${device.labelled_length} - label_count;
@@ -37,8 +37,8 @@ INLINE void begin_decoding(void) {
 }
 
 /* Records the answers that are predicted from the current token, and makes the next token the current one; returns
- * whether a sequence needs more answers. ending: a sequence ends when this class is predicted, unless the label is also
- * this class; -1: there is no such class. */
+ * whether a sequence needs more answers. ending: the class that ends a sequence if it is predicted for a label of
+ * another class; -1 if no class ends sequences. */
 INLINE bool record_answers(int ending, real *logits, int *classes) {
     block_state *b = block();
     const int T = b->view.${device.labelled_length}, label_count = b->view.label_count, current = b->current;

@@ -66,7 +66,9 @@ enum {
 % include("cuda/loss.tpl")
 
 % if cuda.products == "generated" then
-% paragraph("cuda/products.tpl") % if not cuts_by_warp or not cuda.by_team or cuda.multiplies_tables
+% -- has_products: whether products.tpl prints any function
+% local has_products = not cuts_by_warp or not cuda.by_team or cuda.multiplies_tables
+% paragraph("cuda/products.tpl") % if has_products
 % paragraph("cuda/add_numbers.tpl") % if device.has_loops
 % paragraph("cuda/clear_numbers.tpl") % if device.clears_unwritten
 % paragraph("cuda/more_sums.tpl") % if device.adds_table_sums

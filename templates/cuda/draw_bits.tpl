@@ -1,13 +1,13 @@
 % local index_in_draw = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * l + place)" or "l"
 /* Samples the masks of a dropout for `uses` repetitions of its layer: `bytes` bytes for each repetition and sequence.
- * layer: the number of the first repetition in the random counter; each later repetition has the next number. place: the
- * index of the dropout in the layer. */
+ * layer: the field `layer` of a site (longhand/rng.h) in the first repetition; the field is 1 larger in each further
+ * repetition. place: the index of the dropout in the layer. */
 % define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int drop_below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;
-    const size_t layer_bytes = block()->sequences * bytes;
+    const size_t layer_bytes = block()->sequences * bytes; /* bytes of one repetition */
     for (size_t e = threadIdx.x; e < uses * layer_bytes; e += THREADS) {
         const unsigned int l = layer + (unsigned int)(e / layer_bytes);
-        const size_t row = e % layer_bytes;
+        const size_t row = e % layer_bytes; /* index of a byte in the masks of one repetition */
 % if eval_dropout then
         const unsigned int site = training ? DROPOUT_DOMAIN << 24 | l << 8 | place
                 : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${index_in_draw};

@@ -1,9 +1,10 @@
 % local draw = additive.kind ~= "none" and input_draw
-% -- The function of an embedding: an entry of list_embeddings (cuda_names.lua).
+% -- The function of an embedding. The template's variables are the fields of an entry of list_embeddings
+% -- (cuda_names.lua).
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = decodes and "block()->current" or "row % v->" .. T
 % local counts_digits = decodes and draw and draw.by_token and cuda.is_digit
-% -- place: the C text of the position of row `row`'s token; table_row: the C text of the index of its position vector
+% -- place: C text of the position of the token in row `row`; table_row: C text of the index of this position's vector
 % local place = draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % if counts_digits then
 % place = "block()->cached.place[row]"

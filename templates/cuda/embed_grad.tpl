@@ -1,7 +1,7 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local differs_by_sequence = draw and draw.kind == "sequence"
 % local token_index = "row % v->" .. T
-% -- place: the C text of the position of row `row`'s token; table_row: the C text of the index of its position vector
+% -- place: C text of the position of the token in row `row`; table_row: C text of the index of this position's vector
 % local place = token_index
 % if differs_by_sequence then
 % place = "position[row]"
@@ -51,7 +51,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
             for (int i = 0; i < 4 * SUMMANDS; i++) sum.v[i % 4] += part[i / 4].v[i % 4];
         }
 % if has_class_gradients then
-        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* classify_backward has stored a part */
+        const bool read_out = token >= OUTPUT_TOKEN && token < OUTPUT_TOKEN + CLASSES; /* if true, g holds the output layer's part of the gradient */
 % end
 #pragma unroll
         for (int i = 0; i < 4; i++) g->${vectors}[e + i] += ${scaled_sum}; % if adds_vectors

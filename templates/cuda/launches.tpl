@@ -122,10 +122,11 @@ static int launches(const lh_shape *shape, lh_cuda_passes passes, lh_mode mode, 
     size_t ${block.name}_used = 0;
     for (int l = 0; l < ${block.stored}; l++) {
         ${block.name}_used = lay_out_${block.name}(&${block.on_host.states}[l], w.${block.plural}, training ? ${block.name}_used : 0, sequences, T);
-        if (!training) ${block.name}[l].output = ${block.on_host.input}; % if block.overwrites_input
+        if (!training) ${block.on_host.states}[l].output = ${block.on_host.input}; % if block.overwrites_input
     }
 % end
     list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.has_begin_step
+% -- the list of training begins with the operations of evaluation, after which evaluation returns
 % for i, launch in ipairs(device.pass.train.list) do
     % include(launch.template, launch)
     if (!training) return (int)(list->next - first); % if i == #device.pass.evaluate.list

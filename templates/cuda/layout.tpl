@@ -91,7 +91,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % for _, m in ipairs(eval_dropout and {} or device.bits) do
         w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.repetitions_text} * sequences * ${m.name}_bytes(T));
 % end
-        w->${m.name} = reserve_reals(memory, &used, ${m.count_at_a_time}); % for _, m in ipairs(device.training)
+        w->${m.name} = reserve_reals(memory, &used, ${m.allocated_count}); % for _, m in ipairs(device.training)
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then
         w->${block.name}_more = reserve_reals(memory, &used, sizeof(${block.parameters_type}) / sizeof(real));

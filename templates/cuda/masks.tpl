@@ -1,6 +1,6 @@
 % local index_in_draw = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * layer + place)" or "layer"
 % local longer_length = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
-/* Samples the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
+/* Samples the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences.${device.masks[1] and " row: the index of a byte in the masks of a site." or ""} */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % if device.masks[1] then
     const lh_cuda_step *in = &block()->step;
@@ -14,6 +14,8 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     for (int e = threadIdx.x; e < DROPOUT_SITES * sequences * bytes; e += THREADS) {
         const int site = e / (sequences * bytes), row = e - site * (sequences * bytes);
 % end
+% -- mask: a group of dropout sites (cuda_masks.lua). mask.layer: the index that the group's first repetition has in the
+% -- random counter; 0 if the sites belong to no block
 % for i, mask in ipairs(device.masks) do
 % local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
 % local over_sites = mask.sites > 1 and " / " .. mask.sites or ""
@@ -46,7 +48,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
         if (row >= sequences * bytes) continue;
 % end
 % if eval_dropout then
-        /* in_counter: the word of the random counter that names the dropout */
+        /* in_counter: the word `site` of the random counter (longhand/rng.h) */
         const unsigned int in_counter = training ? DROPOUT_DOMAIN << 24 | layer << 8 | place
                 : EVAL_DROPOUT_DOMAIN << 24 | in->draw << 8 | ${index_in_draw};
         block()->work.keep[e] = keep_byte(key, in->step, in->first + block()->first + row / bytes, in_counter,

@@ -1,5 +1,5 @@
 % local T = streams[2] and "{b->parts[i].T[0], b->parts[i].T[1]}" or "b->parts[i].T[0]"
-/* The number of shards of a part of the step with `sequences` sequences. A shard has sequences of one part. */
+/* The number of shards of a part that has `sequences` sequences. All sequences of a shard come from one part. */
 INLINE int count_shards(const block_state *b, int sequences) {
     return (sequences + b->largest_shard - 1) / b->largest_shard;
 }
@@ -39,9 +39,11 @@ INLINE void enter_part(int part) {
 
 % end
 % if cuda.has_begin_step then
-/* Begins the step with index `n` in the launch: cuts its parts into shards, and makes the tables of each part. */
+/* Begins the step with index `n` in the launch: cuts its parts into shards, and makes the tables of each part.
+ * shards: the number of shards of a batch of one length. */
 % else
-/* Begins the step with index `n` in the launch: cuts its parts into shards. */
+/* Begins the step with index `n` in the launch: cuts its parts into shards. shards: the number of
+ * shards of a batch of one length. */
 % end
 INLINE void begin_parts(int n, int shards) {
     block_state *b = block();

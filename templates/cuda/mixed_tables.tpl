@@ -1,5 +1,4 @@
-/* to += from and from = 0, for a piece. A thread adds the elements that it reads itself afterwards, so no barrier is
- * needed. */
+/* to += from and from = 0, for a piece. Until the next barrier, only the thread that adds an element reads it. */
 INLINE void move_piece(real *from, real *to) {
     assume_global(from);
     assume_global(to);

@@ -1,9 +1,9 @@
 % local is_library = cuda.products == "library"
 % local gradient_bytes = is_library and "GRADIENT_BYTES" or "PARAMETER_STORAGE * sizeof(real)"
 % local memory_words = is_library and "more_sums" or "the workspace"
-% local numbers = is_library and "(real *)more_sums()" or "b->work.more_sums"
-% local bytes = is_library and "more_sums()" or "(char *)(real *)" .. numbers
-/* Lets the pointers to the shard's sums for tables point into memory. Called by one thread. */
+% local sums_address = is_library and "(real *)more_sums()" or "b->work.more_sums"
+% local sums_memory = is_library and "more_sums()" or "(char *)(real *)" .. sums_address
+/* Makes b->sums point to the sums for tables that lie in `memory`. Called by one thread. */
 INLINE void direct_sums(block_state *b, char *memory) {
     size_t used = 0;
     lay_out_sums(&b->sums, memory, &used, b->view.T);
@@ -20,15 +20,15 @@ INLINE char *more_sums(void) { return shard_sums() + sum_bytes(block()->view.T);
 /* Called before every repetition of a layer except the last: clears the sums in ${memory_words}; sums for tables then go there. */
 INLINE void begin_more_sums(void) {
     block_state *b = block();
-    clear_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${numbers});
-    if (threadIdx.x == 0) direct_sums(b, ${bytes});
+    clear_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${sums_address});
+    if (threadIdx.x == 0) direct_sums(b, ${sums_memory});
     __syncthreads();
 }
 
 /* Called after such a repetition: adds its sums to the shard's sums. Later sums go to the shard's sums again. */
 INLINE void end_more_sums(void) {
     block_state *b = block();
-    add_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${numbers}, (real *)shard_sums());
+    add_numbers((int)(sum_bytes(b->view.T) / sizeof(real)), ${sums_address}, (real *)shard_sums());
     if (threadIdx.x == 0) direct_sums(b, shard_sums());
     __syncthreads();
 }

@@ -1,4 +1,4 @@
-enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE: the high bits of a site */
+enum { NOISE_DOMAIN = 7u }; /* LH_DOMAIN_EVAL_NOISE, stored in bits 24 and above of a site */
 
 /* Samples standard normal numbers for four channels in an evaluation: the quad with index `quad_number` in the vectors of
  * all tokens of an example. place: the index of the embedding. */

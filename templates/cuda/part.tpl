@@ -76,8 +76,8 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
 % local has_several_blocks = #device.blocks > 1 or device.groups[1] ~= nil
 % local other_words = has_several_blocks and ", and to the last layers of other blocks" or ""
 /* Cuts `all` sequences into `parts` parts, assigns part `index` to the thread block, and makes the thread block's
- * state point to the layer that `at` names${other_words}. group: the index in the batch of the first of these
- * sequences. Called by one thread. */
+ * state point to the layer that `at` names${other_words}. The first of these sequences has the index
+ * `group` in the batch. Called by one thread. */
 INLINE void assign_part(block_state *b, int group, int all, int parts, int index, char *memory, lh_cuda_place at,
         const bool training) {
 % if streams[2] then
@@ -110,7 +110,8 @@ INLINE void assign_part(block_state *b, int group, int all, int parts, int index
 % for _, block in ipairs(device.blocks) do
 % local layer = block.loops > 1 and "at.layer % " .. block.count or "at.layer"
 % if not block.first_phase then
-    enter_${block.name}(b, ${block.last}, first, all, training); /* all its operations are products */
+    /* No phase processes the ${block.name}: all its operations are products. */
+    enter_${block.name}(b, ${block.last}, first, all, training);
 % elseif has_several_blocks then
     const bool in_${block.name} = at.phase >= ${block.first_phase} && at.phase <= ${block.last_phase}; % if not device.groups[1]
     input = enter_${block.name}(b, in_${block.name} ? at.layer : ${block.last}, first, all, training);

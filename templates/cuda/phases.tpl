@@ -42,6 +42,7 @@ INLINE void end_phase(lh_cuda_result *result) {
 /* Runs one phase of one step of one replica; the team is the whole grid. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
+    /* If the preceding step failed, this step is skipped. */
     if (at.before && at.before->state != LH_CUDA_DONE) return;
     block_state *b = block();
     if (threadIdx.x == 0) {

@@ -94,6 +94,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     __syncthreads();
     begin_step(); % if cuda.has_begin_step
     const int end = a.end < b->step.sequences ? a.end : b->step.sequences;
+    /* The increment reads b->first, which is equal to `first`, so no register holds `first` across the calls. */
     for (int first = a.first + b->members.rank * a.group; first < end; first = b->first + a.team * a.group) {
         __syncthreads();
         if (threadIdx.x == 0) {

@@ -15,8 +15,8 @@ INLINE bool is_constant(int e) {
 }
 
 /* Clears the elements of a piece of the gradient that belong to tensors which are not learned, so that they change neither
- * the norm nor the parameters. A thread clears the elements that it reads itself afterwards, so no barrier is
- * needed. */
+ * the norm nor the parameters. Until the next barrier, only the thread that clears an element reads
+ * it. */
 INLINE void clear_constants(int piece, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++)
@@ -44,8 +44,7 @@ INLINE double mask_factor(double counted) {
     return counted > 0 ? (double)step->sequences * step->label_count / counted : 1;
 }
 
-/* Scales the gradient of a piece. A thread scales the elements that it reads itself afterwards, so no barrier is
- * needed. */
+/* Scales the gradient of a piece. Until the next barrier, only the thread that scales an element reads it. */
 INLINE void scale_piece(real factor, real *gradient) {
     assume_global(gradient);
     for (int i = 0; i < PIECE_PART; i++) gradient[piece_element(i)] *= factor;
@@ -242,7 +241,8 @@ INLINE bool update(double squares, double loss, double counted) {
     return true;
 }
 
-/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum, of equal ones the first. */
+/* A chunk of the gradient and its sum of squares. heavier() returns the chunk with the larger sum; if the sums
+ * are equal, the chunk with the smaller index. */
 typedef struct weighed {
     double squares;
     int chunk;

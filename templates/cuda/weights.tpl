@@ -40,19 +40,20 @@ INLINE bool is_in(int e, const real *first, const real *from, const int size) {
 INLINE bool is_product_weight(int e) {
     const parameters *g = (const parameters *)block()->replica.gradient;
     bool found = false;
+% -- a range: successive members of a struct of parameters
 % for _, part in ipairs(device.operands.members) do
 % if part.block then
     const real *${part.block}s = (const real *)g->${part.block};
     const int ${part.block}_size = sizeof(${part.parameters_type}) / sizeof(real);
     if (is_in(e, (const real *)g, ${part.block}s, ${part.count} * ${part.block}_size)) {
         const int offset_in_${part.block} = (int)((unsigned int)(e - (int)(${part.block}s - (const real *)g)) % ${part.block}_size);
-% for _, run in ipairs(part.runs) do
-        if (is_in(offset_in_${part.block}, ${part.block}s, g->${part.block}->${run.first}, ${run.size})) found = true;
+% for _, range in ipairs(part.ranges) do
+        if (is_in(offset_in_${part.block}, ${part.block}s, g->${part.block}->${range.first}, ${range.size})) found = true;
 % end
     }
 % else
-% for _, run in ipairs(part.runs) do
-    if (is_in(e, (const real *)g, g->${run.first}, ${run.size})) found = true;
+% for _, range in ipairs(part.ranges) do
+    if (is_in(e, (const real *)g, g->${range.first}, ${range.size})) found = true;
 % end
 % end
 % end

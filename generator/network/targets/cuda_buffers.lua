@@ -6,7 +6,7 @@
 --               that are read or written in loops over pairs: with "reals" these loops would need 10 to 20 registers
 --               more
 --   count       C text of the number of elements for all sequences
---   count_at_a_time   C text of the number of elements for which there is memory. Arrays with an element for each pair
+--   allocated_count   C text of the number of elements for which there is memory. Arrays with an element for each pair
 --               of tokens have memory for the sequences that attention processes together; for other arrays this
 --               number is `count`
 --   comment     its comment in C
@@ -87,7 +87,7 @@ end
 -- element.
 local function make_member(variables, name, type, per_row, comment)
   local count = per_row and variables.rows .. " * " .. per_row or variables.rows
-  return { name = name, type = type, count = count, count_at_a_time = count, comment = comment, variables = variables }
+  return { name = name, type = type, count = count, allocated_count = count, comment = comment, variables = variables }
 end
 
 -- A member with a row of channels for each token of a stream; width: false for one number for each token.
@@ -105,11 +105,11 @@ local function make_heads(variables, family, name, type, comment, number_count)
     (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
--- Sets count_at_a_time of a member with `per_key` numbers for each key of a family, and returns the member; sides: the
+-- Sets allocated_count of a member with `per_key` numbers for each key of a family, and returns the member; sides: the
 -- result of get_sides().
-local function set_count_at_a_time(member, sides, family, per_key)
+local function set_allocated_count(member, sides, family, per_key)
   if family.attends.stores_pairs then
-    member.count_at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix,
+    member.allocated_count = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix,
       sides.keys.T, sides.keys.T, per_key)
   end
   return member
@@ -120,7 +120,7 @@ local function make_pairs(sides, family, name, type, comment)
   local per_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
   local member = make_member(sides.keys, family.prefix .. name, type, per_key,
     (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
-  return set_count_at_a_time(member, sides, family, per_key)
+  return set_allocated_count(member, sides, family, per_key)
 end
 
 -- Adds to a list the members of the workspace for the sums over keys that a score computes for each query
@@ -150,7 +150,7 @@ local function make_products(sides, family, sequence_words)
   local member = make_heads(sides.queries, family, "dproducts", GLOBAL_TYPE,
     ("[sequences%s][HEADS][%sCOUNT_ROWS][T] gradients of products of queries and rows of the table")
       :format(sequence_words, family.PREFIX), family.PREFIX .. "COUNT_ROWS")
-  return set_count_at_a_time(member, sides, family, family.PREFIX .. "HEADS * " .. family.PREFIX .. "COUNT_ROWS")
+  return set_allocated_count(member, sides, family, family.PREFIX .. "HEADS * " .. family.PREFIX .. "COUNT_ROWS")
 end
 
 -- The variables of the streams of an attention's queries and keys.

@@ -245,26 +245,26 @@ local function make_state(net, lists_by_scope, choices)
   return device
 end
 
--- The members of a scope's struct whose gradients are computed by products, in runs { first, size } of successive
--- members. first: the name of the first member; size: C text of the number of elements of all members. sizes: name of
--- a member -> C text of its number of elements.
-local function find_runs(scope, sizes)
-  local runs, run = {}, nil
+-- The members of a scope's struct whose gradients are computed by products, as ranges { first, size } of successive
+-- members. first: the name of the first member; size: C text of the number of elements of all members of the range.
+-- sizes: name of a member -> C text of its number of elements.
+local function find_ranges(scope, sizes)
+  local ranges, range = {}, nil
   for _, parameter in ipairs(scope.parameters) do
     for _, name in ipairs({ parameter.name, parameter.bias and parameter.name .. "_bias" or nil }) do
       local size = sizes[name]
-      if size and run then
-        run.size = run.size .. " + " .. size
+      if size and range then
+        range.size = range.size .. " + " .. size
       else
-        run = size and { first = name, size = size } or nil
-        runs[#runs + 1] = run
+        range = size and { first = name, size = size } or nil
+        ranges[#ranges + 1] = range
       end
     end
   end
-  return runs
+  return ranges
 end
 
--- The parameters whose gradients are computed by products, by block: { block, count, parameters_type, runs }.
+-- The parameters whose gradients are computed by products, by block: { block, count, parameters_type, ranges }.
 local function list_product_parameters(device)
   return lists.map(lists.group(device.operands, function(product) return product.scope end), function(group)
     local scope, sizes = group.key, {}
@@ -273,7 +273,7 @@ local function list_product_parameters(device)
       sizes[product.bias or false] = product.columns
     end
     return { block = scope ~= device.net and scope.name, count = scope.count_name or false,
-      parameters_type = scope.parameters_type or false, runs = find_runs(scope, sizes) }
+      parameters_type = scope.parameters_type or false, ranges = find_ranges(scope, sizes) }
   end)
 end
 

@@ -11,7 +11,7 @@ for (int pass = ${first}; pass < ${past}; pass++) {
 % end
     % include(op.template, op) % for _, op in ipairs(list)
 % if losses and not is_backward then
-    if (pass + 1 < ${past}) { /* the backward pass begins with the loss of the last pass */
+    if (pass + 1 < ${past}) { /* the loss of the last pass is computed after this loop */
         lh_sums pass_sums = {0};
         % call("loss_and_gradient", "&w", losses.output, "w.pass[pass].loss_gradient", "g", "&pass_sums")
         sums->loss += pass_sums.loss;

@@ -22,6 +22,7 @@
                 add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing_arguments}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
                 load_hidden(sum, row, rows, channel, ${channels}, 2 * ${channels}, gate);
                 load_hidden(sum + ${channels}, row, rows, channel, ${channels}, 2 * ${channels}, up);
+                /* `up` becomes the gradient of gate, and `d` the gradient of up. */
 #pragma unroll
                 for (int i = 0; i < 4 * PART_TILES; i++) {
                     real *dproduct = &d[i / 4][i % 4], *dgate = &up[i / 4][i % 4];
@@ -33,6 +34,7 @@
                 store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
                 store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
 % end
+% -- store_pair stores two rows together, so the second half of the columns begins at 2 * channels
                 pass_hidden(0, ${keeps_hidden}, COLUMNS, up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
                 pass_hidden(1, ${keeps_hidden}, COLUMNS, d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + 2 * ${channels});
             }

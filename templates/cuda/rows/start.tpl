@@ -1,7 +1,9 @@
 % local format_real = precision == "float64" and f64 or f32
-enum { START_DOMAIN = 10u, EVAL_START_DOMAIN = 11u }; /* LH_DOMAIN_START, LH_DOMAIN_EVAL_START: the high bits of a site */
+/* LH_DOMAIN_START and LH_DOMAIN_EVAL_START, stored in bits 24 and above of a site */
+enum { START_DOMAIN = 10u, EVAL_START_DOMAIN = 11u };
 
-/* x [rows][WIDTH] = ${format_real(deviation)} times normal random numbers, which belong to the step in training and to the draw in evaluation. */
+/* x [rows][WIDTH] = ${format_real(deviation)} times normal random numbers. Each step of training and each draw of an
+ * evaluation has its own numbers. */
 NOINLINE void ${name}(int rows, const bool training, real *x) {
     const lh_cuda_step *in = &block()->step;
     const unsigned int site = training ? START_DOMAIN << 24 : EVAL_START_DOMAIN << 24 | in->draw << 8;
