@@ -91,7 +91,9 @@ local function settle_cells(context)
     return
   end
   local task_lengths = facts.data and { 1 } or tasks.list_named_lengths(context.resolved)
-  model.cells = task_lengths[1] and lists.max(task_lengths, function(n) return tasks.length(facts.input_length, n) end)
+  model.cells = task_lengths[1] and lists.max(task_lengths, function(n)
+    return tasks.compute_length(facts.input_length, n)
+  end)
 end
 
 -- Refuses fields that only a user's own network has, if the network is built in.

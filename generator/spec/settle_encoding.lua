@@ -1,9 +1,10 @@
 -- Resolves the encoding of each attention of a model after the schema has been applied: the formula of its score, the
 -- way in which cross-attention reads positions, and the distances that have learned vectors.
 --
--- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.settle_score. Output:
--- M.settle_score returns the formula, and reduces the families' tables in resolved.encoding to facets that differ from
--- the shared facets; M.settle_sides sets relative.sides. Errors go to the diagnostics.
+-- Input: the context of validate.lua with the resolved spec; for M.settle_score also the texts of the spec's files, by
+-- display path (load.lua). Output: M.settle_score returns the formula, and reduces the families' tables in
+-- resolved.encoding to facets that differ from the shared facets; M.settle_sides sets relative.sides. Errors go to the
+-- diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -38,10 +39,11 @@ local function resolve_formula(context, texts, encoding, family, user)
   return formula
 end
 
--- Sets positions.reading of cross-attention with random positions to "difference". Its queries and keys have positions
--- of two sequences, so distances cannot be sampled. encoding: the family's encoding; cross_encoding: encoding.cross of
--- the resolved spec, or nil. Returns a function to call when the score is known. This function undoes the change if
--- nothing reads distances; else, if the spec states another value of `reading`, it sets context.conflicting_reading.
+-- Sets positions.reading of cross-attention with random positions to "difference". Distances are sampled for a single
+-- sequence, but the queries and keys of cross-attention are from two sequences. So a distance must be the difference of
+-- two sampled positions. encoding: the family's encoding; cross_encoding: encoding.cross of the resolved spec, or nil.
+-- Returns a function to call when the score is known. This function undoes the change if nothing reads distances; else,
+-- if the spec states another value of `reading`, the function sets context.conflicting_reading.
 local function settle_cross(context, encoding, cross_encoding)
   local positions, path = encoding.positions, "encoding.cross.positions.reading"
   local shared_path = "encoding.positions.reading"
@@ -62,13 +64,15 @@ end
 
 -- The formula that cross-attention inherits from a shared score. Cross-attention does not inherit a score that reads
 -- positions, distances or indices: the result is nil. A trial resolution, whose errors are not reported, determines
--- what the score reads.
+-- what the score reads. family: nil if `encoding` is a view of the shared encoding.
 local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(),
     origins = setmetatable({}, { __index = context.origins }) }, { __index = context })
   local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
   resolve_formula(trial, texts, trial_encoding, family, "cross")
   if not trial_encoding.score or inherit.reads_positions(trial_encoding.score) then
+    -- The view of a shared encoding gets the score "none", which families.settle copies to encoding.cross. Without
+    -- this value, cross-attention would have the shared score.
     encoding.score = not family and values.get_formula_nodes(context).score and "none" or nil
     return nil
   end

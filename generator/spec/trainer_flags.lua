@@ -1,8 +1,8 @@
 -- The flags of a trainer's verb train, read from the tables with which the trainer parses its command line.
 --
 -- Input: the repository's root; the arguments after `--`; the files of a spec. Output of M.find_problem: a message like
--- the trainer's message about the arguments, or nil. Other functions return flags. A row of the trainer's tables begins
--- a line with {"--name", LH_OPTION_KIND, the address of the value, the smallest value, the largest value, ...
+-- the trainer's message about the arguments, or nil. Other functions return flags. In the trainer's source, each row of
+-- the tables starts on a new line: {"--name", LH_OPTION_KIND, address of the value, smallest value, largest value, ...
 -- Invariants: no argument that the trainer accepts is refused; only the trainer makes checks that need its state.
 
 local diagnostics = require("base.diagnostics")

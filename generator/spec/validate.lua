@@ -27,7 +27,7 @@
 --                        missing preset may have set fields that are absent here
 --   dropped              warnings about fields that --set made invalid and that are therefore ignored
 --   formulas             the nodes { score, parameters } of scores: by family for a family's own score, and under
---                        "encoding" for the shared score (values.lua)
+--                        "encoding" for the shared score (values.lua); score is false after an error
 --   own_task             the facts of a user's own sampler, or nil
 --   own_network          the field `network` of info
 --   options_node         the node of task.options, or nil
@@ -163,7 +163,8 @@ local function check_names(context, node, path, kind)
   end
 end
 
--- A node without these fields; nil if it has only such fields. A node that is no table is returned unchanged.
+-- A node without these fields; nil if the node has fields, but no others. An empty table stays an empty table. A node
+-- that is no table is returned unchanged.
 local function remove_fields(node, fields)
   if not tree.is_table(node) then
     return node
@@ -172,8 +173,8 @@ local function remove_fields(node, fields)
   for _, field in ipairs(fields) do
     stripped_node.fields[field.name] = nil
   end
-  local has_others = #stripped_node.items > 0 or next(stripped_node.fields) or not next(node.fields)
-  return has_others and stripped_node or nil
+  local is_kept = #stripped_node.items > 0 or next(stripped_node.fields) or not next(node.fields)
+  return is_kept and stripped_node or nil
 end
 
 local read_table
@@ -274,9 +275,10 @@ function M.resolve(loaded, d, options)
   settle.refuse_network_fields(context)
   settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
-  local has_all_presets = next(context.partial) == nil -- otherwise rules would report defaults of missing presets
-  local is_traceable = has_all_presets and not loaded.is_untraceable
-  context.score = is_traceable and settle_encoding.settle_score(context, loaded.texts) or nil
+  -- Without a preset, fields have defaults in place of the preset's values, and rules would report these defaults.
+  local has_all_presets = next(context.partial) == nil
+  local can_read_scores = has_all_presets and not loaded.is_untraceable
+  context.score = can_read_scores and settle_encoding.settle_score(context, loaded.texts) or nil
   context.has_no_errors = d:count() == 0
   local warnings = has_all_presets and rules.apply(context)
   if d:count() > 0 then

@@ -53,7 +53,7 @@ local function refuse(context, field, node, message, hint)
   add(context, node, field.path, message, schema.describe_values(field), hint)
 end
 
--- Returns the problem with a number of the right type and a hint, or nil.
+-- Returns the problem with a number, and a hint or nil; nil for a valid number. value: a number of the field's type.
 local function find_number_problem(field, value)
   local function describe_number(relation, limit)
     return ("%s is %s %s"):format(diagnostics.show(value), relation, diagnostics.show(limit))
@@ -223,7 +223,7 @@ local function read_noise(context, path, node)
   return values and { list = values }
 end
 
--- Reads eval.by: for each axis a range, a list, or true for all its values; noise; passes. Rules check names of axes.
+-- Reads eval.by: for an axis a range, a list, or true for all values; for noise a list; for passes a range or a list.
 function readers.by(context, field, node)
   local by = {}
   for name, value_node in tree.iterate(node) do
@@ -234,7 +234,7 @@ function readers.by(context, field, node)
       by[name] = readers.lengths(context, { path = path, type = "passes", bounds = PASS_BOUNDS }, value_node)
     elseif value_node.value == true then
       by[name] = true
-    elseif tree.is_table(value_node) then
+    elseif tree.is_table(value_node) then -- an axis, whose name rules check
       by[name] = readers.lengths(context, { path = path, type = "axis", bounds = AXIS_BOUNDS }, value_node)
     else
       report_misfit(context, value_node, path, schema.TEXT.axis)
@@ -371,7 +371,7 @@ function readers.network(context, field, node)
   return node.value
 end
 
--- Reads the settings that a network leaves to the spec: numbers, words, true and false by name.
+-- Reads model.options, the settings of a user's network: a table from names to numbers, words, true or false.
 function readers.settings(context, field, node)
   local settings = {}
   for name, item in tree.iterate(node) do
@@ -410,7 +410,7 @@ function readers.options(context, _, node)
 end
 
 -- Stores the node of a score, which spec/score/score.lua reads together with its parameters: a score for each family
--- that has its own, and a score "encoding" that the other families share.
+-- that has its own, and a score "encoding" that the other families share. After an error, the score is false, not nil.
 function readers.score(context, field, node)
   local formula = M.get_formula_nodes(context, field.family)
   formula.score = not node.none and node or nil

@@ -307,7 +307,7 @@ function TestArithmetic.test_frames_of_addition_are_those_of_the_page()
   lu.assertEquals(find_problem("eval.by={ digits = { 1, 110 }, carry = { 0, 110 }, frame = { list = { 120 } } }"), "")
   lu.assertStrContains(find_problem("eval.by={ digits = true, carry = { 0, 90 }, frame = { list = { 80 } } }"),
     "eval.by.carry[2]: 90 is out of range")
-  lu.assertStrContains(find_problem("eval.by={ digits = true, frame = true }"), "true does not determine the frames")
+  lu.assertStrContains(find_problem("eval.by={ digits = true, frame = true }"), "does not determine which frames")
   lu.assertStrContains(find_problem("eval.by={ frame = { list = { 4097 } } }"), "4097 is out of range")
 end
 

@@ -19,7 +19,7 @@ function M.derive(plan, facts)
     return { capacity = false }
   end
   local function count_used_cells(n)
-    return kind == "stack" and tasks.count_longest_stream(facts, n) // 2 or tasks.length(facts.input_length, n)
+    return kind == "stack" and tasks.count_longest_stream(facts, n) // 2 or tasks.compute_length(facts.input_length, n)
   end
   local excess_length = false
   for _, n in ipairs(model.cells and not facts.data and tasks.list_named_lengths(plan.resolved) or {}) do

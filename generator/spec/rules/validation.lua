@@ -64,7 +64,7 @@ function M.estimate_shares(resolved, facts)
   end
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
-    local possible_inputs = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
+    local possible_inputs = (#facts.input_symbols) ^ tasks.compute_length(facts.input_length, n)
     local evaluation_inputs = evaluated_lengths[n] and resolved.eval.examples or 0
     shares.training = shares.training + compute_share(possible_inputs, training_inputs[n]) / #validation.lengths
     shares.evaluation = shares.evaluation + compute_share(possible_inputs, evaluation_inputs) / #validation.lengths

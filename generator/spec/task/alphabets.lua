@@ -1,7 +1,8 @@
--- Sizes of alphabets, the lines of headers that list symbols, and alphabets of the numbers 0, 1, 2, ...
+-- Sizes of alphabets, the lines of a task's header that list symbols, and alphabets of the numbers 0, 1, ...
 --
 -- Input and output: the names of an alphabet's symbols, a list of texts. A resolved spec states a long alphabet of
--- numbers by its size, and generated code names its symbols by a table of the runtime, so that no file lists them.
+-- numbers by its size. For such an alphabet, generated code reads the names of symbols from a table of the runtime, so
+-- no file lists the symbols.
 
 local diagnostics = require("base.diagnostics")
 
@@ -9,7 +10,7 @@ local M = {}
 
 M.MAX_SYMBOLS = 65000 -- symbols of an alphabet; LH_NUMBER_NAMES of longhand/spec.h
 M.MAX_TOKENS = 65536 -- tokens of a model, including tokens that are not symbols: a token has 16 bits
-M.MAX_LISTED = 4096 -- symbols of the longest alphabet of numbers that is listed
+M.MAX_LISTED = 4096 -- an alphabet of numbers with more symbols than this is stated by its size, without a list
 
 -- Whether an alphabet consists of the numbers 0, 1, 2, ... and is so long that specs and generated code do not list it.
 function M.are_many_numbers(names)

@@ -110,7 +110,7 @@ local function check_by(facts, report, path, by)
       if not axis then
         report_unknown_axis(facts, report, path, name)
       elseif name == M.FRAME and request == true and facts.data.is_generated then
-        report.add({ axis_path, path }, { what = "true does not determine the frames",
+        report.add({ axis_path, path }, { what = "the value `true` does not determine which frames to generate",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
         check_values(report, axis_path, widen_axis(axis, by), request)
@@ -194,7 +194,7 @@ function M.check(context, report)
         expected = path .. ".lengths; axes and sets need a fixed set of examples" .. other_words })
     end
     if not facts.data and M.remove_settings(section.by) then
-      refuse(".by", "; a sampler has only noise and passes")
+      refuse(".by", "; for a sampler, eval.by can have only noise and passes")
     end
     if not facts.data and section.splits then
       refuse(".splits", "")

@@ -3,7 +3,7 @@
 -- Input: the context of validate.lua with the resolved task; `task_node`, the node of the section `task`. Output: the
 -- facts of the task with `data`, a table with these fields:
 --   train, eval, validation   the display paths of the files of examples; a task that generates its examples has
---                             validation alone
+--                             only `validation`
 --   longest                   the highest number of tokens of an input and its target together
 --   is_generated              true if the task generates the examples
 --   seed                      with is_generated: the value of task.seed
@@ -34,7 +34,7 @@ local function drop_lengths(context, task_words)
       context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "cannot be used with " .. task_words,
         expected = "no lengths; the examples have their own",
         hint = origin.path and origin.path ~= context.loaded.source
-          and "write the preset's other fields here, in place of `use`" or nil })
+          and "in place of `use`, write the preset's fields here, without `lengths`" or nil })
     elseif section then
       section.lengths = nil
     end
@@ -85,12 +85,12 @@ local function check_alphabets(context, task_node, task)
   for _, name in ipairs(task.symbols and { "input_symbols", "output_symbols" } or {}) do
     if task_node.fields[name] then
       values.add_error(context, task_node.fields[name], "task." .. name,
-        "cannot be used with task.symbols, the alphabet of both", "one of the two fields")
+        "cannot be used with task.symbols, the alphabet of inputs and targets", "one of the two fields")
     end
   end
   if task.end_symbol and output and not lists.has(output, task.end_symbol) then
     values.add_error(context, task_node.fields.end_symbol, "task.end_symbol", ("%s is not a symbol of targets"):format(
-      diagnostics.show(task.end_symbol)), "one of task.output_symbols or task.symbols")
+      diagnostics.show(task.end_symbol)), "a symbol that task.output_symbols or task.symbols lists")
   end
 end
 
@@ -138,9 +138,10 @@ end
 
 -- Returns the facts of a task that generates its examples, with the field `data` for this spec.
 function M.add_data(context, task_node, facts, task)
+  local n = 1 -- any n: the lengths of a task with sets do not depend on n
   drop_lengths(context, ("task.kind = %q, which generates its examples"):format(facts.kind))
   return lists.merge(facts, { data = { is_generated = true, seed = task.seed or 0,
-    longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
+    longest = tasks.compute_length(facts.input_length, n) + tasks.compute_length(facts.output_length, n),
     validation = context.files.validation and context.files.validation.shown,
     validation_digest = compute_digest(context, task_node) } })
 end

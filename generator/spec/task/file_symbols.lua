@@ -1,7 +1,7 @@
 -- The alphabets of a file of examples, for a spec that does not list them.
 --
--- Input: the path of a file in a format of docs/own-task.md; has_one_output, for a target without blanks: true if the
--- target is one symbol, false if each of its characters is one. Output: { input, output }, the symbols of all inputs
+-- Input: the path of a file in a format of docs/own-task.md; has_one_output: whether a target without blanks is one
+-- symbol; otherwise each character of such a target is a symbol. Output: { input, output }, the symbols of all inputs
 -- and the symbols of all targets, as sorted lists of texts; or nil and the problem, { found, expected, line }. If
 -- tokens are numbers, the symbols are the numbers from 0 to the largest token. This module reads only the form and the
 -- tokens; the trainer makes all other checks.
@@ -15,13 +15,14 @@ local M = {}
 local MAX_BYTES = 256 << 20
 local MAX_TOKEN = 65535 -- tokens have 16 bits
 
--- Makes an empty side: the tokens of all inputs, or of all targets. name: "input" or "target".
---   names           the set of those tokens in lists of JSON that are texts
---   max_token       the largest of those tokens in lists of JSON that are numbers, or nil
+-- Makes an empty side, a table that collects the tokens of all inputs, or of all targets. An input (or a target) is a
+-- text or a JSON list. name: "input" or "target". Fields of a side:
+--   names           the set of names (strings) that are items of lists
+--   max_token       the largest number that is an item of a list, or nil
 --   words           the set of words in texts
 --   characters      the set of characters in texts
 --   by_word         whether the symbols of texts are the words, not the characters
---   may_be_null     whether a token in a list of JSON may be null
+--   may_be_null     whether an item of a list may be null
 local function make_side(name, has_one_output)
   local is_target = name == "target"
   return { names = {}, words = {}, characters = {}, by_word = is_target and has_one_output, may_be_null = is_target }

@@ -61,7 +61,8 @@ local MASKS = {
 
 local function read_mask(value)
   return MASKS[value], show(value) .. " is not a valid value",
-    'the averages without masked labels: "loss" (and accuracy), "accuracy", or "accuracy in encoders, else loss"'
+    'the averages that leave out masked labels: "loss" (loss and accuracy), "accuracy" (only accuracy), '
+      .. 'or "accuracy in encoders, else loss"'
 end
 
 -- Returns the text, which M.finish checks when all options are known: later lines may declare options that it names.
@@ -97,8 +98,7 @@ local function read_choices(text)
   return { choices = choices }
 end
 
--- Reads a range such as "30 to 1000" or "30..1000", as { first, last }, and returns also the text after it; nil for
--- other texts.
+-- Reads a range, "30 to 1000" or "30..1000", as { first, last }; returns also the text after it; nil for other texts.
 local function read_range(text)
   local first, last, text_after = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
@@ -133,8 +133,8 @@ local function read_axis(facts, key, value)
     range, text_after = read_formula_range(text or ""), ""
   end
   if not name or axes.IS_KEY[name] then
-    return nil, "the name of an axis consists of a-z, 0-9 and _, and is not a key of examples",
-      "axis <name>: 1 to 9; a description"
+    return nil, "the axis has no valid name",
+      "axis <name>: 1 to 9; a description (name: a-z, 0-9 and _, but not a key of examples)"
   elseif not range or text_after ~= "" then
     return nil, "the axis has no range", "first to last; a description"
   elseif #(facts.axes or {}) == axes.MAX_AXES then
@@ -180,7 +180,7 @@ end
 local function read_option(facts, key, value)
   local name, choices_text, doc = key:match("^option +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
   if not name then
-    return nil, "an option has a name of a-z, 0-9 and _", "option <name>: choices; a description"
+    return nil, "the option has no valid name", "option <name>: choices; a description (name: a-z, 0-9 and _)"
   elseif not doc then
     return nil, "the choices have no description", "choices, a semicolon, a description"
   end
@@ -203,8 +203,7 @@ local READERS = { { "input symbols", alphabets.read }, { "output symbols", alpha
   { "chance", read_chance }, { "baseline", read_accuracy }, { "sets", read_sets }, { "symbol count", read_count },
   { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", keep_text },
   { "end symbol", keep_text }, { "blank", alphabets.read }, { "probe", read_probe }, { "grid", read_grid },
-  { "literal", keep_text }, { "positions", keep_text }, { "result", keep_text },
-  { "mask", read_mask },
+  { "literal", keep_text }, { "positions", keep_text }, { "result", keep_text }, { "mask", read_mask },
   { "number length", read_number_length } }
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)
@@ -281,7 +280,7 @@ local function find_index(list, name, count)
 end
 
 -- Checks that the symbol that begins or ends targets is in use with all choices of options. side: "output_" or "".
-local function check_end(facts, key, side, report, expected)
+local function check_start_or_end(facts, key, side, report, expected)
   local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
   if symbol and find_index(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
     report(key, ("%s is not always among the %ssymbols"):format(show(symbol), (side:gsub("_", " "))), expected)
@@ -327,7 +326,8 @@ local function check_literal(facts, report)
 end
 
 local function check_axis(facts, axis, report)
-  local problem = lists.any(formulas.list_trials(axis.first .. " + " .. axis.last, facts.options or {}), function(trial)
+  local both_ends = axis.first .. " + " .. axis.last -- a formula with the options of both ends
+  local problem = lists.any(formulas.list_trials(both_ends, facts.options or {}), function(trial)
     local first = formulas.compute_from_options(axis.first, trial)
     local last = formulas.compute_from_options(axis.last, trial)
     return not first or not last or first < 0 or last < first or last > axes.MAX_VALUE
@@ -346,7 +346,7 @@ function M.finish(facts, report)
   end
   for _, side in ipairs(facts.symbols and { "input", "output" } or {}) do
     if facts[side .. "_symbols"] then
-      report(side .. " symbols", "the line conflicts with `symbols:`, the alphabet of both", "one of the two lines")
+      report(side .. " symbols", "the line conflicts with `symbols:`, a shared alphabet", "one of the two lines")
     end
     facts[side .. "_symbols"], facts[side .. "_symbol_count"] = facts.symbols, facts.symbol_count
   end
@@ -355,9 +355,9 @@ function M.finish(facts, report)
     check_count(facts, "input symbol count", facts.input_symbols, report)
     check_count(facts, "output symbol count", facts.output_symbols, report)
   end
-  check_end(facts, "start symbol", "", report, "one of `symbols:`, which inputs and outputs share")
+  check_start_or_end(facts, "start symbol", "", report, "a symbol of the shared alphabet, the line `symbols:`")
   if facts.output_symbols then
-    check_end(facts, "end symbol", "output_", report, "one of the symbols of outputs")
+    check_start_or_end(facts, "end symbol", "output_", report, "one of the symbols of outputs")
   end
   check_blanks_and_probe(facts, report)
   check_literal(facts, report)
@@ -398,7 +398,7 @@ local function take_first(symbols, count, numbers)
   return count and table.move(symbols, 1, length, 1, {}) or symbols
 end
 
--- Returns the problem with facts for a spec's choices of options, or nil; M.finish has tried some choices only.
+-- Returns the problem with facts for a spec's choices of options, or nil; M.finish has tried only some choices.
 local function find_problem(facts)
   for _, name in ipairs({ "input_length", "output_length" }) do
     local problem = try_formula(facts[name], {}, TRIAL_LENGTHS, check_positive)

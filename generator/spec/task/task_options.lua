@@ -1,8 +1,8 @@
 -- Reads the choices that a spec makes among the options of its task.
 --
--- Input: the context of validate.lua with the node of task.options, a task's facts (tasks.lua) or nil. Output: the
--- choice for every option by name, with defaults for options that are not given; nil for a task without options. Errors
--- go to the diagnostics, origins to the context.
+-- Input: the context of validate.lua, which has the node of task.options; the facts of the task (tasks.lua), nil if the
+-- task is unknown. Output: the choice for every option by name, with defaults for options that are not given; nil for a
+-- task without options. Errors go to the diagnostics, origins to the context.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")

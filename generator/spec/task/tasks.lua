@@ -64,7 +64,7 @@ local RESERVED = { sample = true, collect = true, expand = true, solve = true, p
   find_result = true }
 
 -- Functions of task_lines.lua and formulas.lua, for callers that have the facts of one task.
-M.length, M.settle = formulas.compute, task_lines.settle
+M.compute_length, M.settle = formulas.compute, task_lines.settle
 M.has_one_output, M.has_outputs_in_place = task_lines.has_one_output, task_lines.has_outputs_in_place
 
 -- The task lengths of a field, { first, last, step } or { list }, as a list; empty if the field is nil, because dataset
@@ -94,8 +94,8 @@ end
 -- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
 -- separator and the target without its last token.
 function M.count_tokens(facts, n)
-  return M.count_stream_tokens(facts, M.length(facts.input_length, n),
-    facts.readout and 0 or M.length(facts.output_length, n))
+  return M.count_stream_tokens(facts, M.compute_length(facts.input_length, n),
+    facts.readout and 0 or M.compute_length(facts.output_length, n))
 end
 
 -- The number of tokens in each stream of an example with these numbers of input and target tokens.
@@ -115,12 +115,12 @@ function M.count_max_tokens(facts)
   if facts.data.is_generated then
     return M.count_tokens(facts, 1)
   end
-  local max_tokens, times = facts.data.longest, 1 + (facts.computation or 0)
+  local max_tokens, tokens_per_input = facts.data.longest, 1 + (facts.computation or 0)
   if facts.readout then
     return { facts.readout == "in_place" and max_tokens // 2 or max_tokens - 1 }
   end
-  return facts.has_two_streams and { times * (max_tokens - 1), max_tokens - 1 }
-    or { max_tokens + (times - 1) * (max_tokens - 1) }
+  return facts.has_two_streams and { tokens_per_input * (max_tokens - 1), max_tokens - 1 }
+    or { max_tokens + (tokens_per_input - 1) * (max_tokens - 1) }
 end
 
 -- The lines of the comment with which a text begins, without stars: { { line, col, text }, ... }; nil if the text does
@@ -197,7 +197,8 @@ local function read_task(kind, path, text, d)
   d:add_source(path, text)
   local file_start = { line = 1, col = 1 }
   local function report(entry, problem, expected, hint)
-    has_error = true -- d:count() does not show an error that another cell with the same file has already reported
+    -- The diagnostics drop an error that the spec of another cell has reported for this file; d:count() stays the same.
+    has_error = true
     d:add({ path = path, line = entry.line, col = entry.col, what = problem, expected = expected, hint = hint })
   end
   local lines = read_header(text)
@@ -270,7 +271,7 @@ function M.read_own(path, text, d)
   for _, line in ipairs(declarations) do
     if not text:find(line:gsub(" ", "%%s+") .. "%s*;") then
       return refuse(("the line `%s;` is missing"):format(line),
-        "this line before the function, so that the compiler compares their parameters")
+        "this line before the function, so that the compiler checks the function's parameters")
     end
   end
   facts.text = text:gsub("([^\n])$", "%1\n")
