@@ -161,10 +161,10 @@ enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's
 
 enum { OPERANDS_PAD = 128 /* number of reals after the last operand, since tiles at its edge read beyond it */ };
 
-/* Operands of products that a shard stores for the gradients of the products' weights. */
+/* Operands of products that a shard stores for the gradients of the products' weights, in blocks of two rows (store_pair). */
 typedef struct operands {
 % for _, product in ipairs(device.operands.list) do
-    reals ${product.name}_x, ${product.name}_dy; /* x: [${product.repetitions_text}][${product.rows}][${product.inner}]; dy: [${product.repetitions_text}][${product.rows}][${product.columns}]; in blocks of two rows (store_pair) */
+    reals ${product.name}_x, ${product.name}_dy; /* x: [${product.repetitions_text}][${product.rows}][${product.inner}]; dy: [${product.repetitions_text}][${product.rows}][${product.columns}] */
 % end
 } operands;
 

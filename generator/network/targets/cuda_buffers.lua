@@ -148,7 +148,7 @@ end
 -- get_sides(); sequence_words: words of the comment after "sequences".
 local function make_products(sides, family, sequence_words)
   local member = make_heads(sides.queries, family, "dproducts", GLOBAL_TYPE,
-    ("[sequences%s][HEADS][%sCOUNT_ROWS][T] gradients of products of queries and rows of the table")
+    ("[sequences%s][HEADS][%sCOUNT_ROWS][T] gradients of products of queries and table rows")
       :format(sequence_words, family.PREFIX), family.PREFIX .. "COUNT_ROWS")
   return set_allocated_count(member, sides, family, family.PREFIX .. "HEADS * " .. family.PREFIX .. "COUNT_ROWS")
 end
