@@ -17,8 +17,8 @@ INLINE vector count_key(vector sum, real most, vector gate, real *gates, real *c
     return sum;
 }
 
-/* The counts of LANES queries, which lie between two rows of products. index: each lane's element in the lower row;
- * share: the count's distance to this row. */
+/* The place of each lane's count between two rows of products. index: the lane's element in the lower row; share: the
+ * count's distance to this row. */
 typedef struct lh_between {
     bits index;
     vector share;

@@ -43,7 +43,7 @@ INLINE blocks multiply_low(blocks x, uint32_t m) {
 }
 
 /* Computes the BLOCKS Philox blocks from block `first` on; out[0] gets words 0 and 1 of each block, out[1] words 2 and
- * 3. Between rounds the high halves of lanes are undefined, because products read only low halves. */
+ * 3. Between rounds the high halves of lanes have arbitrary values, which the products do not read. */
 INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t first, blocks out[2]) {
     const blocks zero = {0}, low = zero + 0xffffffffu;
     blocks x0 = zero + first, x1 = zero + site, x2 = zero + example, x3 = zero + step;

@@ -187,8 +187,9 @@ INLINE vector tanh_of(vector x) {
     return with_sign_of(choose(size < 0.6f, polynomial(coefficient, 5, z) * z * size + size, far_from_zero), x);
 }
 
-/* Returns erf(x); *weight = exp(-x^2). On |x| < 1 (erf x - x) / x is a polynomial of degree 6 in x^2, whose error is
- * 6e-9 of erf x; on [1, 4] erf x = 1 - exp(-x^2) p, p of degree 7 in |x| - 1.5, whose error is 2e-8 of erf x. */
+/* Returns erf(x); *weight = exp(-x^2). For |x| < 1, (erf x - x) / x is a polynomial of degree 6 in x^2, whose error is
+ * 6e-9 of erf x. For x in [1, 4], erf x = 1 - exp(-x^2) p, where p is a polynomial of degree 7 in x - 1.5; the error is
+ * 2e-8 of erf x. */
 INLINE vector erf_and_weight(vector x, vector *weight) {
     const real near_zero[] = {0x1.499918p-14f, -0x1.a40a3ap-11f, 0x1.5408bap-8f, -0x1.b7f982p-6f,
                               0x1.ce2d00p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};

@@ -99,8 +99,8 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
 
 enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
 
-/* Moves the lanes with the binary digit `bit` in their index to the row that is `bit` rows later; late: the lanes that
- * the rows of the next call will get. */
+/* Moves the lanes with the binary digit `bit` in their index to the row that is `bit` rows later. late: on entry the
+ * lanes that the call before delayed, on return the lanes for the rows of the next call. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL
@@ -312,9 +312,9 @@ INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogi
 }
 
 /* gains [T][LANES] = weights times their gradients. The gradient of a weight is the product of g with the key's row of
- * `value`, minus `mean`. g: the gradients of the outputs of LANES queries, D channels, divided by the number that
- * divides the output. mean: the weighted mean of these products if this number is the sum of the weights, else 0. Rows
- * of `value` are `stride` apart. */
+ * `value`, minus `mean`. g: the gradients of the outputs of LANES queries, D channels, divided by the outputs'
+ * divisor. mean: if the divisor is the sum of the weights, the weighted mean of the products with g, else 0. Rows of
+ * `value` are `stride` apart. */
 INLINE void write_gains(const int D, const int stride, int T, const vector *g, vector mean, const real *restrict value,
                         const real *restrict weights, real *restrict gains) {
     int j = 0;

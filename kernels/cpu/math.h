@@ -42,10 +42,11 @@ INLINE vector exp_negative(vector x) {
 }
 
 /* exp of N vectors x <= 0 for the weights of a softmax, which are later divided by their sum. Computes 2^y by a
- * polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12), where y is x times log2_e, a single constant.
- * The relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results are 0 as in
- * exp_negative. A NaN stays NaN if the low bits that are shifted to the exponent are 0, as in every NaN that arithmetic
- * produces. The operations on the N vectors are interleaved, because those on one vector depend on each other. */
+ * polynomial of degree 5 (a minimax fit; double: Taylor's, degree 12), where y is x log2_e; no second constant corrects
+ * the rounding of log2_e. The relative error is below (2.2 - 0.65 x) ulp, about the effect of rounding x; small results
+ * are 0 as in exp_negative. A NaN stays NaN if the low bits that are shifted to the exponent are 0, as in every NaN
+ * that arithmetic produces. The operations on the N vectors are interleaved, because those on one vector depend on each
+ * other. */
 INLINE void exp_for_softmax(const int N, vector *x) {
 #if REAL_BYTES == 8
     const real lowest = -708.0, round = 0x1.8p52, log2_e = 0x1.71547652b82fep0;

@@ -166,7 +166,8 @@ INLINE void stack_step_grad(int rows, const int M, int count, int size, const re
 enum { TAPE_ACTIONS = 5 }; /* stay, left, right, jump left, jump right */
 
 /* Writes to source[] the indices of the cells that the moves of a circular tape bring to cell i; jump: the distance of
- * a jump, below `cells`. Returns how many cells, from cell i on, have consecutive sources in every move. */
+ * a jump, below `cells`. Returns the number of cells, from cell i on, before the source of some move wraps around to
+ * cell 0. */
 INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     const int distance[TAPE_ACTIONS] = {0, 1, cells - 1, jump, cells - jump};
     int farthest = 0;

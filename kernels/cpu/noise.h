@@ -1,5 +1,5 @@
-/* Gaussian noise that is added to embeddings in evaluation (eval.by.noise), or from which the passes of a model with
- * loops start.
+/* Gaussian noise that is added to embeddings in evaluation (eval.by.noise), or that is the state before the first pass
+ * of a model with loops (model.loops).
  *
  * Element e = t * C + c (token t, channel c) of example b takes the number with index e % 4 in block e / 4 of the
  * stream at counter (block, site, b, step). The site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw

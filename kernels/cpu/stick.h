@@ -24,8 +24,8 @@ INLINE vector break_stick(const int N, const vector *x, bits sees, vector stick,
 }
 
 /* The gradient of a logit. gain: the key's weight times the gradient of this weight, 0 for a query that does not see
- * the key. farther: the sum of the gains of all farther keys, plus the length of the stick that remains after all keys
- * times the gradient of this length. */
+ * the key. farther: the sum of the gains of all farther keys, plus the product of the stick's length after all keys and
+ * the gradient of this length. */
 INLINE vector stick_grad(vector x, bits sees, vector gain, vector farther) {
     vector match, miss, factor;
     compute_chances(1, &x, &match, &miss, &factor);
