@@ -1,11 +1,11 @@
 -- Estimates the time of a study's missing work on this machine, from short measurements of built trainers.
 --
 -- Input: the study after ledger.survey; items, from trainers.list of its cells; options. Output: lines of text, or a
--- function that estimates seconds. Trainers are measured at the lengths whose operations are closest to the mean. Cells
--- with the same encoding, model, precision and batch share a measurement. The time of cells without a measurement
--- follows from their operations and the mean speed of the measured cells. If a task makes its examples and trains for
--- epochs, its cells are not measured: only the trainer knows the number of steps, and making the examples would take
--- minutes.
+-- function that estimates seconds. Trainers are measured at the lengths whose number of operations is closest to the
+-- mean of training and to the mean of evaluation. Cells with the same encoding, model, precision and batch share a
+-- measurement. The time of cells without a measurement follows from their operations and the mean speed of the measured
+-- cells. Cells that train for epochs without a dataset file are not measured: only the trainer knows the number of
+-- steps, and making the examples would take minutes.
 -- For dataset files, a step takes a constant time plus a time for its operations, both fitted at two lengths; steps and
 -- operations are counted from the lengths of the files' examples.
 
@@ -173,8 +173,8 @@ local function add_evaluations(cell, work, section, count)
   end
 end
 
--- Returns a factor: the work of the final evaluation at all levels of noise, or with all numbers of passes, relative to
--- a single evaluation with training's number of passes.
+-- Returns the work of the final evaluation divided by the work of one evaluation with training's number of passes.
+-- eval.by.noise evaluates once for each level of noise, and eval.by.passes once for each listed number of passes.
 local function compute_level_factor(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
   local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
@@ -253,8 +253,9 @@ function M.has_records(items, options)
   return #select(2, read_records(items, options)) > 0
 end
 
--- Measures one trainer of each group of cells, and records the results. If no trainer can be measured, reads the
--- records of earlier calls. Returns the results by group and as a list (collect_rates), and whether they are records.
+-- Measures one trainer that is up to date of each group of cells, and records the results. If no trainer can be
+-- measured, reads the records of earlier calls. Returns the results by group and as a list (collect_rates), and whether
+-- they are records.
 local function measure_groups(items, options)
   local rates_by_group, all_rates = collect_rates(items, function(item, group)
     local rates = item.is_fresh and measure(item, options) or nil

@@ -276,8 +276,8 @@ local function format_steps(goal, total)
 end
 
 -- Returns a state and a text for a run that ended without error but with fewer steps than requested, and for a run with
--- more steps; nil for other runs, and for a run that train.patience has ended early:
--- facts.patience_of_steps is the number of steps that were requested of the latter.
+-- more steps; nil for other runs. If train.patience ended a run early, facts.patience_of_steps is the number of steps
+-- that was requested then; the result is nil if the same number is requested now.
 local function find_steps_state(goal, facts, step, total)
   if total and step > total then
     return "trained further", ("at step %d, of %s requested"):format(step, format_steps(goal, total))

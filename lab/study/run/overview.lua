@@ -239,6 +239,7 @@ local function list_cell_decisions(cell)
     elseif run.explanation and run.state ~= "damaged" and run.state ~= "running" then
       add(run.state, (UNCHANGED[run.state] or "%s"):format(run.explanation))
     end
+    -- Earlier runs with the same plan, seeds and learning rate, but with another training file.
     for _, outdated_run in ipairs(run.runs_on_other_data or {}) do
       add("trained on other data", describe_other_data(cell, outdated_run))
     end
@@ -273,6 +274,7 @@ function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.count_states({ cells = { cell } })
     local other_counts = M.join_counts(lists.map(STATES, function(state) return { counts[state], state } end))
+    -- A cell without a spec has the line "CELL 0 of 3 done, 3 waiting for SOURCE".
     io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), other_counts,
       not cell.spec and " for " .. cell.source.id or "", "\n")
   end

@@ -63,6 +63,7 @@ function M.find(study, cell)
   return cell.novelty
 end
 
+-- Returns a share as text; "-" for nil: if the positions of an encoding are not indices, only the share `keys` exists.
 local function format_share(share)
   return share and ("%.0f%%"):format(100 * share) or "-"
 end

@@ -1,10 +1,10 @@
 -- A table of a report: scores at single lengths, or at numbers of another axis of the evaluation.
 --
 -- Input: a study with its cells read, an item { rows, at }, the paper's numbers (published.lua). Output: a table as in
--- score_tables.lua, with a row for each value of the axis item.rows and a column for each number in item.at. The
--- paper's file has these numbers in a column with the name of the evaluation's axis, and scores in a column with the
--- metric's name. Rows with a text in `quoted` are results that the paper quotes from another paper: the table lists
--- them at its end, with a note.
+-- score_tables.lua, with a row for each value of the axis item.rows and a column for each number in item.at. In the
+-- paper's file, the column with the name of the evaluation's axis has the numbers that item.at lists, and the column
+-- with the metric's name has scores. Rows with a text in `quoted` are results that the paper quotes from another paper:
+-- the table lists them at its end, with a note.
 
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
@@ -17,8 +17,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the axis of the numbers: the axis of the first run with a score in these cells, or else in the full study;
--- nil without such a run.
+-- Returns the axis of the numbers: the axis of the first run with a score, in the cells of `study` or else in those of
+-- the full study; nil without such a run.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.full_study)[1]
   return run and run.axis
@@ -50,8 +50,8 @@ local function make_entry(study, item, cell, key, number, published)
     or entry
 end
 
--- Makes rows of results that the paper quotes. The field `source` of a row is a text: the source, and those of its
--- numbers for which the table has no column.
+-- Makes rows of results that the paper quotes. The field `source` of a row is a text: first the source, then the quoted
+-- results at numbers that have no column in the table.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted_rows = lists.filter(published and published.rows or {}, function(line)

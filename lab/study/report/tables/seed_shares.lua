@@ -5,8 +5,9 @@
 -- whose seeds are crossed: every combination of the seeds of two or three parts has a run. nil without such a cell.
 -- Parts whose seeds change together are one factor. The factors are random effects. The variance component of a set T
 -- of factors is estimated by the method of moments from the mean squares MS_S of an analysis of variance without
--- replication. The sum is over all sets S that contain T, and n_i is the number of seeds of factor i:
+-- replication:
 --   component_T = (sum of (-1)^(|S| - |T|) MS_S) / (product of n_i over the factors i outside T)
+-- The sum is over all sets S that contain T, and n_i is the number of seeds of factor i.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -117,7 +118,7 @@ function M.compute(crossed_runs, factors)
   local squares = compute_mean_squares(crossed_runs, factors, sets)
   local total, rest_total, result = 0, 0, { factors = factors }
   for _, set in ipairs({ table.unpack(sets, 2) }) do
-    local outside_product = #crossed_runs -- the product of n_i over all factors, and then over those outside the set
+    local outside_product = #crossed_runs -- the product of n_i over all factors; the loop divides by those of the set
     for _, i in ipairs(set) do
       outside_product = outside_product // factors[i].levels
     end
@@ -176,6 +177,8 @@ local function make_row(study, cell)
     { format_share(result.rest, result.rest_is_negative) })
 end
 
+-- Makes the table. Its column `rest` is the share of interactions of seeds: the variance of scores beyond that of a sum
+-- with one effect for each seed.
 function M.make_cells_table(study)
   local metric = metrics.by_name[study.scored.metric]
   local rows = lists.map(study.cells, function(cell) return make_row(study, cell) end)

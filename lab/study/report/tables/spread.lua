@@ -3,8 +3,9 @@
 -- Input: a study with its cells read, an item { rows, of }. Output: a table as in score_tables.lua, with a row for each
 -- value of the axis `rows`. Each value of the axis `of` has a mean over its seeds. "sd within" is the root of the
 -- pooled variance of scores around these means; "sd between" is the root of the additional variance of the means, by
--- the method of moments for one random effect: mean squares between minus mean squares within, divided by the effective
--- number of runs of each value, at least 0.
+-- the method of moments for one random effect:
+--   variance = (mean square between values - mean square within values) / (effective number of runs of a value)
+-- A negative variance counts as 0.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

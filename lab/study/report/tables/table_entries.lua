@@ -232,8 +232,8 @@ function M.make_set_entry(cell, item, split, published, key, metric)
 end
 
 -- Makes an entry with a statistic of a column's values, and of the paper's values. If a row has no value, the entry is
--- missing unless may_lack is true. form: of the statistic; difference_form: of the difference from the paper's, by
--- default form.
+-- missing unless may_lack is true. form: the format of the statistic; difference_form: the format of its difference
+-- from the paper's statistic, nil if it is the same.
 function M.make_summary(rows, column, statistic, may_lack, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)

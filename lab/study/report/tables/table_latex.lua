@@ -25,16 +25,16 @@ end
 
 local function format_heads(contents, from, to)
   local subs = #contents.subs
-  local titles, rules, seconds = { escape.latex(contents.corner) }, {}, { "" }
+  local titles, rules, sub_titles = { escape.latex(contents.corner) }, {}, { "" }
   for column = from, to do
     local title = escape.latex(contents.columns[column].title)
     titles[#titles + 1] = subs > 1 and ("\\multicolumn{%d}{c}{%s}"):format(subs, title) or title
     local start = 2 + (column - from) * subs
     rules[#rules + 1] = ("\\cmidrule(lr){%d-%d}"):format(start, start + subs - 1)
-    lists.append(seconds, lists.map(contents.subs, escape.latex))
+    lists.append(sub_titles, lists.map(contents.subs, escape.latex))
   end
   local text = table.concat(titles, " & ") .. " \\\\\n"
-  return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
+  return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(sub_titles, " & ") .. " \\\\\n" or text
 end
 
 -- Returns a block of the table as a tabular environment. block: { from, to (columns), rows }.

@@ -39,8 +39,8 @@ local function measure_widest(texts)
   return lists.max(texts, measure_width)
 end
 
--- Returns the lines of the left column, and its width. The lines are the corner and the titles of rows; if cells have
--- several values, an empty line next to the titles of values comes between.
+-- Returns the lines of the left column, and its width. The lines are the corner and the titles of rows. If cells have
+-- several values, an empty line follows the corner; other columns have the titles of values in this line.
 local function format_left(contents)
   local titles = lists.map(contents.rows, function(row) return row.title end)
   local lines = lists.join({ contents.corner, #contents.subs > 1 and "" or nil }, titles)
@@ -66,8 +66,8 @@ local function format_column(contents, column)
   end)), width
 end
 
--- Returns the table's blocks. A block is a list of columns as lines, first the left column, that together fit the
--- page's width; its field `width` is the width of all these columns together.
+-- Returns the table's blocks. A block is a list of columns, the left column first, which together fit the page's width;
+-- each column is a list of its lines. The field `width` of a block is the width of all its columns together.
 local function split_blocks(contents, page)
   local left, left_width = format_left(contents)
   local blocks, used_width = { { left } }, left_width
