@@ -18,10 +18,11 @@
 --   parameter   the parameter that a parameter node, a value of a token or a lookup reads
 --   edges       the edges of a bucket
 --   index       the index node of a sum
---   depth       the number of sums around the sum of an index node
+--   depth       of an index node: the number of sums that enclose the sum of this index
 --   count       the number of values of an index node
 --   table       the table of a load (lower.lua)
---   letters     the dependencies of a node `gathered`, a sum over heads (nests.lua, make_gathering), each as its letter
+--   letters     of a node `gathered`, which is a sum over heads (nests.lua, make_gathering): a text with one letter for
+--               each of its dependencies (lower.find_dependencies)
 --   word        the name of the variable with the node's value in generated code, if it does not follow from the other
 --               fields; nests_cpu.lua sets it
 --   is_separate   whether generated code computes the node in a statement of its own, before it adds other numbers to
@@ -233,8 +234,8 @@ local function has_sum_to_query(root)
   return is_found
 end
 
--- The sum of a term over pairs with the same query, for the keys from the pair's key up to the query's own key. score:
--- the node that the spec's score function reads as x.score, or nil.
+-- For a pair of query i and key j: the sum of a term over the pairs of query i with the keys from j to i. score: the
+-- node that the spec's score function reads as x.score, or nil.
 function Builder:sum_to_query(term, score)
   if has_sum_to_query(term) then
     return refuse("sum_to_query reads another sum_to_query", "a term without sum_to_query",

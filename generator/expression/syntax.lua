@@ -21,7 +21,8 @@ function M:find_dependencies(node)
   return lower.find_dependencies(self.state, node)
 end
 
--- Whether a node differs from lane to lane, or from entry to entry if there are no vectors.
+-- Whether a node differs between lanes; in code without vectors, whether it differs between entries of the table that
+-- the loop computes.
 function M:varies(node)
   return lower.varies(self.state, node, self.environment.varying)
 end

@@ -30,9 +30,9 @@ local function hides_keys(resolved)
     and not (list and #list.list > 0)
 end
 
--- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code has only if the feature is on.
--- `used`: whether the kind adds code; `shared`: whether another feature of the spec also produces these texts. All
--- masks that hide keys produce the text `visible`, and so do decoders, so hides_keys is the value of both fields.
+-- Fields of specs (spec/schema.lua). `fingerprints`: texts that generated code lacks if the feature is off, unless
+-- another feature of the spec produces them, too (`shared`). `used`: whether the kind adds code. All masks that hide
+-- keys produce the text `visible`, and so do decoders. So both `used` and `shared` of the causal mask are hides_keys.
 M.fields = {
   { path = "encoding.mask", type = "table", omitted_value = "full",
     doc = "the keys that a query sees, by their indices",
@@ -57,7 +57,7 @@ M.fields = {
   { path = "encoding.mask.stride", is_rare = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" }, unit = "tokens",
     doc = "number of keys on the line for each query; the line moves left by as many keys from one query to the next; "
-      .. "with stride = 2, for example, the keys on the line are one digit of each of two operands",
+      .. "for example stride = 2 if the digits of two operands alternate: the line then has a digit of each",
     details = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys outside the sequence are left out; a query for which no key remains sees all keys" } },
   { path = "encoding.mask.left_only", is_rare = true, type = "boolean", default = false, only = { "antidiagonal" },

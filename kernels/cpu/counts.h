@@ -1,8 +1,8 @@
 /* Counts of keys: LANES queries at once, one row [LANES] per key. Each pair of a query and a key has a gate, a number
  * between 0 and 1 by which the query counts the key. The count of key j is a sum of gates: the gate of key j, and the
  * gates of all later keys that the query sees. A table has a vector for every whole number; products [row][LANES] are
- * the products of the queries with these vectors. The term of a count that is no whole number is interpolated between
- * two products. */
+ * the products of the queries with these vectors. A count adds a term to the logit: the product in the row of this
+ * number; for a count between two whole numbers, the term is interpolated between two products. */
 #ifndef LONGHAND_KERNELS_COUNTS_H
 #define LONGHAND_KERNELS_COUNTS_H
 
@@ -25,6 +25,7 @@ typedef struct lh_between {
 } lh_between;
 
 INLINE lh_between find_between(vector count) {
+    /* lane begins with any value: gcc 14 does not see that the loop sets every lane */
     bits row = __builtin_convertvector(count, bits), lane = ~lanes_before(0);
     UNROLL
     for (int k = 0; k < LANES; k++) lane[k] = k;

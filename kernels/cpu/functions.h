@@ -146,10 +146,10 @@ INLINE vector polynomial(const real *coefficient, int terms, vector x) {
     return sum;
 }
 
-/* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, whose error is 4e-9
- * of exp(f). Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is 2^(k-1) times
- * 2 exp(f), because 2^128 is no float; for k = -126 the computed 2^(k-1) is 0. Within 1.1 ulp; 0 below -87 and infinity
- * above 88.72. */
+/* exp(x), with x = k ln 2 + f, |f| <= ln 2 / 2: (exp(f) - 1 - f) / f^2 is a polynomial of degree 4, with an error of
+ * 4e-9 relative to exp(f). Adding 0x1.8p23 rounds to an integer and leaves k in the low bits of the sum. The result is
+ * 2^(k-1) times 2 exp(f), because 2^128 is no float; for k = -126 the computed 2^(k-1) is 0. Within 1.1 ulp; 0 below
+ * -87 and infinity above 88.72. */
 INLINE vector exp_of(vector x) {
     const real coefficient[] = {0x1.6ac36cp-10f, 0x1.123da6p-7f, 0x1.555858p-5f, 0x1.55548cp-3f, 0x1.fffffcp-2f};
     const real round = 0x1.8p23f, ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f, log2_e = 0x1.715476p0f;

@@ -201,8 +201,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     mask.width (kind antidiagonal): number of visible keys on each side of the line [an integer from 0 to 1048576;
         required]
     mask.stride (kind antidiagonal): number of keys on the line for each query; the line moves left by as many keys from
-        one query to the next; with stride = 2, for example, the keys on the line are one digit of each of two operands
-        [an integer from 1 to 16; default: 1]
+        one query to the next; for example stride = 2 if the digits of two operands alternate: the line then has a digit
+        of each [an integer from 1 to 16; default: 1]
     mask.left_only (kind antidiagonal): whether keys to the right of the line are hidden [true or false; default: false]
     lines: constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line
         are hidden
@@ -264,9 +264,10 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         table gives the values of a constant [{ name = { per, from, shape or index = { first, last }, by_distance, init
         or values, learned, outside }, or a number or list of values, ... }]
     layers: a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the list,
-        and the first one follows the last (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none' }]
-    made_for: in presets, the only attention of an encoder-decoder to which the facets next to this field apply
-        [encoder, decoder]
+        which repeats if there are more layers (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none'
+        }]
+    made_for: in presets for encoder-decoders: the facets next to this field apply only to the self-attention of this
+        part [encoder, decoder]
     encoder (model.kind encoder_decoder): facets of the encoder's self-attention, which replace the facets directly in
         encoding field by field
     decoder (model.kind encoder_decoder): facets of the decoder's self-attention, in the form of encoding.encoder

@@ -1,9 +1,9 @@
 /* See gradcheck.h.
  *
  * A check takes the slope of the loss along a direction from the gradient, and compares it with differences of losses.
- * The loss has kinks, where a ReLU's input or a bound of a score crosses zero, and a difference across a kink is the
- * slope of neither side. So if the two-sided difference disagrees with the gradient, the two one-sided differences are
- * computed:
+ * The loss has kinks: where a ReLU's input crosses zero, and where a value in a score crosses a bound, as in max(x, 1).
+ * A difference across a kink is the slope of neither side. So if the two-sided difference disagrees with the gradient,
+ * the two one-sided differences are computed:
  *   - A one-sided difference agrees with the gradient: a kink lies on the other side, and the check passes.
  *   - All three differences agree with each other, but not with the gradient: there is no kink, the check fails.
  *   - Any other result, such as kinks on both sides: the check is repeated at the next point along the direction, with
@@ -239,7 +239,7 @@ lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradche
     small_target.spec.train.batch = count_sequences(&target->spec);
     small_target.spec.train.shards = small_target.spec.train.batch > 1 ? SHARDS : 1;
     /* A progressive step begins with passes without gradient, which change the loss. Differences of losses would
-     * include the effect of these passes, so the check has only as many passes as can have a gradient. */
+     * include the effect of these passes, so the check leaves them out. At most half of the passes have a gradient. */
     if (target->spec.progressive) {
         small_target.spec.progressive = false;
         small_target.spec.passes = target->spec.passes / 2;

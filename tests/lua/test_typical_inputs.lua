@@ -23,7 +23,7 @@ function TestTypicalInputs.test_formulas_that_are_not_finite_are_refused()
   local cases = {
     { "x.score + sum_between(log(x.gate))", 'gate = { per = "token" }', "log(x.gate) is NaN", "x.gate = -0.0617\n" },
     { "x.score + sum_between(log(x.gate + 0.05))", 'gate = { per = "token" }', "log(x.gate + 0.05) is NaN",
-      "x.gate = -0.0617\n" }, -- the deviation is 0.02 times the root of the width, 16
+      "x.gate = -0.0617\n" }, -- the width is 16, and the deviation is 0.02 * sqrt(16)
     { "x.score + sqrt(x.gate + 0.5)", 'gate = { per = "token", from = "key" }', "sqrt(x.gate + 0.5) is NaN",
       "x.gate = -0.771\n" },
     { "x.score + log(x.gate - x.score + 1.5)", 'gate = { per = "token", from = "key" }', "is NaN", "x.score = 1\n" },
@@ -83,8 +83,8 @@ function TestTypicalInputs.test_finite_formulas_are_accepted()
   end
 end
 
--- The longest example limits the distances. The spec of a file need not state its longest length: the check then
--- assumes 16. It assumes at most 64.
+-- The longest example limits the distances. If the examples are in a file, the spec may state the longest length. The
+-- check assumes the stated length, but at most 64; without a stated length, it assumes 16.
 function TestTypicalInputs.test_distances_of_datasets()
   local function find_messages(task, slope)
     local spec, message = project:plan(support.write("probe.lua", ([[return { task = { %s },
@@ -104,7 +104,7 @@ function TestTypicalInputs.test_distances_of_datasets()
   end
 end
 
--- Cross-attention inherits a score that is finite for examples as long as the spec states.
+-- Cross-attention inherits a score that is finite for examples of the longest length that the spec states.
 function TestTypicalInputs.test_cross_attention_inherits_scores_of_short_examples()
   local resolved = support.accept([[return {
     task = { data = "a.jsonl", input_symbols = 3, output_symbols = 2, longest = 9 },

@@ -17,7 +17,8 @@ end
 
 local M = {}
 
--- Texts of encodings in a spec. Each random network has only one of them, to avoid equal code. Further fields:
+-- Texts of encodings in a spec. Each random network is tested with only one of them: with all of them,
+-- most of its generated code would be the same. Further fields:
 --
 --   has_block_positions   whether vectors of positions are added in blocks
 --   is_two_sided  true: the encoding attends to both sides, so decoders cannot use it
@@ -64,7 +65,7 @@ local PAIR_ENCODINGS = {
 -- Tasks with their training, evaluation and models. One task has its only answer at the last token of the input, one
 -- at the probe token, and two are for encoder-decoders (pair).
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
-local READINGS = {
+local TASKS = {
   { task = "latin_square", fields = { train = "epochs = 1", eval = "" },
     model = { embedding = "linear", readout = "probe" } },
   { task = "bucket_sort", fields = SAMPLED },
@@ -103,11 +104,12 @@ end
 
 M.parse_number = parse_number
 
-local function make_description(number, is_wide, encoding, reading)
+local function make_description(number, is_wide, encoding, task_case)
   local options = { families = { "self" }, widths = is_wide and WIDE or WIDTHS, is_generated = true,
-    tied = not encoding.is_two_sided, no_dropout = encoding.no_dropout or { self = encoding.is_two_sided },
-    model = reading.model, has_block_positions = encoding.has_block_positions }
-  if reading.pair then
+    tied = not encoding.is_two_sided, -- a tied network becomes a decoder, which two-sided encodings do not allow
+    no_dropout = encoding.no_dropout or { self = encoding.is_two_sided },
+    model = task_case.model, has_block_positions = encoding.has_block_positions }
+  if task_case.pair then
     options.streams, options.families = { "target", "source" }, { "decoder" }
     options.memory_families = { "encoder" }
   end
@@ -118,21 +120,22 @@ end
 -- attention's weights, whatever rates the description has.
 function M.make_text(id)
   local number, is_wide = parse_number(id)
-  local reading = READINGS[number % #READINGS + 1]
-  local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
+  local task_case = TASKS[number % #TASKS + 1]
+  local encodings = task_case.pair and PAIR_ENCODINGS or ENCODINGS
   local encoding = encodings[number % #encodings + 1]
-  local description = make_description(number, is_wide, encoding, reading)
+  local description = make_description(number, is_wide, encoding, task_case)
   local head_widths, no_dropout = HEAD_WIDTHS[description.width], encoding.is_two_sided or encoding.no_dropout
   local heads = encoding.heads or description.width // head_widths[number % #head_widths + 1]
   local section = ""
   for _, field in ipairs({ "embedding", "readout" }) do
-    local value = (reading.model or {})[field]
+    local value = (task_case.model or {})[field]
     section = section .. (value and (", %s = %q"):format(field, value) or "")
   end
-  local kind = KINDS[reading.pair and "pair" or description.tied and "decoder" or "encoder"]
+  -- The description of a tied network is used for a decoder, whose input and output have the same alphabet.
+  local kind = KINDS[task_case.pair and "pair" or description.tied and "decoder" or "encoder"]
   local rate = number % 2 == 1 and not no_dropout and 0.25 or 0
-  return SPEC:format(reading.task, encoding[1], kind, heads, description.width, rate, section, reading.fields.train,
-    reading.fields.eval, number % 3 == 0), description.text
+  return SPEC:format(task_case.task, encoding[1], kind, heads, description.width, rate, section, task_case.fields.train,
+    task_case.fields.eval, number % 3 == 0), description.text
 end
 
 -- Calls f while a description replaces the descriptions of encoders and decoders.

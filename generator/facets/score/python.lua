@@ -62,7 +62,8 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 --   value_width   the number of these values for a token, as text
 --   value_names   the names in `maps` as text
 --   products    parameters whose products with queries or keys are values of tokens
---   queries     the dimension of queries in a tensor of values by query, counted from the end as in PyTorch: -2 or -1
+--   queries     the dimension that counts queries, in a tensor with a number for each query; it is counted from the
+--               end, as in PyTorch: -2 or -1
 --   text        the texts that decide whether two scores are equal
 -- and for each name that the function may read, such as `length`, whether it reads the name.
 local function describe_score(formula, crosses, memory)
@@ -89,8 +90,9 @@ local function describe_score(formula, crosses, memory)
   return score
 end
 
--- The prefix of the names of parameters that all layers of a family's score share; nil if there are none.
-local function find_shared_folder(net, family)
+-- A family's score may have parameters that all layers share. Returns the prefix of the names of these parameters, or
+-- nil if there are none.
+local function find_shared_prefix(net, family)
   local shared_parameter = lists.find(family.score.learned, function(q) return not q.per_layer end) or {}
   local parameter = lists.find(net.declared_last, function(p) return p.name == shared_parameter.member end)
   return parameter and parameter.tensors[1][1]:match("^(.*)%.")
@@ -103,7 +105,7 @@ function M.export(family, context)
   local score, extra_inputs = describe_score(context.formula, context.crosses, context.memory), context.extra_inputs
   extra_inputs.positions = extra_inputs.positions or score.positions or nil
   extra_inputs[context.memory .. "distance"] = extra_inputs[context.memory .. "distance"] or score.distance or nil
-  extra_inputs[context.memory .. "shared"] = #score.shared > 0 and find_shared_folder(context.net, family) or nil
+  extra_inputs[context.memory .. "shared"] = #score.shared > 0 and find_shared_prefix(context.net, family) or nil
   context.layer = score.layer
   local part_texts = context.part_texts
   part_texts.score, part_texts.bucket = { "scalar" }, score.bucket and { "buckets" }

@@ -195,8 +195,8 @@ end
 -- Functions, by the kind of an operation, that append the entries of its backward pass.
 local rules = {}
 
--- y = norm(residual + branch). If only the norm reads the sum, the sum's gradient is stored over the gradient of y. If
--- other operations read the sum, it already has a gradient, to which the contribution through the norm is added.
+-- y = norm(residual + branch). If only the norm reads the sum, the sum's gradient replaces the gradient of y in its
+-- buffer. If other operations read the sum, it already has a gradient, and the contribution through the norm is added.
 function rules.add_norm(tape, op)
   local dy = tape:read_gradient(op.out)
   local to = op.sum and tape:read_gradient(op.sum) or dy

@@ -46,11 +46,12 @@ local function name_labelled_buffer(cpu, value, reader)
   return cpu.part_names[value]
 end
 
--- Returns a function that takes an entry of a list and returns two results: the texts of the scope (cpu_names.lua), and
--- a function from a value to the value's place for this entry. place: the function from a value to the place of all
--- its rows. If an entry computes labelled rows alone and reads a value that has all rows, a record before the entry
--- copies the labelled rows. Each value is copied once in a list; in the network, the backward list uses the copies of
--- the forward list. If an entry computes rows of symbols, a record replaces the block's input by vectors of symbols.
+-- Returns a function f: texts, find_place = f(entry) gives the texts of the scope (cpu_names.lua) for an entry of a
+-- list, and a function with which the entry finds the place of a value. place(value) gives the place of all rows of a
+-- value. If an entry computes labelled rows alone and reads a value that has all rows, a record before the entry copies
+-- the labelled rows. Each value is copied once in a list. mode: "train" for the forward and the backward list of a
+-- training step; in the network, the backward list then uses the copies of the forward list. If an entry computes rows
+-- of symbols, a record replaces the block's input by vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}

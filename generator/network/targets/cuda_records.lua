@@ -41,7 +41,7 @@ end
 local function place_in_block(device, scope, text, value)
   if value.external then
     local op = scope_lists.find_origin(value).op
-    if op.kind == "block" and text.input then -- the host's list has no names for other blocks' layers
+    if op.kind == "block" and text.input then -- the host's list of launches cannot name other blocks
       M.refuse(value.op or op, "a product of the output of block %s, in a wide model's block %s", op.block.name,
         scope.name)
     end

@@ -21,23 +21,23 @@
 --   input_draw         the positions of the additive encoding if these are random or depend on tokens, or false
 --   drawn_text         { position_range, first_position, distance_range }, each a C list with the number that
 --                      settle_stream finds for each stream, such as "{2048, 2048}"; false if all numbers are 0
---   sequence_scratch   the number of integers of workspace in which positions of one sequence are sampled: { name,
---                      count }, a constant in C and its value; false if no sequence has its own positions
+--   sequence_scratch   { name, count }: the size of the workspace in which the positions of one sequence are sampled,
+--                      in integers, as a constant in C and its value; false if no sequence has its own positions
 --   draws_distances    whether distances are sampled
 --   any_draws          whether positions or distances are sampled
 --   has_tables_by_length   whether, in a batch with sequences of several lengths, each length has its own draws and
 --                      tables
 --   slices             with has_tables_by_length, whether shorter sequences read parts of the tables of the longest
 --                      sequences
---   panels_member      the workspace's member with the packed weights: "panels" with tables by length, else "shared"
+--   panels_member      the workspace's member with the packed weights: "panels" if has_tables_by_length, else "shared"
 -- M.derive_shared, which reads the families' terms, returns the fields that its comment lists, and sets for each
 -- family:
 --   has_sums               whether its shards sum further values in addition to the gradient
 --   has_step_tables        whether begin_step computes tables for it, which lie after the struct `shared`
 --   previous_step_tables   the name of the family whose tables lie before these, or false
 --   paired                 see name_pairs
--- With one stream, vectors added to tokens are at the positions of the first family. With several streams, they are at
--- the positions of the facets directly in `encoding`.
+-- With one stream, vectors added to tokens use the positions of the first family. With several streams, they use
+-- encoding.positions.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")
@@ -87,13 +87,13 @@ end
 --   pairs   the array that has each weight, followed by the gradient of its logit
 --   rows    the array with a row for each query, in which channels of the output's gradient and channels of the query
 --           alternate
--- A head's scratch (scratch.tpl) has arrays `dlogits` and `rows`. If pairs of a query and a key have no vectors, these
--- two arrays have this layout; otherwise there are two more arrays. The result is false without a softmax, and if a row
--- for a query is larger than a vector of the widest level.
+-- A head's scratch (scratch.tpl) has the arrays `dlogits` and `rows`. If pairs of a query and a key have no vectors,
+-- `dlogits` has the layout of `pairs`, and `rows` the layout of `rows`; otherwise the scratch has two more arrays for
+-- them. The result is false without a softmax, and if a row for a query is larger than a vector of the widest level.
 local function name_pairs(plan, family)
-  local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
+  local row_bytes, has_own_arrays = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector
-    and { pairs = is_added and "pairs" or "dlogits", rows = is_added and "pair_rows" or "rows" }
+    and { pairs = has_own_arrays and "pairs" or "dlogits", rows = has_own_arrays and "pair_rows" or "rows" }
 end
 
 -- Sets the fields of families that depend on the terms of all families. Returns:

@@ -8,11 +8,12 @@ local facets = require("facets.modules")
 local FAMILIES = {
   { path = "encoding.layers", is_rare = true, type = "layers", optional = true,
     doc = "a list of encodings for the layers of an encoder or a decoder: each layer has the next encoding of the "
-      .. "list, and the first one follows the last (docs/encodings.md)",
+      .. "list, which repeats if there are more layers (docs/encodings.md)",
     details = { "an entry is the name of a preset, or a table of facets that replace the shared facets field by field",
       "times = 5 next to the facets of an entry: five neighbouring layers have the entry" } },
   { path = "encoding.made_for", is_rare = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
-    doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
+    doc = "in presets for encoder-decoders: the facets next to this field apply only to the self-attention of this "
+      .. "part" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's self-attention, which replace the facets directly in encoding field by field",
     details = { "takes use, rotation, relative, projections, mask, lines, normaliser, positions, score, parameters, "

@@ -54,6 +54,7 @@ local function parse_set(d, set)
   if not node or d:count() > earlier_errors then
     return nil
   end
+  -- replaces_parent: the table replaces the table of the file at this path, instead of being merged with it
   node.replaces_parent = tree.is_table(node) and REPLACED_TABLES[set.path] or nil
   for name in set.path:reverse():gmatch("[^%.]+") do
     local outer_node = tree.make_table(origin)

@@ -6,7 +6,7 @@
 --
 -- Input: the folder of all runs, a study's name and scale. Reads files, writes none. Output: M.read returns { study,
 -- path, scale, title, axes, scored, labels, cells }; nil if the snapshot is missing; nil and a text if it is damaged. A
--- cell is listed once for each of its plans:
+-- cell that was swept with several plans is listed once for each plan:
 --   id, key   from grid.lua
 --   digest    the plan digest
 --   swept     the time of the sweep

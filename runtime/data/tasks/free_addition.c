@@ -36,9 +36,9 @@ lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
-/* Divisions above are of integers, so 1 / (1 + hints) is 1 without hints, else 0. The number length is the maximum
- * number of adjacent digits; in tests, the greatest of the three values. With hints it is 1, because a hint stands
- * before each digit. Spaces also separate digits (`cut by spaces`), and have no position. */
+/* All divisions in the comment above are of integers, so 1 / (1 + hints) is 1 without hints, else 0. The number length
+ * is the maximum number of adjacent digits; in tests, the greatest of the three values. With hints it is 1, because a
+ * hint stands before each digit. Spaces also separate digits (`cut by spaces`), and have no position. */
 static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */

@@ -59,6 +59,7 @@ NOINLINE void ${prefix}attend(void) {
         ${prefix}walk m = {};
         ${prefix}load_prepared_query(&a, i, &q);
         m.unmatched = 1;
+        /* steps 2 d and 2 d + 1 visit the keys at distance d, the key to the right first */
         for (int step = 2; step <= last_step(i, T); step++)
             if (key_exists(find_key(i, step), T)) ${prefix}visit_outwards(&a, &q, i, find_key(i, step), &m);
         real *out = s->${attends.out} + ((size_t)sequence * T + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel};
@@ -106,7 +107,7 @@ INLINE void ${prefix}visit_inwards(const ${prefix}head *a, int i, int j, const r
     const real gain = ${prefix}dot_head(m->dout, value)${inline("mean", "")} - m->dunmatched;
     const real dlogit = weight${inline("inverse_of_query", "")} * (miss * gain);
     m->dunmatched += (1 - miss) * gain;
-    __syncwarp(${prefix}head_lanes()); /* all lanes have read the value */ % if attends.head_lanes > 1
+    __syncwarp(${prefix}head_lanes()); /* all lanes have read pairs[place] */ % if attends.head_lanes > 1
     pairs[place] = dlogit;
     if (j > i) m->dright += dlogit;
     else m->dleft += dlogit;
@@ -158,7 +159,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         real dkey[${attends.head_part}] = {}, dvalue[${attends.head_part}] = {}, bias[${attends.head_part}], sum = 0;
         for (int offset = 1; offset < T; offset++) {
             const int i = j < offset ? j - offset + T : j - offset;
-            const size_t place = (size_t)offset * T + i;
+            const size_t place = (size_t)offset * T + i; /* pair_index(i, j, T) */
             const real dlogit = pairs[place];
             const real weight = weights[place]${inline("inverse_of_pair", "")};
             real query[${attends.head_part}], dout[${attends.head_part}];

@@ -62,8 +62,8 @@ function M.make_cells_table(study)
     return nil
   end
   local caption = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: "
-    .. "the median of the last %d evaluations during training, each over its own lengths; steps and tokens are those "
-    .. "of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE_COUNT)
+    .. "the median of the last %d evaluations during training, each over the lengths of this evaluation; steps and "
+    .. "tokens are those of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE_COUNT)
   return entries.tabulate({ name = "checkpoints",
     title = ("Last, best and late: %s in %s, medians over seeds at the chosen learning rate"):format(
       entries.name_metric(study), metrics.by_name[study.scored.metric].unit),
