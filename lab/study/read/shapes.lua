@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local M = {}
 
 local MAX_DEPTH = 16
-local MAX_NUMBER = 1e300 -- limit of a number without a range: products with small numbers are finite
+local MAX_NUMBER = 1e300 -- limit of a number without a range: products with numbers up to 1e8 are finite
 local MAX_NAME = 60 -- bytes of a field's name in a problem
 
 -- Checks of the shapes that contain shapes, by type: each returns nil or the first problem.

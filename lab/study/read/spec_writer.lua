@@ -56,10 +56,10 @@ local function write_sums(text)
     if bracket == ")" then
       parts[#parts + 1], position = text_before .. (table.remove(closers) or ")"), next_position
     else
-      local count, index, body = text:match("^(%d+), (i%d*): ()", next_position)
+      local count, index, body_position = text:match("^(%d+), (i%d*): ()", next_position)
       local is_sum = count and text_before:find("%f[%w]sum$")
       parts[#parts + 1] = text_before .. "(" .. (is_sum and ("%s, function(%s) return "):format(count, index) or "")
-      closers[#closers + 1], position = is_sum and " end)" or ")", is_sum and body or next_position
+      closers[#closers + 1], position = is_sum and " end)" or ")", is_sum and body_position or next_position
     end
   end
   return table.concat(parts) .. text:sub(position)
@@ -175,6 +175,7 @@ local function add_settings(settings, target, current, path)
   for _, name in ipairs(canonical.merge_keys(target, current)) do
     local field_path, field = path .. name, schema.by_path[path .. name]
     local target_value, current_value = target[name], current[name]
+    -- "empty" is no value of a field: the resolved spec omits the table if it has no fields (spec/schema.lua).
     if target_value == nil and field and field.omitted_value and field.omitted_value ~= "empty" then
       target_value = get_omitted_default(field)
     end
@@ -194,7 +195,7 @@ function M.list_settings(target, current)
   return list
 end
 
--- Fields that name files of the user's own, with words on these files.
+-- Fields that name files of the user's own, each with the beginning of the message about its file.
 local USER_FILES = { { "task.source", "its task is" }, { "task.data", "its task is" },
   { "task.validation", "its task is" },
   { "model.source", "its network is" }, { "init", "its initial parameters are from" } }

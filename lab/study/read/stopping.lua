@@ -22,8 +22,8 @@ end
 -- at the same lengths.
 local function list_levels(run, split)
   local levels = lists.map(runs.list_levels(run, "passes"), function(value)
-    local level = runs.get_level_evaluation(run, "passes", value, split)
-    return level and { passes = value, evaluation = level }
+    local evaluation = runs.get_level_evaluation(run, "passes", value, split)
+    return evaluation and { passes = value, evaluation = evaluation }
   end)
   local first = levels[2] and levels[1].evaluation
   return first and not lists.any(levels, function(level)
@@ -79,8 +79,8 @@ local function read_rows(run, levels)
   return rows
 end
 
--- Sums the results of all examples of a length. Each example counts at the number of passes with its least uncertainty;
--- of equal uncertainties, at the fewest passes. Returns
+-- Sums the results of all examples of a length. The result of an example is that of the number of passes with the least
+-- uncertainty; if several numbers of passes have this uncertainty, that of the fewest passes. Returns
 --   counted     the number of labels that count
 --   correct     the number of counted labels with right answers
 --   sequences   the number of sequences with counted labels

@@ -8,6 +8,7 @@
 local TOKENS = { tokens = true, answers = true, targets = true }
 
 -- Returns the site and kind of the tensor `name`; a nil site for tokens and for names that do not begin with `prefix`.
+-- A model with several streams has the tokens of each stream, such as n10.tokens.source.
 local function parse_name(name, prefix)
   local suffix = name:sub(1, #prefix) == prefix and name:sub(#prefix + 1) or ""
   local site, kind = suffix:match("^(.+)%.(%a+)$")

@@ -23,8 +23,8 @@ local M = {}
 -- Limits of texts: a text has at most MAX_FIELDS differences, MAX_VALUE bytes of a value and DIGITS digits of a digest.
 local MAX_FIELDS, MAX_VALUE, DIGITS = 4, 40, 8
 
--- Fields that the plan digest does not cover, with all fields below them; list_exceptions has exceptions. compare_files
--- and compare_data compare the bytes of files.
+-- Fields that the plan digest does not cover, with all fields below them; list_exceptions returns the exceptions. Some
+-- of these fields name files; compare_files and compare_data compare the bytes of these files.
 local NOT_IN_PLAN = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
   ["train.steps"] = true, ["train.epochs"] = true, ["train.log_every"] = true, ["train.checkpoint"] = true,
   ["train.cadence"] = true, ["train.keep_probabilities"] = true, ["task.source"] = true, ["task.data"] = true,

@@ -1,7 +1,7 @@
 -- Compares two runs: their differing fields, the first step with different numbers, their curves.
 --
 -- Input:
---   runs, other   the two runs, each as the folder of the run or a file in this folder
+--   runs, other   the first and the second run, each as the folder of the run or a file in this folder
 --   metric        the only metric whose curves are shown; nil: all
 --   out           the folder of results; nil: nothing is written
 --   say           a function that prints a text

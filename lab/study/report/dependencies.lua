@@ -32,7 +32,7 @@ local function list_names(path, own_paths)
 end
 
 -- Returns the state of a path. with_names: whether the state of a folder lists the names in the folder. own_paths: a
--- set of absolute paths; names of entries with these paths are left out (nil: none is).
+-- set of absolute paths; names of entries with these paths are left out (nil: no name is).
 function M.read_state(path, with_names, own_paths)
   local entry = attributes(path, attributes_buffer)
   if not entry then

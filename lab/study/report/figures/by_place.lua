@@ -1,8 +1,8 @@
 -- Accuracy by place of a label in its target, and first errors: a figure, tables and a CSV file of a report.
 --
--- Input: a study with its cells read, an item { lines, at }, the name of its files. Output: a figure for curves.lua, or
--- nil if no run has counts by place; and tables (score_tables.lua), of which the last has `file`, a CSV file. All
--- numbers are of the runs at chosen learning rates.
+-- Input: a study with its cells read, an item { lines, at }, the name of its files. item.at: lengths, or numbers on the
+-- first axis. Output: a figure for curves.lua, or nil if no run has counts by place; and tables (score_tables.lua), of
+-- which the last has `file`, a CSV file. All numbers are of the runs at chosen learning rates.
 
 local captions = require("lab.study.report.tables.captions")
 local csv = require("lab.study.report.tables.csv")
@@ -26,7 +26,8 @@ local COLUMNS = { "step", "axis", "number", "from", "place", "counted", places_m
 local FIRST_ERRORS = { "with an error", "median place", "quartiles", "sequences" }
 
 -- Returns an entry { line, by_run } for each line of the figure. line: from score_tables.list_along. by_run: for each
--- run at the line's chosen rate { run, [number] = places }, with the places (places.lua) of each number in item.at.
+-- run at the line's chosen rate { run, [number] = places }, with the counts by place (places.lua) at each number in
+-- item.at.
 local function read_lines(study, item)
   return lists.map(score_tables.list_along(study, item, item.lines), function(line)
     return { line = line, by_run = lists.map(runs.get_chosen_runs(line.cell), function(run)

@@ -7,10 +7,10 @@
 --   point    gnuplot's number of the kind of point
 -- A randomized form has a dashed line, and another colour than its plain form. Names without a style of their own take
 -- the remaining colours in their order, and then the same colours with other dashes. Points are filled or consist of
--- strokes; none is hollow. A hollow point would show the curve inside it, but only one half of the curve in the first
--- and the last point, so that these two would look like another kind of point. The eight colours differ by at least 24
--- in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least 3 to 1 with the page and
--- with its shaded parts; a test measures both.
+-- strokes; none is hollow. In a hollow point, the curve would be visible on both sides of the centre, but in the first
+-- and the last point only on one side, so that these two would look like another kind of point. The eight colours
+-- differ by at least 24 in CIE Lab for normal sight and for the three dichromacies, and have a contrast of at least
+-- 3 to 1 with the page and with its shaded parts; a test measures both.
 
 local lists = require("base.lists")
 
@@ -22,7 +22,7 @@ local SOLID, DASHED = "solid", "(9,4)"
 local DASHES = { DASHED, "(2,3)", "(12,3,2,3)", "(4,2)" }
 local POINTS = { 1, 2, 3, 5, 7, 9, 11, 13 }
 
--- Each colour for light and for dark background, with the point of its plain encoding.
+-- Each colour for light and for dark background, with the point of a solid line of this colour (see make_style).
 M.PALETTE = {
   { "#575063", "#ffffff", 1 }, { "#9a8800", "#dac987", 5 }, { "#3e51cb", "#807bcc", 7 }, { "#154928", "#45935e", 9 },
   { "#7d4e0d", "#b8761f", 11 }, { "#8200ff", "#ab5dfd", 13 }, { "#729159", "#a6ff67", 2 },

@@ -88,8 +88,8 @@ function M.write(out, files, figures, make_page)
       or curves.make_page(figure)
   end))
   files[#files + 1] = { path = "index.html", text = make_page(pictures) }
-  local is_written, message = write.files(out, files)
-  return is_written, message, problem
+  local changed_paths, message = write.files(out, files)
+  return changed_paths, message, problem
 end
 
 return M

@@ -51,8 +51,8 @@ local function make_sample_band(run, scored)
   return #band > 0 and band or nil
 end
 
--- Returns the levels (curves.lua) of a task's chance and baseline; none if guesses have no known score in the metric
--- (nil: accuracy). Names of close levels are moved apart.
+-- Returns the levels (curves.lua) of a task's chance and baseline; none if guesses have no known score in the metric.
+-- metric: nil for accuracy. Names of close levels are moved apart.
 function M.make_levels(task, metric)
   if not task or not task.chance or not metrics.by_name[metric or "accuracy"].has_chance then
     return {}
@@ -314,6 +314,7 @@ function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = M.choose_styles(study, item.lines)
   local panels = progress.make_panels(study, item, styles)
+  -- The field `split` of a panel is the name of its set (progress.lua); progress.LOSS is the loss of training batches.
   local shown_scores = lists.drop_repeats(lists.map(panels, function(panel)
     return panel.split == progress.LOSS and "loss" or entries.name_metric(study)
   end))

@@ -13,7 +13,7 @@ local NAN = 0 / 0
 local MAX_TICS = 40 -- along an axis
 local MAX_BOXES = 1000
 local LETTER = 6 -- pixels
-local LIGHT = 0.6 -- on the colours from this share of the palette on, dark text is readable
+local LIGHT = 0.6 -- colours from this share of the palette are light enough for dark text
 
 local function make_image(values, columns)
   local words, lines = lists.map(values, function(value) return ("%.5g"):format(value) end), {}
