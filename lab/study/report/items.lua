@@ -23,7 +23,7 @@ local find_axis = score_tables.find_axis
 -- kind means that the field is optional. Kinds of fields:
 --   axis      the name of an axis of the study
 --   numbers   the name of an axis of the study whose values are numbers
---   place     the name of an axis of the study or of evaluations
+--   place     the name of an axis of the study or of evaluations; not a place in an answer, as in the kind "places"
 --   values    a list of names on the item's axis
 --   none      no value: this kind of item lacks the field, although COMMON has it
 -- The names of the other kinds say what the value is, such as "percent".
@@ -138,7 +138,7 @@ end
 
 -- Returns the longest training length and the longest evaluated length of a run with accuracies by place; nil without
 -- such a run.
-local function choose_placed_lengths(study)
+local function choose_lengths_for_places(study)
   local run = lists.any(study.cells, function(cell)
     return lists.find(runs.get_chosen_runs(cell), function(run) return run.test and run.test.has_places end)
   end)
@@ -166,8 +166,8 @@ local function make_defaults(study, max)
     return make_item("table", { value = value, rows = rows, columns = columns })
   end)
   list[#list + 1] = make_item("curves", { panels = columns and rows, lines = columns or rows })
-  local placed_lengths = choose_placed_lengths(study)
-  list[#list + 1] = placed_lengths and make_item("places", { lines = columns or rows, at = placed_lengths,
+  local lengths = choose_lengths_for_places(study)
+  list[#list + 1] = lengths and make_item("places", { lines = columns or rows, at = lengths,
     pages = lists.join(columns and has_several(table_axes[1]) and { rows } or {}, pages) })
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
     list[#list + 1] = make_item("progress", { panels = columns and rows, lines = columns or rows,

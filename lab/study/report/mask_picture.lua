@@ -20,8 +20,8 @@ local MAX_TOKENS = 400 -- maximum count of queries, and of keys
 local PANEL = 220 -- pixels
 local ENVIRONMENT = 4
 
--- Returns a list with one element for each attention: a list of { title, rows (of masks.list_cells) }, one for each
--- head, with the attention's name as the field `label`.
+-- Returns a list with an element for each attention. An element is a list of heads, each { title, rows }, with rows of
+-- masks.list_cells; its field `label` is the attention's name.
 local function list_masks(plan)
   return lists.map(plan.attentions, function(family)
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]

@@ -169,7 +169,8 @@ function M.list_remarks(study)
   return list
 end
 
--- Returns messages on all cells and runs: notes, failures, missing checkpoints; and the list of the messages on damage.
+-- Returns messages on all cells and runs: notes, failures, missing initial checkpoints (`lost_text` of a cell); and the
+-- list of the messages on damage.
 function M.list_problems(study)
   local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do
@@ -187,7 +188,7 @@ function M.list_problems(study)
   return list, damaged
 end
 
--- Formats texts to follow another text, each on an indented line of its own; at most `max_count` of them (nil: all).
+-- Returns a text to append to another text: at most `max_count` of the texts (nil: all), each on a new, indented line.
 function M.format(texts, max_count)
   return table.concat(lists.map(table.move(texts, 1, math.min(max_count or #texts, #texts), 1, {}), function(text)
     return "\n  " .. escape.plain(text)

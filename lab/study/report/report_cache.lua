@@ -2,8 +2,9 @@
 --
 -- Input: the key, a text with all options. Output: M.recall returns { said, code, message } of a cached report that is
 -- still valid, else nil; M.keep stores a report. docs/reports.md explains the cache to users. Invariants: a record is
--- valid if its text has the digest that ends it, it is of this version and key, and every path that it names, read or
--- written, is unchanged. A record is written under a temporary name first. Failures to write are ignored silently.
+-- valid if its last line is the digest of the lines before, it is of this version and key, and every path that it
+-- names, read or written, is unchanged. A record is written under a temporary name first. Failures to write are ignored
+-- silently.
 
 local canonical = require("base.canonical")
 local dependencies = require("lab.study.report.dependencies")

@@ -97,7 +97,7 @@ local function format_masks(spec)
   return texts[1] and table.concat(texts, ", ") or "full"
 end
 
--- Returns a text such as "stack of 40 cells, too few from length 80 on" for the capacity of a planned cell's memory
+-- Returns a text such as "stack of 40 cells, too few from length 80 on" for the capacity of a recurrent model's memory
 -- (plan/deriving/capacity.lua); nil without a memory.
 local function format_capacity(capacity)
   if not capacity then

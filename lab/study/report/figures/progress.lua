@@ -1,10 +1,10 @@
 -- Panels of loss and accuracy during training, set by set, for a figure of a report.
 --
 -- Input: a study with its cells read, an item { lines, panels, splits }. Output: panels for curves.lua, none if nothing
--- was measured during training. There is a panel for each set and each value of the axis `panels`. The set "loss" is
--- the loss of training batches, "epoch" the running accuracy on these batches (metrics.jsonl); other sets are
--- evaluations during training (eval.during). The x axis counts epochs if all runs record the number of steps of an
--- epoch, else steps.
+-- was measured during training. There is a panel for each set and each value of the axis `panels`. Two names stand for
+-- numbers of metrics.jsonl instead of sets: "loss" for the loss of training batches, "epoch" for the running accuracy
+-- on these batches. The other sets are evaluated during training (eval.during). The x axis counts epochs if all runs
+-- record the number of steps of an epoch, else steps.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

@@ -15,7 +15,7 @@ local MIN_DIFFERENCE = 0.1 -- percent: a zoomed axis is used if values close to 
 local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
 local MIN_LOG_RATIO = 20 -- values with a larger ratio get a logarithmic axis
 
--- Returns the distance between ticks, 1, 2 or 5 times a power of ten, so that a range of width `span` has about five.
+-- Returns the distance between ticks, 1, 2 or 5 times a power of ten. A range of width `span` gets about five ticks.
 function M.choose_step(span)
   local rough = math.max(span, 1e-9) / 5
   local power = 10 ^ math.floor(math.log(rough, 10))

@@ -40,8 +40,8 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- Returns the picture of a panel or a strip.
---   edges          its part of curves.PAGE
+-- Returns the picture of a panel or a strip. A level (curves.lua) belongs to no line.
+--   edges          sizes: curves.PAGE for a panel, curves.PAGE.strip for a strip
 --   line_numbers   title of a line -> the line's index
 --   alternative    the text alternative of the picture
 local function make_picture(panel, svg, edges, line_numbers, alternative)
@@ -64,7 +64,8 @@ local function compute_share(figure, panel, value)
   return (curves.PAGE.left + (curves.get_right_edge(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 
--- Attributes of a line's sample in the legend. It shows the middle of the sample that gnuplot draws, 36 by 14 pixels.
+-- Attributes of a line's sample in the legend. The view box selects the middle of gnuplot's picture of the sample,
+-- 36 by 14 pixels.
 local KEY = ('class="key" aria-hidden="true" viewBox="%d %d 36 14" %%s'):format(curves.PAGE.sample[1] / 2 - 18,
   curves.PAGE.sample[2] / 2 - 7)
 

@@ -17,6 +17,8 @@ function M.escape_name(text)
   return (escape.html(text):gsub("_", "_<wbr/>"))
 end
 
+-- Makes the row of column titles. If cells have several texts, whose titles are `subs`, a row has two titles: its own
+-- and the title of a text.
 local function make_head_row(contents)
   local span = #contents.subs > 1 and ' colspan="2"' or ""
   return ('<tr><th scope="col"%s>%s</th>%s</tr>'):format(span, escape.html(contents.corner), table.concat(lists.map(

@@ -1,6 +1,7 @@
 -- The HTML page of a report.
 --
--- Input: a report (make_report of report.lua); pictures' SVG by name. Output: the page, whose numbers link to runs.
+-- Input: a report (make_report of report.lua); the bytes of pictures, SVG and PNG, by the name of the file. Output: the
+-- page, whose numbers link to runs.
 
 local seeds = require("lab.study.read.seeds")
 local study_analyses = require("lab.study.report.page.study_analyses")

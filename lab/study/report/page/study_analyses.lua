@@ -1,8 +1,8 @@
 -- Finds outputs of `analyze` next to a study's runs, for the page of a report.
 --
 -- Input: a folder of runs, and the study's name or nil. Output: M.name_folder names the folder of an analysis; M.find
--- returns a list of { name, text, png }, in a fixed order: the analysis, its text, and its picture, nil if there is
--- none. Invariants: reads only regular files of bounded size; ignores a file that is not a PNG.
+-- returns a list of { name, text, png } in the order of NAMES: the name of an analysis, its text, and its picture or
+-- nil. Invariants: reads only regular files of bounded size; ignores a picture that is not a PNG.
 
 local input = require("base.input")
 local lists = require("base.lists")

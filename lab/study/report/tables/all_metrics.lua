@@ -24,8 +24,9 @@ local function find_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
 end
 
--- Returns the sets on which any run was evaluated. The last of them are parts of the set "test": the examples that are
--- beyond training on an axis, after which the part is named. Second result: whether some run has such parts.
+-- Returns the sets on which any run was evaluated. The last of them are parts of the set "test". Each part holds the
+-- examples that are beyond training on the axes in its name. Second result: whether the set "test" of some run has
+-- parts.
 local function list_sets(study)
   local is_evaluated, axis_sets, has_parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do

@@ -43,7 +43,7 @@ function M.name_grid(study)
     and "; cells of another grid are marked" or "") or nil
 end
 
--- Returns a text on the decoding of the answers that a metric of a run scores; nil for models that are not generative.
+-- Returns a text on how a run decoded the answers for a metric; nil for models that are not generative.
 local function describe_answers(run, metric)
   if not run.decoding then
     return nil

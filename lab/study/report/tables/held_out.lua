@@ -1,4 +1,4 @@
--- Tables of held-out results in addition to the score:
+-- Tables of a report that show more of the evaluations than the score:
 --   the share of examples that were in the training data
 --   exact matches by a further axis, such as the count of carries for each count of digits; each combination of numbers
 --   on both axes has examples of its own
@@ -74,8 +74,8 @@ local function tabulate_trained(study)
     heads = { "cell", "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the axes that divide numbers on the first axis further: such a number has a condition with this axis, and a
--- condition with the first axis alone.
+-- Returns the axes that divide the examples of a number on the first axis further. Such a number has a condition with
+-- the first axis alone, and other conditions with a further axis.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
@@ -93,9 +93,9 @@ local function list_finer_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Whether a table by an axis includes a condition. The frame of a condition is the width to which numbers are padded.
--- frame: the frame that the condition must name; nil: it must name none, since its frame is that of training. A table
--- by frames includes only conditions without further axes.
+-- Whether a table by an axis includes a condition. The frame of a condition is the width to which numbers are padded; a
+-- condition that names no frame has the frame of training. frame: the frame that the condition must name; nil: it must
+-- name none. A table by frames includes only conditions without further axes.
 local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
     return entry.by[runs.FRAME] == frame
@@ -165,8 +165,8 @@ local function tabulate_axis(study, axis, frame)
     caption = caption, corner = axis, rows = rows })
 end
 
--- The tables by noise and by passes, the levels of runs.list_levels: the name of the level, the end of the title, the
--- end of the explanation.
+-- The tables by noise and by passes. An element is { a name for runs.list_levels, the end of the table's title, the end
+-- of its caption }.
 local LEVELS = {
   { "noise", "noise on embeddings", "the numbers are deviations, in the unit eval.noise. The score of a run is its "
     .. "score at the least noise" },
