@@ -9,8 +9,9 @@
 #include "longhand/status.h"
 
 /* Draws the task length of a step (the first step is 0): the length of all its sequences if `example` is LH_SHARED, or
- * one of the lengths of a mixed batch. The lengths of a mixed batch are then sorted, longest first: sequence i of the
- * batch is example i of the source, and its length is the sorted length with index i. */
+ * one of the lengths of a mixed batch. A mixed batch then sorts its lengths, longest first, and sequence i gets the
+ * length with index i of the sorted lengths. So `example` numbers the drawn lengths, not the sequences; in the source
+ * of examples, sequence i is example i. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
 
 /* Consecutive sequences of a batch that have the same task length n. */

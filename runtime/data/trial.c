@@ -14,7 +14,7 @@ enum {
 };
 
 /* Values that fill memory before the first and before the second run of the sampler; no alphabet has these tokens. An
- * element that still has both values, one after each run, was not written. */
+ * element that has the first value after the first run, and the second value after the second run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
 static const int32_t GUARD_POSITION = INT32_MIN; /* the value of guard elements next to positions */
@@ -42,7 +42,7 @@ void lh_trial_close(lh_trial *trial) {
 /* One example under trial. */
 typedef struct probe {
     const lh_task *task;
-    const lh_rng *start;    /* generator before the first word */
+    const lh_rng *start;    /* state of the generator before the sampler draws numbers */
     int n, inputs, outputs; /* n: task length; inputs, outputs: numbers of tokens */
     lh_error *error;
 } probe;

@@ -98,7 +98,7 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
     return status;
 }
 
-/* ---- bounds by equal inputs and outputs ---- */
+/* ---- bounds of the accuracy, because equal inputs or outputs get equal answers ---- */
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 

@@ -15,8 +15,9 @@ enum {
     BLOCK_BYTES = 64 << 20 /* maximum bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
-/* A row that would have to wait for at most this number of tokens does not wait: it starts at once and decodes these
- * tokens again, which costs less than moving the row later. */
+/* In an evaluation, a row of a block waits until decoding reaches the end of the row's known answers. A row that would
+ * have to wait for at most this number of tokens does not wait: it starts at once and decodes these tokens again, which
+ * costs less than moving the row later. */
 enum { SHORTEST_WAIT = 16 };
 
 /* A row of a block: a sequence that is decoded, with its state. */
@@ -31,7 +32,7 @@ typedef struct decoded_row {
  * rows after them wait or have ended. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
-    lh_cpu_step step;            /* the step; step.shape counts all rows */
+    lh_cpu_step step;            /* constants of the calls; step.shape.sequences counts the spare row, too */
     int n, sequences, labels;    /* n: task length; sequences: maximum in a block; labels: per sequence */
     size_t inputs;               /* input tokens of a sequence */
     void *memory, *logits;       /* memory: cached keys and values; logits: [sequences][labels][classes] */
@@ -118,7 +119,8 @@ static void take_answers(lh_decode_lane *lane, lh_cpu_block *block, int t) {
     }
 }
 
-/* The token at which a waiting row continues; from there on the cache holds the target's tokens, not the answers. */
+/* The token at which a waiting row continues. From there on, the cached keys and values are those of the target, not of
+ * the answers. */
 static int find_next_token(const lh_decode_lane *lane, int row) {
     return find_token(lane, row, lane->rows[row].known_count - 1) + 1;
 }
@@ -181,16 +183,17 @@ static lh_cpu_block make_block(const lh_decode_lane *lane, int rows, uint32_t fi
     return block;
 }
 
-/* Decodes sequences first .. first + count - 1 of the lane's query; returns false if stopped. */
-static bool decode_queries(lh_decode_lane *lane, int first, int count) {
-    int first_label_token = lane->step.shape.length[lane->cpu->engine.spec->format->label_stream];
+/* Decodes sequences first .. first + count - 1 of the lane's query; returns false if stopped. Decoding starts at
+ * the earliest token from which the first answer of a row is predicted. */
+static bool decode_sequences(lh_decode_lane *lane, int first, int count) {
+    int start = lane->step.shape.length[lane->cpu->engine.spec->format->label_stream];
     for (int i = 0; i < count; i++) {
         lane->rows[i] = (decoded_row){.sequence = first + i, .limit = lane->labels};
         put_row(lane, i);
-        if (find_token(lane, i, 0) < first_label_token) first_label_token = find_token(lane, i, 0);
+        if (find_token(lane, i, 0) < start) start = find_token(lane, i, 0);
     }
     lh_cpu_block block = make_block(lane, count, lane->query.example + (uint32_t)first);
-    return read_tokens(lane, &block, first_label_token) && decode_to_end(lane, &block, count, first_label_token);
+    return read_tokens(lane, &block, start) && decode_to_end(lane, &block, count, start);
 }
 
 /* Makes examples of a condition, and copies them with their targets to rows. */
@@ -313,7 +316,7 @@ static void decode_work(void *argument, int index, int count) {
     int first;
     while (!atomic_load(&job->stopped) && (first = atomic_fetch_add(&job->next, 1) * job->sequences) < job->count) {
         int remaining = job->count - first;
-        if (!decode_queries(&job->lanes[index], first, remaining < job->sequences ? remaining : job->sequences))
+        if (!decode_sequences(&job->lanes[index], first, remaining < job->sequences ? remaining : job->sequences))
             atomic_store(&job->stopped, true);
     }
 }
@@ -345,6 +348,6 @@ lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, con
     lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     status = decode(cpu, query, count, to, error);
-    lh_cpu_end_call(cpu, true); /* the workspace holds no activations of decoding */
+    lh_cpu_end_call(cpu, true); /* true: decoding leaves no activations in the workspace */
     return status;
 }

@@ -16,6 +16,7 @@
 lh_task_sample lh_task_full_answer;
 
 enum { OPERATION }; /* options */
+/* COUNT_ONES: the answer is the number of ones, in binary. */
 enum { COPY, PARITY, COUNT_ONES, ADDITION };
 enum { PLUS = 2, EQUALS = 3, EMPTY = 4 }; /* inputs */
 enum { PADDING = 2 };                     /* a label */

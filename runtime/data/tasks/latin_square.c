@@ -70,11 +70,11 @@ static void draw_validation(collection_state *s) {
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
         for (int base = 0; base < BASES;) {
             latin_puzzle p[3] = {latin_draw(&rng, s->squares)};
-            bool is_new = latin_classify(p, is_strict(s)).vectors == vectors;
+            bool is_accepted = latin_classify(p, is_strict(s)).vectors == vectors;
             for (int i = 1; i < 3; i++) p[i] = latin_rotate(&p[i - 1]);
-            for (int i = 0; i < 3; i++) is_new = is_new && !is_among(&s->validation, &p[i]);
-            for (int i = 0; is_new && i < 3; i++) add_puzzle(&s->validation, &p[i], false);
-            base += is_new;
+            for (int i = 0; i < 3; i++) is_accepted = is_accepted && !is_among(&s->validation, &p[i]);
+            for (int i = 0; is_accepted && i < 3; i++) add_puzzle(&s->validation, &p[i], false);
+            base += is_accepted;
         }
 }
 
@@ -127,8 +127,9 @@ static lh_status add_example(const collection_state *s, lh_set set, const items 
     return s->c->add(s->c, set, &example, axes, error);
 }
 
-/* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set: each puzzle is taken with the
- * probability test / remaining: puzzles still to take, divided by puzzles not yet examined. */
+/* Adds all sets. A random tenth of the puzzles of each number of vectors is the test set. Each puzzle is taken with the
+ * probability test / remaining, where `test` puzzles are still to be taken, and `remaining` puzzles are not yet
+ * examined. */
 static lh_status add_split(const collection_state *s, lh_error *error) {
     lh_rng rng = make_stream(s, SPLIT);
     int remaining[LATIN_VECTORS], test[LATIN_VECTORS];

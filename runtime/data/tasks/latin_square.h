@@ -61,9 +61,11 @@ static inline int latin_get_symbol(int bit) { return __builtin_ctz((unsigned)bit
 
 /* The probe's row or column. */
 typedef struct latin_line {
-    int symbols;          /* given symbols of the line, as bits */
-    int givens;           /* number of given symbols */
-    int crossing_symbols; /* as bits: symbols not in this line, but in all that cross it at blanks but the probe */
+    int symbols; /* given symbols of the line, as bits */
+    int givens;  /* number of given symbols */
+    /* As bits: symbols that this line lacks, and that are in every line which crosses it at a blank other than the
+     * probe. */
+    int crossing_symbols;
 } latin_line;
 
 static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
@@ -83,7 +85,8 @@ static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
 }
 
 /* Classifies a puzzle. is_strict: a puzzle of three vectors gets 0 if two vectors also solve it, by a strategy that the
- * published code lacks: the probe's line has two givens, and the line across its one other blank has the answer. */
+ * published code lacks: the probe's line has two givens, and the line that crosses it at its other blank has the
+ * answer. */
 static inline latin_answer latin_classify(const latin_puzzle *p, bool is_strict) {
     latin_line row = latin_make_line(p, true), column = latin_make_line(p, false);
     int line_symbols = row.symbols | column.symbols;

@@ -31,6 +31,8 @@ lh_task_place lh_place_multiplication;
 enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { ALIGNED = 1, STRATIFIED = 1 };                               /* choices */
 
+/* A number of width - 1 digits, times a digit, needs at most `width` places. So without extra places, numbers have up
+ * to width - 1 digits: the 1 / (extra + 1) above is a division of integers, 1 if extra is 0, else 0. */
 static lh_frame make_frame(const int *options) {
     int width = options[WIDTH], aligned = options[INPUT] == ALIGNED;
     return (lh_frame){.base = options[BASE],
@@ -75,8 +77,9 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers",
- * where a product has one place more than its first factor; here it has `extra` more. The single digit has weight 0.
- */
+ * where a product has one place more than its first factor; here it has `extra` more. The lowest digit has the greatest
+ * position of all digits; the positions of * and of the $ before the target are greater by 1. The single digit has
+ * weight 0. */
 void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t *target) {
     const bool is_aligned = example->options[INPUT] == ALIGNED;
     bool is_second = true; /* the next digit to the left is the second factor */

@@ -14,6 +14,7 @@
 lh_task_sample lh_task_odds_first;
 
 enum { ORDER }; /* options */
+/* The paper's code puts the bits at odd places first, although a comment in this code says even. */
 enum { ODD, EVEN };
 
 void lh_task_odds_first(lh_rng *rng, int n, lh_example *example) {

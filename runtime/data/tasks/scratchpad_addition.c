@@ -46,7 +46,7 @@ static void write_digits(lh_token_writer *w, const uint8_t *digit, int count) {
     for (int d = 0; d < count; d++) lh_write_token(w, digit[d]);
 }
 
-/* Writes carry + a + b : their sum, lowest digit first. Returns the sum. */
+/* Writes the tokens "carry+a+b:", then the sum of these three, lowest digit first, and a comma. Returns the sum. */
 static int write_step(lh_token_writer *w, const lh_addends *a, int place, int carry) {
     const int first = lh_get_addend_digit(a, 0, place), second = lh_get_addend_digit(a, 1, place);
     const int sum = carry + first + second;

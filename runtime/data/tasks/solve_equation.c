@@ -14,9 +14,9 @@ lh_task_sample lh_task_solve_equation;
 
 enum { UNKNOWN = 9, EQUALS = 10 };
 
-/* The search for the digit to replace starts at a uniform position and goes to the right, cyclically, so digits after
- * many other tokens are replaced more often. An input of one or two tokens is not an equation: its tokens and the
- * answer are 0. */
+/* The search for the digit to replace starts at a uniform position and goes to the right, cyclically, so a digit that
+ * follows many tokens which are not digits is replaced more often. An input of one or two tokens is not an equation:
+ * its tokens and the answer are 0. */
 void lh_task_solve_equation(lh_rng *rng, int n, lh_example *example) {
     uint16_t *input = example->input;
     if (n < 3) {
