@@ -261,6 +261,16 @@ end
 
 local SPEC_START = 'return { task = { kind = "even_pairs" }, '
 
+-- The resolved spec omits the tables norm, validation and projections if all their fields have their defaults.
+function TestSpecWriter.test_defaults_of_omitted_tables_are_settings()
+  local target = support.accept(SPEC_START .. "}")
+  local current = support.accept(SPEC_START .. [[model = { norm = { kind = "rms", place = "pre" } },
+    eval = { validation = { examples = 64 } }, encoding = { projections = { output = false } } }]])
+  lu.assertEquals(spec_writer.list_settings(target, current), { "encoding.projections.output=true",
+    "eval.validation.examples=128", 'model.norm.kind="layer"', 'model.norm.place="post"' })
+  lu.assertEquals(spec_writer.list_settings(target, target), {})
+end
+
 function TestSpecWriter.test_plain_fields()
   check_written(SPEC_START .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
     checkpoint = { keep = { 5, 7 } } }, eval = { lengths = { list = { 3, 8 } }, during = { every = 4 } },

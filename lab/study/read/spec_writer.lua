@@ -175,8 +175,9 @@ local function add_settings(settings, target, current, path)
   for _, name in ipairs(canonical.merge_keys(target, current)) do
     local field_path, field = path .. name, schema.by_path[path .. name]
     local target_value, current_value = target[name], current[name]
-    -- "empty" is no value of a field: the resolved spec omits the table if it has no fields (spec/schema.lua).
-    if target_value == nil and field and field.omitted_value and field.omitted_value ~= "empty" then
+    if target_value == nil and field and field.omitted_value == "empty" then
+      target_value = {} -- the resolved spec omits the table if all its fields have their defaults (spec/schema.lua)
+    elseif target_value == nil and field and field.omitted_value then
       target_value = get_omitted_default(field)
     end
     if field and field.type == "table" and type(target_value) == "table" then
