@@ -3,7 +3,8 @@
  * cuda.mk defines these macros. LH_CUDA_IMAGES lists the images (device code compiled for one architecture), if there
  * are any, as IMAGE(sm_80) IMAGE(compute_80); the folder LH_CUDA_FOLDER has a file sm_80 and a file compute_80.
  * LH_CUDA_TEXT is the path of the source of the device code, if the trainer also contains the source. The generated
- * cuda.c declares the list of images as LH_CUDA_IMAGES_SYMBOL, and the source as LH_CUDA_TEXT_SYMBOL (a string).
+ * cuda.c declares the list of images under the name LH_CUDA_IMAGES_SYMBOL, and the source under the name
+ * LH_CUDA_TEXT_SYMBOL, which is a string literal.
  */
 #include "longhand/cuda.h"
 

@@ -74,7 +74,8 @@ static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums
     const uint8_t *mask = e->mask + first;
     const int result = find_result(spec, target, e->limits[i]);
     int counted = 0, correct = 0, length = a->lengths[i];
-    bool has_end = false, should_end = false; /* whether answers, and counted labels, have an end symbol */
+    bool has_end = false;    /* whether the answers have an end symbol */
+    bool should_end = false; /* whether the counted labels have an end symbol */
     for (int label = 0; label < e->limits[i]; label++) {
         bool is_given = label < length;
         const bool is_counted = mask[label] && label >= result;

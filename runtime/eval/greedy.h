@@ -2,9 +2,9 @@
  * teacher-forced pass.
  *
  * A model answers one label after the other and reads its own answers, or the target's token where the mask is 0. It
- * stops at the last counted label (mask 1), or earlier at an end symbol that the target does not have there. Answer i
- * is compared with label i; missing answers are wrong. Up to and including the first error the answers equal the
- * answers of the teacher-forced pass; a sequence without an error needs no decoding. */
+ * stops at the last counted label (mask 1), or earlier at a wrong end symbol: an end symbol where the target has
+ * another token. Answer i is compared with label i; missing answers are wrong. Up to and including the first error the
+ * answers equal the answers of the teacher-forced pass; a sequence without an error needs no decoding. */
 #ifndef LONGHAND_GREEDY_H
 #define LONGHAND_GREEDY_H
 

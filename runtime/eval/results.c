@@ -20,7 +20,8 @@ const char *lh_find_split(const lh_spec *spec, int n) {
     return n < max_length ? "between" : "beyond";
 }
 
-/* Writes the values of a group, after its set if there are several; returns the number of bytes that they need. */
+/* Writes the values of a group. If the groups come from several sets, the name of the group's set comes first. Returns
+ * the number of bytes that the text needs. */
 static size_t name_group(const lh_eval_result *result, char text[LH_EVAL_NAME]) {
     const lh_groups *groups = result->groups;
     size_t used = 0;

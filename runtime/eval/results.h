@@ -43,10 +43,12 @@ typedef struct lh_eval_result {
      * left out. With greedy decoding, only labels of the final result are counted. */
     double exact_match;
     double exact_match_low, exact_match_high; /* 95% interval over the sequences of one draw; NAN: there is none */
-    double loss;                              /* nats per label position in the loss; NAN: no such position */
+    double loss;                              /* mean in nats over the label positions of the loss; NAN: none */
     double uncertainty;                       /* model with loops: mean of lh_sums.uncertainty; else NAN */
-    double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
-    double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
+    double sd_over_draws;                     /* standard deviation of the accuracy over draws; 0 for one draw */
+    /* Standard deviation over sequences of the share of right answers of a sequence; NAN for fewer than two sequences.
+     * Both deviations divide the sum of squares by the number of values - 1. */
+    double sd_over_sequences;
 } lh_eval_result;
 
 /* Unweighted means over results of one split. Results without counted labels are left out, and so are results whose

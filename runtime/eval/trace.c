@@ -146,7 +146,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
     int n = p->group->n;
     lh_condition condition = lh_make_condition(n, 1, request->seed, p->draw);
-    /* An evaluation by length also takes the length as counter word `step`. */
+    /* As in an evaluation by length, the counter word `step` of random draws (longhand/rng.h) is the length. */
     condition.draw.step = (uint32_t)lh_get_reported_length(spec, n);
     condition.source.set = request->set;
     condition.source.shape_indices = p->shape_indices != NULL ? p->shape_indices : p->group->shape_indices;

@@ -14,8 +14,8 @@
  *     n<n>.answers              [examples][labels]        I32, the model's answers, -1 after the end symbol
  *     n<n>.targets              [examples][labels]        I32, the right answers; -1: unknown, or does not count
  *
- * With several random draws all tensors except entropy, targets and tokens get a first dimension [draws], and so do
- * tokens of a stream that holds decoded answers. With averaging, the mean over draws and examples replaces both
+ * With several random draws, tensors get a first dimension [draws]. Exceptions are entropy, targets, and tokens of a
+ * stream that holds no decoded answers. With averaging, the mean over draws and examples replaces both
  * dimensions, and there are no tokens; with only_exact the mean is over passes with every counted answer right. Answers
  * and targets are never averaged. With a dataset, n in a name is the input length; if the traced examples of one input
  * length have different output lengths, the name begins with n<n>o<outputs>.
@@ -89,7 +89,8 @@ typedef struct lh_trace_tensor {
 typedef struct lh_trace_group {
     int n, examples;           /* n: task length; examples: number of examples */
     int first_tensor, tensors; /* first_tensor: index in lh_traces.tensors; tensors: number */
-    uint32_t *shape_indices;   /* [examples] dataset: see lh_source; NULL: the first or shuffled examples */
+    uint32_t *shape_indices;   /* [examples] dataset: see lh_source; NULL: the first examples, with is_shuffled those of
+                                * the random order */
     int64_t counted_passes;    /* finished passes, without those that only_exact leaves out */
     char label[32];            /* first part of the tensors' names: "n41" */
 } lh_trace_group;
@@ -98,9 +99,11 @@ typedef struct lh_traces {
     const lh_spec *spec;
     lh_trace_request request;
     int real_bytes;
-    int64_t passes;           /* number of passes of all groups */
-    lh_trace_site *sites;     /* sites at the longest task length: lh_spec.sites, then the sites of later passes */
-    char *site_names;         /* names of the sites of later passes */
+    int64_t passes; /* number of forward passes of all groups */
+    /* Sites at the longest task length: lh_spec.sites, then, with passes_by_length, the sites of later passes through
+     * the layers of the model. */
+    lh_trace_site *sites;
+    char *site_names;         /* names of the sites of these later passes */
     lh_trace_tensor *tensors; /* [count] */
     int count;
     lh_trace_group *groups; /* groups in the order of lengths, or of the first input of each length */

@@ -60,7 +60,8 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* Whether shape n has this input length, and examples that were not made for a single (exclusive) axis of eval.by. */
+/* Whether shape n has this input length, and an example that has no value on an exclusive axis of eval.by
+ * (lh_dataset.exclusive_axes). */
 static bool has_examples(const lh_traces *traces, const lh_dataset *set, int input, int n) {
     const lh_spec *spec = traces->spec;
     return spec->corpus->sizes[n - 1].input == input && lh_dataset_has_general_examples(set, spec->task->axes, n);
@@ -82,7 +83,7 @@ static uint32_t *pick_example_indices(const lh_traces *traces, const lh_dataset 
     return NULL;
 }
 
-/* Makes a group for each shape of an input length with examples that an evaluation chooses. */
+/* Finds the examples of an input length that an evaluation chooses, and makes a group for each of their shapes. */
 static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
@@ -176,7 +177,8 @@ static void name_later_site(char *name, const char *first_name, int added_layers
 /* Makes the sites of the longest task length. */
 static lh_status make_sites(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
-    int count = spec->site_count, layers = 0;
+    int count = spec->site_count;
+    int layers = 0; /* layers of a pass; each layer has one site with an activation */
     for (int g = 0; g < traces->group_count; g++)
         if (lh_count_trace_sites(spec, traces->groups[g].n) > count)
             count = lh_count_trace_sites(spec, traces->groups[g].n);

@@ -3,14 +3,14 @@
  *     procrustes TABLES [ROTATED]
  *
  * TABLES has three int32 (count, rows, columns), then count + 1 row-major tables of doubles, the reference B first, all
- * in this machine's byte order. Prints for each other table A a line with |A^T B|_*, the nuclear norm of A^T B. It
+ * in this machine's byte order. Prints for each table A after B a line with |A^T B|_*, the nuclear norm of A^T B. It
  * determines the minimum over orthogonal Q of |A Q - B|^2, which is |A|^2 + |B|^2 - 2 |A^T B|_*. For each table A the
  * file ROTATED receives the table A Q of this minimum, as doubles. Exit codes: 0, 1 the file is wrong, 2 usage, 4
  * environment.
  *
  * Method: A^T = P R and B^T = S W by QR, so that A^T B = P (R W^T) S^T has the singular values of R W^T, a matrix with
  * min(rows, columns) rows and columns; with R W^T = U D V^T, Q = P U V^T S^T. Source: Schoenemann, Psychometrika 31
- * (1966) 1. LAPACK does the algebra; its Fortran names need no header.
+ * (1966) 1. LAPACK, which is declared below, does the algebra.
  */
 #include <math.h>
 #include <stdint.h>

@@ -104,8 +104,8 @@ static void *open_list(lh_defaults *d, const char *text, size_t bytes, int *coun
     return list;
 }
 
-/* Parses integers separated by commas to a list of int32_t or int64_t, whose size is `bytes`; NULL: the text is
- * invalid. */
+/* Parses integers separated by commas to a list of int32_t or int64_t; bytes: the size of an element. NULL: the text is
+ * invalid, or open_list failed. */
 static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     void *list = open_list(d, text, bytes, count);
     for (int i = 0; list != NULL && i < *count; i++) {

@@ -33,7 +33,7 @@ struct lh_loop {
     int64_t timed_steps; /* number of timed steps; fewer than window->steps after a resume */
     double steps_per_second;   /* recent rate */
     double checkpoint_time;    /* clock at the last checkpoint */
-    int64_t last_above_chance; /* step of the last line above chance */
+    int64_t last_above_chance; /* step of the last metrics line with an accuracy above chance */
     bool has_started;          /* start_loop has been called */
     bool has_logged;           /* a metrics line was written in this process */
     bool is_best;              /* the current step has the best checkpoint, which is not written yet */
@@ -107,7 +107,7 @@ static lh_status explain_failure(const lh_loop *loop, lh_status status, int fail
     const char *hint = choose_hint(loop, &loop->metrics[failed_index]);
     bool is_suspect = loop->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= loop->alarm.step;
     if (status != LH_ERR_INPUT || loop->metrics[failed_index].sums.positions == 0)
-        return status; /* without examples there is no training */
+        return status; /* an error of another kind, or the step has no examples */
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: %s", first.text, hint);
     return lh_fail(error, status,

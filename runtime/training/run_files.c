@@ -204,7 +204,7 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
     return LH_OK;
 }
 
-/* Checks that the checkpoint belongs to this run and to an allowed step. */
+/* Checks that the checkpoint belongs to this run and to an allowed step. facts: recorded by the checkpoint. */
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
     char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], seeds_text[LH_SEEDS_TEXT];
     if (facts->seed != run->seed ||

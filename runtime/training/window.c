@@ -124,7 +124,7 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     return append_text(&text, path, error);
 }
 
-/* Writes the state of the best checkpoint, if evaluations have been added to it. */
+/* Writes the fields of `best`, if an evaluation has been added (lh_best_add). */
 static void put_best(lh_json *line, const lh_best *best) {
     if (best->last_evaluated_step == 0) return;
     lh_json_integer(line, "best_step", best->step);

@@ -6,7 +6,8 @@
 
 #include "training/best.h"
 
-/* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight. */
+/* Accuracies of the batches of an epoch of a dataset. The accuracy of a batch is computed before the update by this
+ * batch. All batches have the same weight. */
 typedef struct lh_window_epoch {
     int64_t steps;        /* steps of the current epoch so far */
     int64_t masked_steps; /* number of steps of the epoch so far that have no counted label */
