@@ -2,7 +2,7 @@
  *
  * Memory for training is allocated when the engine is opened, for the longest training length; reserve allocates memory
  * for evaluation. Engines that share workspaces allocate the first workspace when they are opened, and another one
- * when more of them run at the same time (cpu_workspace.h). Steps allocate nothing else.
+ * whenever more engines run at the same time than there are workspaces (cpu_workspace.h). Steps allocate nothing else.
  */
 #include "engine/cpu_engine.h"
 
@@ -78,7 +78,7 @@ static void set_host_state(lh_cpu_engine *cpu) {
     cpu->engine.host_state = &cpu->host_state;
 }
 
-/* Allocates all vectors in one piece: lh_engine_allocate would round up separate vectors to whole large pages each. */
+/* Allocates all vectors in one piece: lh_engine_allocate would round up each separate vector to whole large pages. */
 static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;

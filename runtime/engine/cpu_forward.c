@@ -16,7 +16,7 @@ static int min_int(int a, int b) { return a < b ? a : b; }
 
 /* Sizes of the parts of an evaluation, in sequences. */
 typedef struct call_sizes {
-    int per_sum;  /* sequences whose results are added to one sum, a block */
+    int per_sum;  /* sequences of a block, whose results are added to one sum */
     int per_call; /* sequences of one call of forward_block */
     int per_part; /* sequences of one part, which one thread processes */
 } call_sizes;

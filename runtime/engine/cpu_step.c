@@ -93,15 +93,16 @@ static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
 /* The greatest task length of the step's batch. */
 static int get_max_length(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
 
-/* Whether the tables for the batch's longest sequences also serve sequences of this shape: the program must support it
- * (lh_cpu_program.slices), and no stream of the shape may be longer. */
+/* Whether the shared values for the batch's longest sequences also serve sequences of this shape: the program must
+ * support it (lh_cpu_program.slices), and no stream of the shape may be longer. */
 static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
     bool fits = cpu->program->slices;
     for (int i = 0; i < LH_MAX_STREAMS; i++) fits = fits && shape->length[i] <= cpu->job.shape.length[i];
     return fits;
 }
 
-/* Makes the lane's tables for sequences of task length n, or for the longest sequences, unless the lane has them. */
+/* Makes lane->shared for sequences of task length n, or for the longest sequences, unless the lane has these values.
+ * cpu->job is the step with the shape of the longest sequences. */
 static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_step *step, int n) {
     bool uses_longest = can_slice(cpu, &step->shape);
     lh_cpu_step tables_step = uses_longest ? cpu->job : *step;
@@ -189,8 +190,9 @@ static double compute_mask_factor(const lh_cpu_engine *cpu) {
     return counted > 0 ? (double)total / (double)counted : 1;
 }
 
-/* Finishes the folded gradient of chunks first .. end - 1 (constants, masked labels) and computes the squared norm
- * of each chunk. Copies these chunks if the configuration stores the gradient. */
+/* Finishes the folded gradient of chunks first .. end - 1: clears it for tensors that are not learned, scales it if
+ * labels are masked, and computes the squared norm of each chunk. Copies these chunks if the configuration stores the
+ * gradient. */
 static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     LH_TIMED(LH_PART_OPTIMISER);
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;

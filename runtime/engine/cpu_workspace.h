@@ -88,7 +88,7 @@ static inline size_t lh_max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 static inline int lh_max_int(int a, int b) { return a > b ? a : b; }
 
-/* Needs with the larger value of each field. */
+/* The memory needs that have the larger value of each field of a and b. */
 lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b);
 
 /* Creates an empty list of workspaces with engines = 0; train: NULL or zeros if no engine trains. LH_ERR_ENVIRONMENT:
@@ -108,8 +108,8 @@ lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forw
                                 lh_cpu_workspace **workspace, lh_error *error);
 
 /* Returns a workspace to the list. is_clean: all values in it are finite, as a finite loss shows. A workspace that is
- * not clean is freed: behind the end of a short sequence, the next engine multiplies the values that are left in a
- * buffer by 0, and 0 times NaN or infinity is NaN. */
+ * not clean is freed: the next engine multiplies by 0 the old values behind the end of a short sequence, and 0 times
+ * NaN or infinity is NaN. */
 void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool is_clean);
 
 #endif

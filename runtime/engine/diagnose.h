@@ -1,5 +1,5 @@
-/* Diagnoses a failed or suspicious step: for the message about the step, finds facts of vectors of parameters or
- * gradients, tensor by tensor. Works on vectors in host memory, so any engine can use it. */
+/* Diagnoses a failed or suspicious step: finds facts about a vector of parameters or gradients, tensor by tensor, for
+ * the message about the step. Works on vectors in host memory, so any engine can use it. */
 #ifndef LONGHAND_DIAGNOSE_H
 #define LONGHAND_DIAGNOSE_H
 
@@ -14,8 +14,8 @@ typedef struct lh_vector_facts {
     int tensor_count;                    /* number of learned tensors */
     int nonfinite_count;                 /* number of learned tensors with a NaN or an infinity */
     int first_nonfinite, last_nonfinite; /* tensors in forward order; the backward pass reaches the last one first */
-    int64_t first_elements;              /* non-finite elements of tensor first_nonfinite */
-    int64_t last_elements;               /* non-finite elements of tensor last_nonfinite */
+    int64_t first_elements;              /* number of non-finite elements of tensor first_nonfinite */
+    int64_t last_elements;               /* number of non-finite elements of tensor last_nonfinite */
     int largest_tensor;                  /* tensor with the finite element of largest magnitude */
     double magnitude;                    /* magnitude of that element */
 } lh_vector_facts;

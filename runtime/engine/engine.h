@@ -18,7 +18,7 @@
 typedef struct lh_engine_config {
     const lh_spec *spec;
     uint64_t seed;
-    lh_separate_seeds separate_seeds; /* seeds of the parts of random numbers that do not use `seed` */
+    lh_separate_seeds separate_seeds; /* own seeds of some parts of the run's random numbers (data/seeds.h) */
     double learning_rate;
     int threads;           /* at least 1 */
     bool trains;           /* false: no optimiser state and no gradients; step must not be called */
@@ -90,12 +90,12 @@ typedef struct lh_engine lh_engine;
 
 /* Every function that returns a status may return LH_ERR_ENVIRONMENT: out of memory, or the device failed. */
 typedef struct lh_engine_ops {
-    /* Runs up to count steps and writes metrics[0 .. *steps_done - 1]. *steps_done < count with LH_OK: call again;
-     * *steps_done = 0: this engine steps together with other engines, whose step must be called first.
+    /* Runs up to count steps and writes metrics[0 .. *steps_done - 1]. *steps_done < count with LH_OK: call again, but
+     * if it is 0, first call step of the other engines, with which this engine steps together.
      * LH_ERR_INPUT: a step failed and is not counted; the error names the step, its length and tensors. Reasons:
      * - its loss or gradient is not finite: nothing is updated;
      * - it makes parameters non-finite;
-     * - its examples cannot be made (lh_batch_fill): the metrics of the step have no positions.
+     * - its examples cannot be made (lh_batch_fill): sums.positions of its metrics is 0.
      * LH_ERR_ENVIRONMENT: the engine can only be closed. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
 
@@ -121,8 +121,8 @@ typedef struct lh_engine_ops {
     lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *results,
                         lh_error *error);
 
-    /* Runs a forward pass that also writes every site of spec->sites that buffers[site] requests; logits may be NULL.
-     * Only for a spec with sites; the function is NULL on a device. */
+    /* Runs a forward pass that also writes every traced site (spec->sites) that buffers[site] requests; logits may be
+     * NULL. Only for a spec with sites; the function is NULL on a device. */
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *buffers, double *logits,
                        lh_error *error);
 
@@ -147,7 +147,7 @@ struct lh_engine {
     int threads;                       /* maximum of threads that compute; on a device threads that make batches */
     int64_t step;                      /* number of steps whose metrics were returned */
     const char *compiler;              /* compiler of the executed code */
-    const char *variant;               /* "cpu", "chip", "replicas" */
+    const char *variant;               /* "cpu"; on a device lh_cuda_variant.name */
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */

@@ -11,7 +11,7 @@ typedef struct lh_target {
     lh_cuda_device cuda;       /* set only for a device */
 } lh_target;
 
-/* Opens the target of a flag --device: "cpu", "cuda" or "cuda:N", without any fallback. LH_ERR_USAGE: another text;
+/* Opens the target of a flag --device: "cpu", "cuda" or "cuda:N", without any fallback. LH_ERR_USAGE: any other text;
  * LH_ERR_ENVIRONMENT: there is no code for GPUs. Otherwise fails as lh_level_choose or lh_cuda_device_open does. */
 lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *device, lh_error *error);
 void lh_target_close(lh_target *target);

@@ -42,8 +42,9 @@ void lh_compute_wilson(double share, double count, double *low, double *high);
 
 enum { LH_MAX_LISTED_EXAMPLES = 16384 }; /* keeps a line of eval.jsonl below the readers' limit, also with places */
 
-/* Uncertainty and right answers of the single examples of a condition, in every draw. From these lists for several
- * numbers of passes, a reader can compute the results of a model that chooses the number for each example. */
+/* Uncertainty and right answers of the single examples of a condition, in every draw. From such lists of evaluations
+ * with several numbers of passes, a reader can compute the results of a model that chooses the number of passes for
+ * each example. */
 typedef struct lh_by_example {
     lh_sums *sums; /* [LH_MAX_LISTED_EXAMPLES] in the order of evaluation; NULL: not requested; owned by the caller */
     int64_t count; /* evaluated examples of all draws, which may exceed the list */

@@ -18,8 +18,8 @@ typedef struct lh_recorded_data {
 /* Reads run.json in the folder that has the file `path`; all digests are "" if run.json cannot be read. */
 void lh_read_recorded_data(const char *path, lh_recorded_data *recorded);
 
-/* Whether run.json in the folder of `path` records the files of the spec's examples: the digest of each file, and none
- * for a set without a file. True if the examples do not come from files. */
+/* Whether run.json in the folder of `path` has the digests of the files of the spec's examples, and no digest for a set
+ * without a file. True if the examples do not come from files. */
 bool lh_records_data(const char *path, const lh_spec *spec);
 
 #endif

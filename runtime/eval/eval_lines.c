@@ -191,8 +191,9 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result) 
 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
     bool is_novel = result->groups != NULL && result->groups->leaves_out_trained;
+    /* A line with the key "counted" has no counted labels, and so no places. */
     if (result->has_places && json_object_get(line, "places") == NULL && json_object_get(line, "counted") == NULL)
-        return false; /* a line without counted labels has no places */
+        return false;
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
            are_equal(json_string_value(json_object_get(line, "set")),
                      has_set_key(result) ? lh_set_name[result->group->set] : NULL) &&

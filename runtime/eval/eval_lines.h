@@ -16,8 +16,8 @@ void lh_eval_write_examples(FILE *out, const lh_eval_result *result, int draw, i
                             int count);
 
 /* Appends a result to path. Writes the seed if it is not LH_EVAL_SEED. places: counts of the condition by place;
- * examples: its single examples; both are NULL if they are not requested. Only a result with a number of passes has
- * its examples in the line. */
+ * examples: its single examples; both are NULL if they are not requested. The line has the examples only if
+ * result->passes > 0. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result,
                          const lh_by_place *places, const lh_by_example *examples, lh_error *error);
 

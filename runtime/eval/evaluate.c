@@ -48,7 +48,7 @@ typedef struct draw_sums {
     int wrong;                                 /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 
-/* Results of single examples: rows of the arrays. answers and lengths are NULL if not requested. */
+/* Buffers for results of single examples. answers and lengths are NULL if not requested. */
 typedef struct per_example {
     lh_sums *sums;         /* [examples] sums of a batch */
     lh_by_sequence shares; /* shares of the condition, over all draws */
@@ -72,7 +72,7 @@ static int count_examples_to_decode(const lh_eval_result *result, int first_exam
     return remaining < 0 ? 0 : remaining < examples ? remaining : examples;
 }
 
-/* For the first `count` examples of a batch, replaces the answers that the pass gave by the model's own answers, and
+/* For the first `count` examples of a batch, replaces the answers of the pass with the model's own answers, and
  * adds the counts of the own answers to sums. */
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {

@@ -34,7 +34,7 @@ typedef struct lh_eval_request {
 } lh_eval_request;
 
 /* The number of conditions: task lengths or groups, times levels of noise, times numbers of passes. Conditions are
- * ordered by passes, as requested, then by noise, the least first. */
+ * ordered by passes, in the order of the request, then by noise, the least first. */
 int lh_count_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
