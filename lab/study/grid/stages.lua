@@ -6,7 +6,7 @@
 --   name           its name
 --   origin, path   its place in the file, for messages
 --   cells          { <axis> = { <value> = true } }
---   from           the name of the earlier stage whose runs the cells use, or nil
+--   from           the earlier stage whose runs the cells use (a table such as this one), or nil
 --   verb, options  with `from`: a name in M.VERBS, and the options of that verb
 --   seeds          a list of seeds for its cells, or nil
 
@@ -22,7 +22,7 @@ local M = {}
 -- The verbs that make a spec from a finished run:
 --   options   the names of options that take a value
 --   flags     the names of options without a value
---   folder    the name of the option for the folder of other files
+--   folder    the name of the option for the folder of the files that the verb writes besides FILE
 -- The command is `./longhand <verb> RUN --out FILE`, with `--<option> <value>` for each value; the command writes the
 -- spec FILE, whole or not at all.
 M.VERBS = {
@@ -33,6 +33,7 @@ M.VERBS = {
 local FIELDS = { "name", "cells", "from", "verb", "options", "seeds" }
 local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an earlier stage", verb = "..." }'
 
+-- Reads a stage's name; nil after an error. node: the node of the name, or of the whole stage if the name is missing.
 local function read_name(context, node, path, stages_by_name)
   local name = node.value
   if not names_module.is_valid(name) then
@@ -57,8 +58,8 @@ local function is_list(value)
   return count > 0 and count == #value
 end
 
--- Returns options of a verb by name: true for flags, a number, a word, or a list of numbers and words for other
--- options.
+-- Returns options of a verb by name. The value of a flag is true; the value of another option is a number, a word, or a
+-- list of numbers and words.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -78,7 +79,7 @@ local function read_options(context, node, path, verb)
   return options
 end
 
--- Sets `from` (a stage's name), `verb` and `options` of a stage. names: the names of earlier stages.
+-- Sets `from` (at first the stage's name), `verb` and `options` of a stage. names: the names of earlier stages.
 local function read_source(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
@@ -117,7 +118,7 @@ function M.read(context, axes, node)
       end
     end
   end
-  for _, stage in ipairs(stages) do
+  for _, stage in ipairs(stages) do -- the stage replaces its name
     stage.from = stages_by_name[stage.from]
   end
   return stages

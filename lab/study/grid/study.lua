@@ -5,7 +5,7 @@
 --   shown            the file's path in messages
 --   source           the opened file (load.lua)
 --   prefix           the first part of all cells' names, or nil
---   scales           the names of all scales
+--   scales           the names of the study's scales; a scale (--scale) changes seeds, rates, axes or fragments
 --   axes             a list of { name, values }; each value has the fields
 --       name, fragments         the value's name, and its fragments of a spec
 --       learning_rates, seeds   lists for the cells with this value, or nil
@@ -63,7 +63,8 @@ local function is_name(text)
   return type(text) == "string" and text:find(NAME) and #text <= load_module.MAX_ID_LENGTH
 end
 
--- Makes a reader of a text for which is_valid(text) is true. words: a noun for such a text in messages.
+-- Makes a function that reads a text and reports it unless is_valid(text) is true. words: a noun for valid texts in
+-- messages.
 local function make_name_reader(is_valid, words, expected)
   return function(context, node, path)
     if is_valid(node.value) then
@@ -130,7 +131,8 @@ local function read_rates(context, node, path)
   return rates
 end
 
--- Reads a value of an axis; nil after an error. names: the set of the names of earlier values, to which it adds.
+-- Reads a value of an axis; nil after an error. names: the set of the names of earlier values; this value's name is
+-- added to it.
 local function read_value(context, source, node, path, names)
   local expected = '{ name = "...", spec = { a fragment of a spec } }'
   if not nodes.is_table(context, node, path, expected, { "name", "spec", "learning_rates", "seeds", "with" }) then
@@ -393,7 +395,8 @@ local function read_fields(context)
     study.scored = read_scored(context, fields.report)
     local labels = fields.report.fields.labels
     study.labels = labels and read_labels(context, labels, study.axes)
-    study.report = (#items > 0 or not next(fields.report.fields)) and items or nil -- nil: the default items
+    -- A report that has only named fields has the default items (nil); the report {} has no items.
+    study.report = (#items > 0 or not next(fields.report.fields)) and items or nil
   end
   study.stages = fields.stages and stages.read(context, study.axes, fields.stages) or {}
   read_scales(context, study, fields.scales)

@@ -3,7 +3,7 @@
 -- Input: a study from grid.expand, or only a folder of runs. Output: a study:
 --   title, axes, cells
 --   scored: from metrics.lua
---   grid: the grid of most scores, that is, the lengths or numbers over which they are averaged (runs.find_usual_grid)
+--   grid: the lengths or numbers over which most scores are averaged (runs.find_usual_grid); not the grid of the cells
 --   full_study: the study with all cells, also in the results of M.merge_axis and M.select
 --   name, path, scale, report, left_out (texts on omitted earlier versions): only in a study from grid.expand
 --   is_from_folder = true, problems (texts on unreadable folders): only in a study from a folder
@@ -122,7 +122,7 @@ end
 -- have a score on the set and it is not the scored set. If no set fits, the scored set decides. Returns
 --   set         the name of the evaluation that decides (runs.get_evaluation)
 --   is_beyond   whether some of its examples are beyond training
---   is_scored   whether scores are on this set, too
+--   is_scored   whether this set is also the scored set
 --   is_named    whether the study names the set, in `select`
 --   rate_count  the number of rates with a score
 local function describe_choice(cell_runs, scored)
@@ -141,9 +141,9 @@ local function average_scores(cell_runs, set, metric)
   return statistics.mean(lists.map(cell_runs, function(run) return runs.get_score(run, set, metric) end))
 end
 
--- Whether a learning rate is better than `best`, the best of the rates before it; nil at first. The mean score on the
--- deciding set decides. If the scores are equal and the study does not name this set, the mean loss
--- on the set decides. In all other cases the result is false.
+-- Whether a learning rate is better than `best`, which is the best of the rates before it, or nil for the first rate.
+-- The mean score on the deciding set decides. If the scores are equal and the study does not name this set, the mean
+-- loss on the set decides. In all other cases the result is false.
 local function is_better(rate, best, metric, choice)
   if not best or rate.deciding_score ~= best.deciding_score then
     return metrics.is_better(metric, rate.deciding_score, best and best.deciding_score)
@@ -172,7 +172,8 @@ local function compute_hours(cell_runs)
     machines = lists.drop_repeats(lists.map(cell_runs, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
--- Returns the statistics of the cell's evaluated runs (compute_spread), and these fields; scored: the study's `scored`
+-- Summarises a cell. scored: the study's `scored`. Returns the statistics of the cell's evaluated runs
+-- (compute_spread), and these fields:
 --   requested, evaluated: the number of requested runs, and of runs with a score
 --   states: { [state] = number of runs }
 --   rates: from group_by_rate
@@ -341,8 +342,8 @@ function M.read_study(study, root, metric)
     scored = study.scored or DEFAULT_SCORED, cells = cells, left_out = left_out }, metric)
 end
 
--- Returns the name of a run's task: its kind; for dataset files the task's name, by default `id`, the spec's name; nil
--- if the spec has no task. The file's name does not identify a task: train.jsonl is a common name.
+-- Returns the name of a run's task: its kind, or for dataset files the task's name. A task without a name gets the name
+-- of the spec, `id`. nil if the spec has no task. A file's name identifies no task: train.jsonl is a common name.
 function M.name_task(spec, id)
   local task = spec and spec.task or {}
   return task.kind or task.data and (task.name or id) or nil
@@ -386,8 +387,8 @@ local function distinguish(groups, get_word)
   end
 end
 
--- Returns the key { task, encoding } of a group of runs; and whether its task is a dataset file that has only the
--- spec's name.
+-- Returns the key { task, encoding } of a group of runs; and whether its task is a dataset file without a name, so that
+-- the spec's name is the task's name.
 local function make_key(group, spec)
   local name = M.name_task(spec, group.id) or "?"
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id

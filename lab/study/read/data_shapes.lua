@@ -7,7 +7,7 @@
 --   shapes   a list of { input, output, count }: numbers of input and output tokens, and the number of examples with
 --            these numbers
 --   groups   a list of { input, output, group, count }; group: a text of the examples' values on the axes
--- The lists `shapes` and `groups` also map keys to their entries.
+-- The lists also map keys to their entries: "<input> <output>" in shapes, "<input> <output> <group>" in groups.
 
 local canonical = require("base.canonical")
 local input = require("base.input")

@@ -18,7 +18,7 @@ local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
 
--- The words that a field with a word may have, by the field's name.
+-- The valid words of the fields whose values are words, by the field's name.
 local WORDS = { decoding = { greedy = true, teacher_forced = true }, order = { file = true } }
 local AS_TEXT = { exact_match = true, loss = true } -- numbers that a row has as texts
 

@@ -5,12 +5,13 @@
 --   examples, draws: the numbers of examples, and of draws (samples of random positions), of the first line
 --   is_mixed: true if other lines have other numbers of examples or draws
 --   has_places: true if some line has accuracies by place (places.lua) and no axes except the first axis and settings
---     of the evaluation (axes.IS_SETTING, such as a level of noise)
+--     of the model (axes.IS_SETTING, such as a level of noise)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   <measure>: the list of the measure's values in the order of lengths, "" for lines without the measure; exact_match
---     and loss are texts. accuracy, exact_match and loss always have a list, other measures of LISTED if some line has
---     them. If lines have other axes, only the measures in AVERAGED have lists. The value for a number on the first
---     axis is that of the line without other axes if there is one, otherwise the mean over the lines with this number
+--     and loss are texts. accuracy, exact_match and loss always have a list; another measure of LISTED has a list if
+--     some line has the measure. If lines have other axes, only the measures in AVERAGED have lists, and each number on
+--     the first axis has one value: the value of the line without other axes if there is one, otherwise the mean over
+--     the lines with this number
 --   counts: the number of evaluated examples of each length
 --   totals: the number of existing examples of each length, nil if all were evaluated
 --   uncounted: for each length, true if none of its labels counts; nil if there is no such length
@@ -34,10 +35,10 @@ M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validatio
 -- Measures that have a mean over conditions.
 local AVERAGED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
 local AS_TEXT = { exact_match = true, loss = true }
--- Fields that an evaluation gets from the table of M.add.
+-- Fields that M.add sets and a complete evaluation keeps.
 local FACTS = { "step", "examples", "draws", "decoding", "data", "is_mixed", "has_places", "is_weighted" }
 
--- Whether a condition has no axes except the first axis of the run and settings of the evaluation.
+-- Whether a condition has no axes except the first axis of the run and settings of the model.
 local function has_no_further_axis(axis_values, axis)
   return not lists.any(canonical.sort_keys(axis_values), function(name)
     return name ~= axis and not axes.IS_SETTING[name]
@@ -77,13 +78,14 @@ function M.add(evaluations, row)
 end
 
 -- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
--- lines that is_averaged accepts. Each line's weight is the number of all its examples, evaluated or not.
+-- lines that is_averaged accepts. Each line's weight is the number of all its examples, evaluated or not. The field
+-- `counted` of the joined line is 0, that is, no label counts, unless a line has a measure.
 local function average_lines(group, is_averaged)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
-    local is_counted = is_averaged(line)
-    local weight = is_counted and (line.row.of or line.row.examples) or 0
-    row.examples, row.of = row.examples + (is_counted and line.row.examples or 0), row.of + weight
+    local is_included = is_averaged(line)
+    local weight = is_included and (line.row.of or line.row.examples) or 0
+    row.examples, row.of = row.examples + (is_included and line.row.examples or 0), row.of + weight
     for _, name in ipairs(AVERAGED) do
       local value = tonumber(line.row[name])
       if value then
@@ -100,7 +102,7 @@ local function average_lines(group, is_averaged)
 end
 
 -- Joins lines that share a number on the first axis. A line with values on the axis `frame` (spec/task/axes.lua) and on
--- a further axis is left out. If one of the lines with a number has no other axes, only this line counts for it.
+-- a further axis is left out. If one of the lines with the same number has no other axes, only this line is averaged.
 local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
@@ -121,8 +123,8 @@ local function make_condition(line, axis)
     exact_match = row.exact_match }
 end
 
--- Returns the evaluation of some lines, with the fields that the head of this file describes. evaluation: the table of
--- M.add to which the lines belong, with `has` from find_lists.
+-- Returns the evaluation of some lines, with the fields that the head of this file describes. evaluation: the one to
+-- which M.add has added the lines, with `has` from find_lists.
 local function make_evaluation(evaluation, split, lines, axis)
   local has, result = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do

@@ -18,7 +18,8 @@ local wording = require("base.wording")
 
 local M = {}
 
-local must, INPUT = stop.must, 1
+local must = stop.must
+local INPUT = 1 -- the exit code for invalid input
 
 local MAX_BYTES = 64 << 20 -- size of a file
 local SUBJECT, ITEM, ACCURACY = "subject", "LST_id", "accuracy" -- names of the columns in published trials

@@ -15,7 +15,8 @@ local M = { by_name = measures.by_name, NAMES = measures.NAMES, SHARES = measure
 -- Decodings of generative models, as words that precede "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
--- Percentages above which a seed generalises by default: of a paper's metric, and of exact match.
+-- Percentages above which a seed generalises by default (choose_criterion): in the metric of a study that refers to a
+-- paper, and in exact match.
 local PAPER_PERCENT, EXACT_PERCENT = 90, 99
 
 -- Whether the models of a cell are generative: by the cell's own spec, or else by the specs of its runs.

@@ -11,8 +11,10 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Kinds of answers, as names of the counts of right labels in places: the model's own answers, and teacher-forced ones.
+-- The kinds of answers: the model's own answers, and teacher-forced ones. Each value is the name of a field of places
+-- that has counts of right labels.
 M.OWN_ANSWERS, M.TEACHER_FORCED = "correct", "correct_teacher_forced"
+-- The sides of a target: places are counted both from its start and from its end.
 M.SIDES = { "start", "end" }
 
 -- Returns the number of a row on the run's first axis; nil if the row has other axes, or a level of noise or of passes

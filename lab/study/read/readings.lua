@@ -17,7 +17,7 @@ local function is_randomized(spec)
 end
 
 -- Answers by the value of a field.
-local READINGS = { drawn = "two-sided, signed by the order of the tokens", clamped = "clamped to one side",
+local DISTANCES = { drawn = "two-sided, signed by the order of the tokens", clamped = "clamped to one side",
   difference = "differences of the drawn positions" }
 local DRAWS = { pass = "once per pass", layer = "once per layer" }
 local RANGES = { zero_based = "from 0", one_based = "from 1" }
@@ -38,8 +38,9 @@ local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil
 end
 
--- Whether the readings of a spec tell if its model has a spare token. They do for encoders with empty tokens, unless
--- the embedding is linear or has a row for computation tokens; and for recurrent models, whose answer is always "none".
+-- Whether the spec raises the question of a spare token, an unused row of the token embedding. Encoders that answer at
+-- empty tokens raise it, unless the embedding is linear or has a row for computation tokens. Recurrent models raise it,
+-- too, and their answer is always "none".
 local function has_choice_of_spare_token(spec)
   local model = get(spec, "model") or {}
   local has_empty_tokens = (model.kind or "encoder") == "encoder" and (model.readout or "outputs") == "outputs"
@@ -52,7 +53,7 @@ local QUESTIONS = {
   { "randomized distances", function(spec)
     local uses_distances = (get(spec, "encoding.relative.kind") or "none") ~= "none" or get(spec, "encoding.score")
     return is_randomized(spec) and uses_distances
-      and format_value(get(spec, "encoding.positions.reading") or "drawn", READINGS)
+      and format_value(get(spec, "encoding.positions.reading") or "drawn", DISTANCES)
   end },
   { "sides of a draw", function(spec) return is_randomized(spec) and get(spec, "encoding.positions.sides") end },
   { "positions are drawn", function(spec)
@@ -76,6 +77,7 @@ local QUESTIONS = {
     return order and order:gsub("_", " ")
   end },
   { "labels in the loss", function(_, facts)
+    -- Examples of files without masked labels do not raise the question.
     return not (facts.data and not facts.data.train_masked) and LOSSES[facts.loss]
   end },
   { "spare token", function(spec)

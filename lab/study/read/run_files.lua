@@ -249,6 +249,7 @@ function M.read_records(root)
   for _, name in ipairs(list_names(root)) do
     local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.MAX_BYTES.record)
     local value = text and input.decode(text)
+    -- false: the file is no note; nil: a note without a problem
     local problem = type(value) == "table" and value.study ~= nil and shapes.find_problem(value, run_shapes.record)
     if problem then
       problems[#problems + 1] = M.format_problem(root .. "/" .. name, problem)

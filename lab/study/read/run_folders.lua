@@ -14,8 +14,8 @@ local write = require("base.write")
 
 local M = {}
 
--- Returns the existing runs of a name, on any file, as { name, facts }. names_by_folder: names of entries, from earlier
--- calls.
+-- Returns the existing runs whose names consist of `name` and the digits of any training file, as { name, facts }.
+-- names_by_folder: names of entries, from earlier calls.
 local function find_runs(root, plan, name, names_by_folder)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
   names_by_folder[folder] = names_by_folder[folder] or write.list_names(folder)

@@ -135,12 +135,14 @@ M.facts = shapes.object({
     validation_sha256 = DIGEST, validation_examples = COUNT, train_masked = COUNT, eval_masked = COUNT,
     validation_masked = COUNT, by = shapes.list(WORD, axes.MAX_AXES) }, { other_fields = shapes.any }),
   train_lengths = shapes.list(LENGTH, schema.MAX_TASK_LENGTH),
+  -- Each entry of `seen`: a length, and the numbers of sequences, labels and tokens of this length in training.
   seen = shapes.list(shapes.tuple(COUNT, 4), schema.MAX_TASK_LENGTH),
   seed = COUNT, seeds_apart = shapes.object({ init = COUNT, data = COUNT, draws = COUNT }),
   learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
   init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
-  loss = WORD, patience_of_steps = COUNT,
+  loss = WORD,
+  patience_of_steps = COUNT, -- if train.patience ended the run: the requested number of steps
   best = shapes.object({ step = COUNT, metric = WORD, score = NUMBER }, { required = { "step", "metric", "score" } }),
 }, { required = { "id", "digest", "spec", "seed", "learning_rate" }, other_fields = shapes.any })
 

@@ -10,7 +10,7 @@
 --     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
 --     in_distribution. If there is no such test, choose_test makes another set the test
 --   is_within: whether test has only training lengths, or, for a user's own file, no part beyond training
---   is_trained: only with is_within: whether test consists of the examples of training, since the run has no other set
+--   is_trained: true if test consists of the examples of training, because the run has no other set
 --   novel: true if held-out sets exclude examples of training
 --   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
 --   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
@@ -18,9 +18,10 @@
 --   best: the best checkpoint (train.checkpoint.best), { step, metric, score }, with the sets of its evaluations after
 --     training, as above; score: the score that made it the best, from an evaluation during training
 --   during: evaluations during training, from evaluations.summarise_training
---   levels: evaluations with noise on embeddings or at numbers of passes, { noise = { [standard deviation] = { axis,
---     test, ... } }, passes = { [number] = ... } }, with sets as above. The evaluations of the level with the least
---     deviation, and of the level with the number of passes in training, are also the run's own sets
+--   levels: evaluations with noise on embeddings, or with numbers of passes of a model with loops, { noise = {
+--     [standard deviation] = { axis, test, ... } }, passes = { [number] = ... } }, with sets as above. The evaluations
+--     of the level with the least deviation, and of the level with the number of passes in training, are also the
+--     run's own sets
 -- Invariants: writes nothing. A run whose run.json or eval.jsonl is damaged has no evaluations, and `facts` is empty.
 
 local axes = require("spec.task.axes")
@@ -68,7 +69,7 @@ local function split_level(row)
   return plain_row, setting, row.by[setting]
 end
 
--- Returns the levels of a run's own score, by name: the least noise, and the passes of training.
+-- Returns the levels of the run's own sets, by name: the least noise, and the number of passes in training.
 function M.get_own_levels(run)
   return { [axes.NOISE] = (lists.get(run.facts, "spec.eval.by.noise.list") or {})[1],
     [axes.PASSES] = lists.get(run.facts, "spec.model.loops.times") }
@@ -399,7 +400,7 @@ function M.get_best_score(run, name, metric)
   return run.best and run.state == "evaluated" and M.compute_mean(M.get_evaluation(run.best, name), metric) or nil
 end
 
--- Returns the values of a level at which a run was evaluated, ascending. name: "noise" or "passes".
+-- Returns the levels of noise or of passes at which a run was evaluated, ascending. name: "noise" or "passes".
 function M.list_levels(run, name)
   return canonical.sort_keys(run.levels and run.levels[name] or {})
 end
