@@ -95,8 +95,8 @@ end
 
 local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes: a stopped trainer, SIGINT, SIGTERM
 
--- Ends the search if a command failed. command: its name in the message, after its log if it has one. returned_codes:
--- the set of exit codes that tune returns unchanged, or nil.
+-- Ends the search if a command failed. command: the text of the message before the exit code, which is the command's
+-- log, if it has one, and then its name. returned_codes: the set of exit codes that tune returns unchanged, or nil.
 local function check(code, command, returned_codes)
   if INTERRUPTED[code] then
     error("interrupted!", 0)

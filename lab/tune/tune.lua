@@ -50,7 +50,7 @@ local function format_duration(seconds)
   return ("%d:%02d"):format(seconds // 60, seconds % 60)
 end
 
--- Returns the middle and the last of the training lengths as text, "20,40"; nil if dataset files have the lengths.
+-- Returns the middle and the last of the training lengths as text, "20,40"; nil if they come from dataset files.
 local function choose_lengths(spec)
   local lengths = not spec.plan.task.data and spec.resolved.train.lengths
   local list = lengths and tasks.list_lengths(lengths)
@@ -190,9 +190,10 @@ local function propose(job, best)
   local list, say = list_proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
     local spec = os.time() < job.end_time and job.find_variant({ set })
-    local variant = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
-    if variant then
-      local from, to = measure.build(job.work, best), measure.build(variant, adapt_values(variant, best, job.level))
+    local variant_work = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
+    if variant_work then
+      local from = measure.build(job.work, best)
+      local to = measure.build(variant_work, adapt_values(variant_work, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.end_time - now) // (#list + 1 - i))
       local is_worthwhile = result and measure.exceeds_noise(result, job.floor)

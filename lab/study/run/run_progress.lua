@@ -21,7 +21,7 @@ local END_BYTES = 512 -- bytes at the end of run.json that record the end of a r
 -- A run whose files have not changed for this many seconds counts as not running; the first reading of its files uses
 -- FIRST_QUIET_SECONDS.
 local QUIET_SECONDS, FIRST_QUIET_SECONDS = 120, 900
-local LAG_LINES = 3 -- a running trainer may need as long for a line of metrics.jsonl as usually for this many lines
+local LAG_LINES = 3 -- a slow line of metrics.jsonl may take this many times the usual time of a line
 
 -- Records a file's state in `files`. Returns whether the file has changed since the last call, and its time.
 local function note_change(files, path, name)
@@ -47,7 +47,8 @@ local function find_state(cell, run, files, dir, locks, now)
   return (is_locked or now - files.active_at <= patience) and "running" or "stopped"
 end
 
--- Sets the rate of run.progress from the steps since the first reading.
+-- Sets the rate of run.progress from the steps since the first reading. Once a length is evaluated after training, a
+-- measured rate stays: the time of this evaluation is not counted.
 local function measure_rate(progress, files, now)
   local first = files.first
   if not first or progress.step < first.step then

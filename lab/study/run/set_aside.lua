@@ -15,7 +15,7 @@ local escape = require("base.escape")
 
 local M = {}
 
--- Moves one run. Returns true, or nil and a message.
+-- Moves one run. Returns true, or nil and a message. run.damage: a text that begins with the name of the damaged file.
 local function move(out, run)
   local parent, name = run.path:match("^(.*)/([^/]*)$")
   local aside_path

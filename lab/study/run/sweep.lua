@@ -79,19 +79,19 @@ end
 -- part_seeds, runs }. grid.make_flags describes the first three fields.
 local function split_cell(cell, max_runs)
   local subsets = { { part_seeds = {} } }
-  -- Splits every subset into pieces with at most `max_runs` of the values of one flag. add(subset, piece) returns the
-  -- fields of a piece that differ from the subset's fields. For the next flag, max_runs is divided by the number of
-  -- values in a piece.
+  -- Splits every subset into smaller subsets, each with at most `max_runs` of the values of one flag. add(subset, list)
+  -- returns the fields in which the smaller subset with this list of values differs. For the next flag, max_runs is
+  -- divided by the largest number of values in a list.
   local function split(values, add)
     local size = math.min(max_runs, #values)
     max_runs = max_runs // size
     subsets = lists.collect(subsets, function(subset)
-      local pieces = {}
+      local smaller_subsets = {}
       for i = 1, #values, size do
-        local piece = table.move(values, i, math.min(i + size - 1, #values), 1, {})
-        pieces[#pieces + 1] = lists.merge(subset, add(subset, piece))
+        local list = table.move(values, i, math.min(i + size - 1, #values), 1, {})
+        smaller_subsets[#smaller_subsets + 1] = lists.merge(subset, add(subset, list))
       end
-      return pieces
+      return smaller_subsets
     end)
   end
   split(cell.learning_rates, function(_, list) return { learning_rates = list } end)
@@ -145,13 +145,13 @@ end
 --   failed_count   the number of failed runs
 --   ended_count    the number of ended jobs
 --   code      the exit code
---   estimate_seconds_left   a function of the sums of progress
+--   estimate_seconds_left   a function of the sums over runs (progress_text.lua)
 --   is_over   whether the hours of the sweep are over
-local Sweep = {}
-Sweep.__index = Sweep
+local Round = {}
+Round.__index = Round
 
 -- Reads the progress of earlier sweeps' runs: the progress table needs their accuracies and the steps of an epoch.
-function Sweep:read_earlier_progress()
+function Round:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
     for _, run in ipairs(cell.goal and cell.runs or {}) do
       if run.state ~= "absent" then
@@ -163,7 +163,7 @@ function Sweep:read_earlier_progress()
 end
 
 -- Reads the progress of running jobs and shows it.
-function Sweep:show()
+function Round:show()
   local locks = ledger.read_locks()
   for _, job in ipairs(self.jobs) do
     if job.start_time and not job.has_ended then
@@ -185,7 +185,7 @@ end
 
 -- Reports the end of job i with this exit code. After an error of the machine, tells `runner`, the object of jobs.lua,
 -- to start no further job.
-function Sweep:finish(i, status, runner)
+function Round:finish(i, status, runner)
   local job, locks, undone_count = self.jobs[i], ledger.read_locks(), 0
   local cell = job.cell
   read_progress(job, locks)
@@ -211,7 +211,7 @@ function Sweep:finish(i, status, runner)
   end
 end
 
-function Sweep:tick(runner)
+function Round:tick(runner)
   if not self.is_over and is_past_deadline(self.options) then
     self.is_over = true
     runner:drain()
@@ -222,7 +222,9 @@ function Sweep:tick(runner)
 end
 
 -- Makes the jobs of cells with a trainer. Returns true, or nil after an error, which is printed.
-function Sweep:prepare(items, threads)
+function Round:prepare(items, threads)
+  -- With --hours on a CPU, a process gets at most one run for each thread, so that its runs begin at once; a cell's
+  -- further runs begin in later processes, before the deadline.
   local max_runs = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
     local is_ready, message = true, nil
@@ -253,7 +255,7 @@ function Sweep:prepare(items, threads)
 end
 
 -- Trains the runs of cells with a trainer, at most `max_concurrent` jobs at a time. Returns a result of jobs.run.
-function Sweep:train(items, max_concurrent, threads)
+function Round:train(items, max_concurrent, threads)
   if not self:prepare(items, threads) then
     return "done"
   end
@@ -281,6 +283,7 @@ local function conclude(options, study, outcome, code, failed_count, start_time)
     return cell.spec and cell.missing_files[1]
   end) }).left
   local linked_count = lists.count(overview.list_runs(study), function(run) return run.link end)
+  -- runs of cells whose data files are missing; runs that are left out because a link is in their path
   local other_counts = { { counts["trained further"], "trained further" }, { failed_count, "failed" },
     { without_files_count, "without their files" }, { linked_count, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
@@ -335,13 +338,13 @@ local function train_round(options, study, tried_cells)
     tried_cells[cell.id] = true
   end
   local display = progress_text.open_display(2)
-  local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed_count = 0,
-    ended_count = 0, estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Sweep)
+  local round = setmetatable({ options = options, study = study, display = display, jobs = {}, failed_count = 0,
+    ended_count = 0, estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Round)
   local outcome = trainers.build(options.project, items)
   if outcome == "done" then
-    outcome = is_past_deadline(options) and "drained" or sweep:train(items, concurrent_cells, threads)
+    outcome = is_past_deadline(options) and "drained" or round:train(items, concurrent_cells, threads)
   end
-  return outcome, sweep.code, sweep.failed_count
+  return outcome, round.code, round.failed_count
 end
 
 -- Trains the runs of cells with a spec, makes the specs of cells that depend on these runs, and repeats this until no
@@ -381,11 +384,11 @@ local function dry_run(options, study)
   local settings = { threads = build.count_processors(), device = options.device,
     replicas = concurrent_cells * threads }
   local code, lines, notes = DONE, nil, nil
-  local can_measure = estimate.has_records(items, settings)
-  if not can_measure then
-    can_measure, code = trainers.ensure_one(options.project, estimate.filter_with_steps(items))
+  local can_estimate = estimate.has_records(items, settings)
+  if not can_estimate then
+    can_estimate, code = trainers.ensure_one(options.project, estimate.filter_with_steps(items))
   end
-  if can_measure then
+  if can_estimate then
     lines, notes = estimate.format(study, items, settings)
   end
   if not lines then

@@ -151,6 +151,7 @@ end
 function M.copy(project, item, path)
   for _ = 1, MAX_BUILDS do
     local is_written, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)
+    -- is_written: nil if the trainer has no fitting space for defaults; then it is built again, too
     if is_written == false then
       return nil, message
     elseif is_written and build.is_compiled(item.dir, item.job, item.linking) then

@@ -1,5 +1,6 @@
 -- Makes the specs of waiting cells from the runs on which the cells depend, by commands of ./longhand such as calibrate
--- (stages.lua). source.verb is the name of the command.
+-- (stages.lua). cell.source describes where a cell's spec comes from: its source run (source.run), and the name of the
+-- command (source.verb).
 --
 -- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run is
 -- done, the file that the source's command makes from it, next to the command's other files and a log of its output. A

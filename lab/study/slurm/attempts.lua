@@ -1,10 +1,10 @@
 -- Unfinished runs in the folders of attempts, which task.sh creates:
 -- OUT/<id>/<digest>/.attempts/<job>_<task>-<n>/<id>/<digest>/<run>, and .../<job>_<task>-<n>/replaced/<run> for the
--- former folder of a run that a task has replaced.
+-- former folder of a run that a task has replaced. <n> is the first free number from 1.
 --
 -- Input: the folder of all runs, runs of cells. Output: the attempt with the most progress, and the state of its run.
--- On request, moves an attempt to the run's own folder, unless this folder exists: of the attempts that a trainer
--- without Slurm can continue, the one with the most progress.
+-- On request, if a run has no folder of its own, moves an attempt there: among the attempts that a trainer without
+-- Slurm can continue, the one with the most progress.
 
 local failures = require("lab.study.run.failures")
 local input = require("base.input")
@@ -69,8 +69,8 @@ function M.read_state(out, run)
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- Returns those of the last lines of a task's log that the last process of a run's group has written: the lines before
--- the task's message "not all of ... is done"; or the lines at the end of the log, while the task still runs.
+-- Finds the output of the last process that trained a run's group. lines: the end of a task's log. Returns the lines
+-- before the task's message "not all of ... is done"; or, while the task still runs, the lines at the end of the log.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local group_lines, has_message = {}, false

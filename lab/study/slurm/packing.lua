@@ -1,7 +1,8 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
 -- Input: cells with their missing runs, limits. Output: groups and tasks. The runs of a group train side by side in one
--- process. A task is a list of groups; it trains the groups of a lane one after the other, and its lanes side by side.
+-- process. A task is a list of groups, each with a lane: groups of one lane train one after the other, and the lanes
+-- train side by side.
 -- Invariants: no function changes its arguments, except that group.lane is set; every run is in one group and every
 -- group in one task; equal input gives equal tasks. A group:
 --   cell, runs       the cell, and the runs of the cell in this group
@@ -18,12 +19,12 @@ local M = {}
 
 -- Divides a cell's missing runs into sets:
 --   runs         the runs of the set
---   part_seeds   { [part of the random numbers] = { first, last } }, ranges of the parts with separate seeds
+--   part_seeds   { [part] = { first, last } }: for each part of the random numbers with separate seeds, their range
 --   per_seed     the number of runs with the same seed and learning rate; these runs have all combinations of the
 --                separate seeds in part_seeds
 -- There is a single set if two conditions are met: per_seed is at most `replicas`, so that one process can train these
--- runs; and each seed with a missing run misses all of its runs. Otherwise there is a set for each combination of
--- separate seeds.
+-- runs; and for each seed and learning rate, all runs are missing or none. Otherwise there is a set for each
+-- combination of separate seeds.
 local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do
@@ -183,7 +184,7 @@ function M.make_tasks(groups, limits)
     return get_weight(a) > get_weight(b) or get_weight(a) == get_weight(b) and order[a] < order[b]
   end)
   local max_count = math.min(limits.max_tasks, #groups)
-  -- A group is one process, also if it takes longer than limits.seconds; it then continues after a requeue.
+  -- No group is divided: a group that takes longer than limits.seconds continues after a requeue.
   local max_lane_seconds = math.max(limits.seconds, max_weight)
   local count = max_count
   if has_seconds then

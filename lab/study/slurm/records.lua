@@ -65,8 +65,8 @@ function M.filter_study(all_records, name)
   return lists.filter(all_records, function(record) return record.study == name end)
 end
 
--- Whether a record's job has the name that this folder gives to its array. A record that was copied here from elsewhere
--- may name any job.
+-- Whether a record names the job that was submitted for it from the folder `out` (M.make_job_name). A record that was
+-- copied here from elsewhere may name any job.
 function M.is_own(record, out)
   return record.name == M.make_job_name(out, { name = record.study }, record.number)
 end

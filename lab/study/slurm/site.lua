@@ -17,7 +17,7 @@ local values = require("spec.values")
 
 local M = {}
 
-M.ALL_REPLICAS = 4096 -- the value of `replicas` that lets all runs of a cell train at a time
+M.ALL_REPLICAS = 4096 -- the value of `replicas` that lets all runs of a cell train at the same time
 
 local MIN_SECONDS = 300 -- a task gets a signal two minutes before its end, and the controller checks every 30 s
 

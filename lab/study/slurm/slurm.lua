@@ -147,8 +147,8 @@ local function resubmit(options)
   return submit.run(options)
 end
 
--- Returns the records whose jobs have the names that this folder gives; and whether the queue has jobs of other
--- records. Prints messages about the jobs of other records.
+-- Returns the records whose jobs were submitted for this folder (records.is_own); and whether the queue has jobs of
+-- other records. Prints messages about the jobs of other records.
 local function drop_foreign(options, study_records)
   local own_records, has_foreign = {}, false
   for _, record in ipairs(study_records) do

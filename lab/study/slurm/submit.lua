@@ -49,8 +49,8 @@ end
 --   to_submit   runs of the copies
 --   queued      runs of tasks in the queue
 --   running     runs of processes on this machine
--- Sets run.is_replacement: whether the run's folder exists, so that the new run replaces it. queued_runs: from
--- records.find_queued_runs.
+-- Sets run.is_replacement: whether the run's folder exists, so that the new run replaces it; false for a damaged run,
+-- whose folder is moved away before. queued_runs: from records.find_queued_runs.
 local function list_to_do(study, queued_runs)
   local cells, counts = {}, { to_submit = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
@@ -65,7 +65,8 @@ local function list_to_do(study, queued_runs)
   return cells, counts
 end
 
--- Returns the options of estimates for tasks of a site, measured on this machine.
+-- Returns the options of estimates for tasks of a site, measured on this machine. max_concurrent is the maximum number
+-- of runs that a process of a task trains at a time; the other numbers are for measuring here (estimate.lua).
 local function make_estimate_options(request, site)
   local local_threads, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
   return { threads = local_threads, replicas = on_gpu and site.replicas or local_threads, device = request.device,
@@ -279,6 +280,7 @@ local function submit(options, study, site, plan, max_tasks)
     end
     job = stop.must(INPUT, queue.submit(plan.folder .. "/job.sh"))
   end)
+  -- INPUT: only a failed sbatch ends the work above with this code
   job = job or code == INPUT and find_accepted_job(plan.name)
   if not job then
     undo_preparations(options, plan, folder)
