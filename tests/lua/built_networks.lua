@@ -35,7 +35,7 @@ function M.build(describe, chunk, families, section)
   }, chunk)
 end
 
--- Returns a description whose result f(network, embedding of the input) computes.
+-- Returns the description of a network that reads out what f(network, embedding of the input) returns.
 function M.describe_embedded(f)
   return function(net)
     local x = net:embed("embedding", net:stream("source"), { scale = 2, place = net.additive })

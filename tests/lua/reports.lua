@@ -76,8 +76,8 @@ function M.lacks_gnuplot(code, message)
 end
 
 -- Writes and reads the runs of a study of two tasks and two encodings, with two learning rates and three seeds.
--- scores["TASK ENCODING"][rate][seed + 1]: a score in percent, "failed", or nil for a missing run. scored: the field of
--- a study; seeds: the number of seeds, by default three; metric: replaces the metric of the study.
+-- scores["TASK ENCODING"][rate][seed + 1]: a score in percent, "failed", or nil for a missing run. scored: the
+-- study's field `scored`; seeds: the number of seeds, by default three; metric: replaces the metric of the study.
 function M.make_study(root, scores, scored, seeds, metric)
   local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },

@@ -108,7 +108,8 @@ end
 
 TestControls = {}
 
--- Lines of cross-attention with three heads; head 1 has no line.
+-- Lines of cross-attention with three heads; head 1 has no line. The controls of these lines are named values, shifted,
+-- heads and random.
 local FAMILY = { choices = { align = "right" }, list = {
   { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
   { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
@@ -118,7 +119,7 @@ local function make_control(name, seed)
   return controls.make(name, FAMILY, { rows = 4, columns = 6 }, "cross", 3, inference.make_random(seed or 1)).list
 end
 
-function TestControls.test_control_values_has_the_lines_with_value_0()
+function TestControls.test_the_control_named_values_sets_all_values_to_0()
   for i, line in ipairs(make_control("values")) do
     lu.assertEquals({ line.head, line.line, line.value }, { FAMILY.list[i].head, FAMILY.list[i].line, 0 })
   end
@@ -126,11 +127,11 @@ function TestControls.test_control_values_has_the_lines_with_value_0()
 end
 
 -- Anti-diagonals and columns are counted from the last key.
-function TestControls.test_control_shifted_moves_every_line_one_key_to_the_left()
+function TestControls.test_the_control_named_shifted_moves_every_line_one_key_to_the_left()
   lu.assertEquals(lists.map(make_control("shifted"), function(line) return line.line end), { 4, 1, -3, -1 })
 end
 
-function TestControls.test_control_heads_moves_all_lines_of_a_head_together()
+function TestControls.test_the_control_named_heads_moves_all_lines_of_a_head_together()
   local heads = {}
   for seed = 1, 20 do
     local list = make_control("heads", seed)
@@ -142,7 +143,7 @@ function TestControls.test_control_heads_moves_all_lines_of_a_head_together()
   lu.assertEquals(#canonical.sort_keys(heads), 2)
 end
 
-function TestControls.test_control_random_has_as_many_lines_of_each_head_and_direction()
+function TestControls.test_the_control_named_random_keeps_the_count_of_lines_by_head_and_direction()
   local has_other_line = false
   for seed = 1, 20 do
     local list, distinct_lines = make_control("random", seed), {}

@@ -47,7 +47,7 @@ function TestCompare.test_other_training_data_are_a_difference()
     { { field = "data.train_sha256", a = "aa", b = "bb" } })
 end
 
--- Four digits are shown if they distinguish the two values, and all digits if they do not.
+-- Four digits are shown if they distinguish the two values, otherwise nine.
 function TestCompare.test_digits_of_the_first_difference()
   local function find_first(b)
     local runs = {}

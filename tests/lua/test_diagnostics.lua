@@ -112,7 +112,7 @@ function TestDiagnostics.test_the_nearest_name_needs_the_fewest_edits()
   lu.assertNil(similar_names.find(("x"):rep(1000), names))
 end
 
-function TestDiagnostics.test_show_quotes_strings_and_number_has_the_fewest_digits()
+function TestDiagnostics.test_show_quotes_strings_and_writes_numbers_with_the_fewest_digits()
   lu.assertEquals(diagnostics.show('a"b\n'), '"a\\"b\\10"')
   lu.assertEquals(diagnostics.show(0.1), "0.1")
   lu.assertEquals(diagnostics.show(1e-8), "1e-8")

@@ -14,7 +14,7 @@ local FORCED = "eval = { decoding = 'teacher_forced' }"
 
 -- A sampler of a user's task. Its targets end with a symbol.
 local SAMPLER = [[
-/* Copies, and a full stop.
+/* The target is the input and a full stop.
  *
  * input symbols:  a b
  * output symbols: a b .
@@ -119,8 +119,8 @@ function TestDecoding.test_lines_from_the_last_key_depend_on_the_length()
       :format(direction))
   end
   lu.assertStrContains(list_line_warnings(-1), "encoding.lines: has lines that begin at the sequence's last token")
-  lu.assertNotStrContains(list_line_warnings(1), "begin at the last token")
-  lu.assertNotStrContains(list_line_warnings(0), "begin at the last token")
+  lu.assertNotStrContains(list_line_warnings(1), "begin at the sequence's last token")
+  lu.assertNotStrContains(list_line_warnings(0), "begin at the sequence's last token")
 end
 
 -- The length of an encoder-decoder's source is known, so there is no warning.

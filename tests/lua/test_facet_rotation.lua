@@ -42,7 +42,8 @@ function TestRotation.test_periods_of_rotation_are_known_values()
   end
 end
 
-function TestRotation.test_a_draw_per_layer_has_the_index_of_its_block()
+-- With a draw for each layer, block l reads draw l; it reads draw l + 1 if draw 0 belongs to the input.
+function TestRotation.test_each_block_reads_its_own_draw_with_a_draw_for_each_layer()
   lu.assertEquals(plan_rope(8).draw, "l")
   lu.assertEquals(plan_rope(8, "pass").draw, "0")
   local spec = make_encoding("learned", "rope", "randomized", "layer")

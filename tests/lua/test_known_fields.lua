@@ -1,4 +1,5 @@
--- Fields that templates read from tables of the plan: a template that reads a field which the plan does not have stops.
+-- Fields that templates read from tables of the plan: rendering fails if a template reads a field that the
+-- plan does not have.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -49,7 +50,7 @@ function TestKnownFields.test_included_templates_read_known_fields()
     'templates/p:2:3: \'part.wrods\' is not in the plan | did you mean "words"?')
 end
 
-function TestKnownFields.test_ends_of_lists_and_tables_of_templates_are_unchecked()
+function TestKnownFields.test_items_after_a_list_and_tables_made_by_templates_are_unchecked()
   lu.assertEquals(render_text("a % if layers[3]\nb % else\n% local t = { name = size }\n${t.name}c % if not t.size\n"),
     "b\n4c\n")
 end

@@ -55,7 +55,8 @@ function TestFields.test_a_norm_follows_each_embedding()
   lu.assertEquals({ names["source_embedding_norm.scale"], names["target_embedding_norm.scale"] }, { true, true })
 end
 
-function TestFields.test_gates_have_two_halves()
+-- Gated activations have two maps to the hidden width, gate and up.
+function TestFields.test_gated_activations_have_two_maps()
   for _, kind in ipairs({ "swiglu", "geglu" }) do
     local tensors = list_shapes({ ["model.activation"] = kind })
     lu.assertEquals({ tensors["layers.0.feedforward.gate.weight"], tensors["layers.0.feedforward.up.weight"],
@@ -83,7 +84,7 @@ end
 
 -- The specs of tests/specs/networks are planned, and the resolved spec in run.json gives the same plan. long_models.sh
 -- checks their results.
-function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
+function TestFields.test_the_resolved_spec_of_a_run_gives_the_same_plan()
   local paths_by_digest = {}
   for _, name in ipairs(write.list_names("tests/specs/networks")) do
     local path = "tests/specs/networks/" .. name
@@ -256,8 +257,8 @@ function TestFields.test_an_encoder_decoder_learns_every_task()
   end)
 end
 
--- A feed-forward output has a gate, a map from it, a norm and a square map; without biases, the output layer has a row
--- for each class.
+-- With a gated activation, a feed-forward output has the maps gate, up and down, a norm and a square map. The weight of
+-- an output layer without a bias has a row for each class.
 function TestFields.test_a_feedforward_output_has_tensors_of_its_own()
   local linear, full = list_shapes(), list_shapes({ ["model.output"] = "feedforward", ["model.activation"] = "geglu" })
   local unbiased = list_shapes({ ["model.output"] = "feedforward", ["model.output_bias"] = "false",
@@ -290,8 +291,9 @@ function TestFields.test_an_output_without_a_bias_starts_like_one_with_a_bias()
   end
 end
 
--- A table of 13 tokens and one of 2048 places, a layer of four square maps, a gate and a map from it, norms of the
--- embedding and of both branches; after the last pass a gate, a map from it, a norm and a square map; and 13 classes.
+-- The model's parameters are a table of 13 tokens and a table of 2048 places; a layer with four square maps of
+-- attention and the maps gate, up and down; norms of the embedding and of both branches; after the last pass the maps
+-- gate, up and down, a norm and a square map; and an output layer of 13 classes.
 function TestFields.test_the_looped_decoder()
   local plan = assert(project:plan("free_addition_looped", { "model.width=1024", "model.heads=16",
     "model.feedforward=1024" })).plan

@@ -76,7 +76,7 @@ function TestPlaces.test_quantiles_of_first_errors()
 end
 
 -- Labels are counted for a kind of answers only in runs that have this kind.
-function TestPlaces.test_sums_of_runs_with_other_kinds_of_answers()
+function TestPlaces.test_sums_of_runs_with_different_kinds_of_answers()
   local function make(counts, kinds)
     local side = lists.merge({ counted = counts }, kinds)
     return { sequences = 1, start = side, ["end"] = side, first_error = lists.map(counts, function() return 0 end) }
@@ -89,7 +89,7 @@ function TestPlaces.test_sums_of_runs_with_other_kinds_of_answers()
 end
 
 -- The runs of a line have different kinds of answers, and the second run has more places.
-function TestPlaces.test_table_of_runs_with_other_kinds_of_answers()
+function TestPlaces.test_table_of_runs_with_different_kinds_of_answers()
   local dir
   for seed = 0, 1 do
     local counts = seed == 0 and '"counted":[4],"correct":[4]' or '"counted":[4,4],"correct_teacher_forced":[2,4]'
@@ -162,7 +162,8 @@ function TestPlaces.test_runs_without_places()
   lu.assertEquals({ #tables, tables[1].rows[1].cells[1].texts[1], tables[1].file }, { 1, "missing", nil })
 end
 
--- Conditions on several axes have no places in figures: neither the run nor the default items show any.
+-- Conditions on several axes have no places in figures: neither the run nor the default items show any. Noise is not
+-- such an axis, but a setting of the model.
 function TestPlaces.test_places_of_conditions_on_several_axes()
   local function read(name, axes)
     local dir = write_run(name, "bucket_sort_rope", 0, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", axes, 0.5,

@@ -186,7 +186,8 @@ function TestPage.test_a_page_without_scores_has_the_axis_of_the_study()
   lu.assertNotStrContains(text, "length 1")
 end
 
--- An item can select values (only) of the axis that it joins (over); the report names an item without a matching cell.
+-- The field `only` of an item can select values of the axis that the field `over` joins. The report names an item
+-- without a matching cell.
 function TestPage.test_only_on_the_joined_axis_and_items_without_cells()
   local text = report_probe("joined", '{ kind = "table", value = "mean", rows = "w", over = "m", '
     .. 'only = { m = { "b" } } }, { kind = "table", value = "max", rows = "m", where = { w = "t" }, '
@@ -274,7 +275,7 @@ function TestReadings.test_absent_fields_count_as_defaults()
   lu.assertEquals(read_answers({}), {})
 end
 
--- Without an effect of model.spare_token there is no choice to report.
+-- Readings include the spare token if model.spare_token has an effect, and for recurrent models, which have none.
 function TestReadings.test_spare_token()
   for fields, expected in pairs({ [{ spare_token = false }] = "none", [{ kind = "encoder" }] = "one",
     [{ kind = "recurrent" }] = "none", [{ readout = "outputs" }] = "one", [{ readout = "in_place" }] = false,
@@ -298,7 +299,7 @@ function TestReadings.test_labels_in_the_loss()
   lu.assertNil(read_answer(nil, { train_masked = 3 }))
 end
 
-function TestReadings.test_the_other_reading_is_named()
+function TestReadings.test_readings_other_than_the_defaults_are_named()
   local spec = make_spec("odds_first")
   spec.encoding = { relative = { kind = "transformer_xl" }, positions = { kind = "randomized", max_position = 2048,
     reading = "clamped", draw = "layer", sorted = false, range = "one_based" } }

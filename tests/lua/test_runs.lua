@@ -60,7 +60,7 @@ function TestRuns.test_lengths_between_training_lengths_are_in_no_score()
 end
 
 -- A run without lengths beyond training is scored between training lengths if it was evaluated there.
-function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
+function TestRuns.test_a_run_without_longer_lengths_is_scored_between_training_lengths()
   local spec = make_spec("bucket_sort")
   spec.train.lengths, spec.eval.lengths = { list = { 4, 20 } }, { list = { 4, 12 } }
   local run = runs.read(write_run("gaps", "rr", 1, 0.1, { facts = { spec = spec },
@@ -236,7 +236,8 @@ function TestRuns.test_numbers_of_passes_are_separate()
   lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "passes", 2, "test")), 100.0)
 end
 
--- If a line is for a number on the first axis alone, finer lines have other examples and do not enter the score.
+-- A line may have a number on the first axis and on no other axis. Then lines with the same number and further axes
+-- have other examples and do not enter the score.
 function TestRuns.test_finer_conditions_are_separate()
   local facts = { data = { train = "addition", by = { "digits", "carry" } }, spec = reports.make_spec("addition") }
   facts.spec.eval.novel = false

@@ -89,10 +89,10 @@ function TestTaskDigests.test_options_and_computation_tokens_change_the_data()
     lu.assertNotEquals(other_model, model)
   end
   for _, field in ipairs({ file, "kind = 'bucket_sort'", "data = 'a.jsonl', input_symbols = 2, output_symbols = 2" }) do
-    local without_option, none_model = digest_task(field)
-    local with_option, one_model = digest_task(field .. ", computation = 1")
+    local no_tokens, none_model = digest_task(field)
+    local one_token, one_model = digest_task(field .. ", computation = 1")
     local two_tokens, two_model = digest_task(field .. ", computation = 2")
-    lu.assertTrue(with_option ~= without_option and two_tokens ~= with_option and two_tokens ~= without_option, field)
+    lu.assertTrue(one_token ~= no_tokens and two_tokens ~= one_token and two_tokens ~= no_tokens, field)
     lu.assertNotEquals(one_model, none_model)
     lu.assertEquals(two_model, one_model)
   end
