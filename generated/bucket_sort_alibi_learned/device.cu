@@ -1108,8 +1108,8 @@ typedef struct layer_state {
     reals output; /* [rows][WIDTH] input of the next layer */
 } layer_state;
 
-/* The number of sequences whose gradients of pairs are stored at the same time: so many that each thread has four
- * tasks; a task is a key in a head. */
+/* The number of sequences whose gradients of pairs are stored at the same time: enough for four tasks per thread, if
+ * there are so many sequences. A task is one key of one head. */
 INLINE int pair_sequences(int sequences, int keys) {
     const int enough = (4 * 256 + HEADS * keys - 1) / (HEADS * keys);
     return enough < sequences ? enough : sequences;
@@ -1355,8 +1355,8 @@ typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
- * keys. */
+/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the
+ * order of keys. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int i, int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll

@@ -412,6 +412,7 @@ static int make_self_sinusoids(const lh_cpu_step *step, int set) {
     return count;
 }
 
+/* Multiplies sinusoids by a layer's packed weight; y [rows][WIDTH]: the rows of distances. */
 NOINLINE void to_self_relative(int rows, const real *sinusoids, const real *panels, real *y) {
     matmul(rows, WIDTH, WIDTH, sinusoids, panels, y, FINISH_STORE, NULL);
 }

@@ -1225,8 +1225,8 @@ typedef struct softmax {
     real largest, sum, out[HEAD_WIDTH];
 } softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
- * keys. */
+/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the
+ * order of keys. */
 INLINE void add_keys(const int count, const head *a, const real query[HEAD_WIDTH], int j, softmax *m) {
     real score[KEYS], highest = m->largest;
 #pragma unroll

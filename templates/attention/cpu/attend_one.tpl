@@ -1,6 +1,6 @@
 % -- An open key is one that no term hides from the query. If the terms have a function for LANES keys (scores_rows), scores
 % -- are computed for LANES keys at a time, except for the last keys if excludes_last_keys. Other scores are computed one by
-% -- one.
+% -- one. Open keys that begin after the first key of the span (open_keys_begin_later) are tested like other keys.
 % local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
 % local scores_keys_in_lanes = (keys_are_open or not terms.hides_keys) and terms.scores_rows
 % local excludes_last_keys = terms.excludes_last_keys
@@ -43,7 +43,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
 % if scores_keys_in_lanes and excludes_last_keys then
-            if (${key_index} + LANES - head->from <= head->${S}) { /* a vector of distances must not begin before the first entry of the table */
+            if (${key_index} + LANES - head->from <= head->${S}) { /* for later keys, the first of LANES entries by distance would lie before the table */
                 UNROLL
                 for (int u = 0; u < H; u++)
                     logits[u] = ${row_score};

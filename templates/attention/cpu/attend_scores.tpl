@@ -1,6 +1,7 @@
 % -- Writes to weights [keys][LANES] the scores of a group of LANES queries with the keys from j to `to` - 1, and
-% -- updates the largest score of each query. map_function: the function that computes a score from a logit, or false. In
-% -- the slot plus_gain, a term can add values to the scores.
+% -- updates the largest score of each query. map_function: the function that computes a score from a logit, or false. If
+% -- terms.scans_logits, the slot `scan` has written the logits to weights. In the slot plus_gain, a term can add values to the
+% -- scores: `gain` names the array that holds the values, and scores overwrite them.
 % local many_scores, one_score = "score[u]", name .. "_logit(&queries, key, j)"
 % if terms.scans_logits then many_scores, one_score = "load(weights + (j + u) * LANES)", "load(weights + j * LANES)" end
 % many_scores = map_function and invoke(map_function, "head", "&queries", "j + u", many_scores) or many_scores

@@ -4,6 +4,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
+% -- The slot add_values writes values to weights; the slot plus_gain in attend_scores.tpl adds them to the scores.
     % slot("add_values", { from = from_key, to = to_key, gain = "weights" })
 % if terms.open_keys_begin_later then
     int open_begin, open_end;

@@ -91,7 +91,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local tile_words = (caches_tiles and " tiles, or NULL: the keys and values of each sequence, in the layout of columns.h; attention "
 %     .. "of a single query reads them" .. (has_cached_keys and " instead of the cache" or "") .. "." or "")
 % local part_words = computes_labelled_tokens and " part: the queries whose results are used." or ""
-% local layer_words = terms.drops_weights and " layer: the layer in the counter of random numbers for the masks." or ""
+% local layer_words = terms.drops_weights and " layer: the number of the layer in the site of the masks' random numbers." or ""
 % local keeps_sums = computes_ranges and terms.scalar.running
 % local sum_words = keeps_sums and " sums: the running sums of each sequence's earlier tokens; the sums of the given tokens are appended. NULL: none are cached." or ""
 % local rotation_text = terms.rotates_rows and " (queries and keys are rotated in place)" or ""
@@ -105,7 +105,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     const int from = w->${queries.stream_prefix}from, count = w->${queries.stream_prefix}to - from;
     ${name}_saved head_saved = *saved;
-    if (!head_saved.weights) head_saved.weights = w->${name}.weights; /* recomputed in the backward pass */ % if recomputed
+    if (!head_saved.weights) head_saved.weights = w->${name}.weights; /* weights are not saved: this pass writes them to a workspace */ % if recomputed
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;

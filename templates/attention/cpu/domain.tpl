@@ -1,3 +1,4 @@
+% -- Functions of the terms that limit which keys a query sees.
 % slot("domain")
 % if terms.has_spans then
 

@@ -1,11 +1,11 @@
-% local rows_text = not computes_ranges and "; all queries have rows" or ""
+% local rows_text = not computes_ranges and "; arrays have the rows of all queries" or ""
 % local key_count_text = cross and ", .S = w->" .. keys.stream_prefix .. "length" or ""
 /* Arguments of the functions for one head, in addition to rows of queries, keys and values; for the backward pass also
  * pointers to gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
-    int from, to; /* requested queries, `to` excluded; only these have rows */ % if computes_ranges
-    int first_query, end_query; /* computed queries, end_query excluded${rows_text} */ % if has_query_bounds
+    int from, to; /* the queries that this call requests, `to` excluded: arrays have no rows of other queries */ % if computes_ranges
+    int first_query, end_query; /* the queries that are computed, end_query excluded${rows_text} */ % if has_query_bounds
     % slot("members")
     int h; /* index of the head */ % if terms.needs_head_number
     % slot("last_members")

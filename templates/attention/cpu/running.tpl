@@ -11,7 +11,7 @@
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.row_count}][stride] */
-    /* only if the struct holds gradients: [${running.row_count}][stride][LANES] gradients of the sums of keys, by lane; the lanes are added up after the last query */
+    /* only if the struct holds gradients: [${running.row_count}][stride][LANES] gradients from the pairs in which a token is the key; a lane has the pairs with the queries in this lane, and the lanes are added up after the last query */
     real *lanes;
 } ${name}_running;
 

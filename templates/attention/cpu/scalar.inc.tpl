@@ -22,7 +22,8 @@ INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, i
 }
 
 % if scalar.filling_uses.distance or scalar.gradient_uses.distance then
-/* LANES signed distances: those of pairs with query - key = o, o + 1, ..., at most T - 1. They are negative. */
+/* The signed distances of pairs with query - key = o, o + 1, ... in LANES lanes; lanes beyond T - 1 have the distance of
+ * T - 1. Distances of keys before the query are negative. */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = (real)${prefix}drawn_distance(drawn, o + k < T ? -o - k : 1 - T);
@@ -41,8 +42,8 @@ static void make_${name}_score_set(const lh_cpu_step *step, int l) {
 % end
 % paragraph("attention/cpu/running.tpl") % if scalar.running
 % for _, sum in ipairs(scalar.row_sums or {}) do
-/* Returns the terms that a sum over keys has for key j and LANES queries, the first of which is i. logit: the logits of
- * these pairs. */
+/* Returns key j's terms of a sum over keys, for LANES queries, the first of which is i. logit: the logits of these
+ * pairs. */
 INLINE vector ${name}_score_${sum.name}(const ${name}_score_tables *s, const ${name}_running *r, int h, int i, int j, vector logit) {
     % include("parts/statements.tpl", { list = sum.term })
 }

@@ -3,9 +3,10 @@
 % local weighted_words = adds_gradients and " weighted: dscore with this factor, 0 in lanes beyond the last query." or ""
 % local addition_words = scalar.running and ", and adds gradients of tables and running sums to d, dr and group"
 % addition_words = addition_words or scalar.has_trained_tables and ", and adds gradients of the tables to d and group" or ""
+% -- gathered: the gradients of these tables or sums are added up in variables of a group of queries
 % local gathered_sums, sum_words = {}, scalar.row_sums and " sums: the sums over keys." or ""
 % for _, sum in ipairs(scalar.row_sums or {}) do gathered_sums[#gathered_sums + 1] = sum.has_gradient and sum or nil end
-% local group_words = scalar.has_gathered_tables and " of tables. Sums for (query - key) or (query + key) are shifted by one lane from one key to the next." or "."
+% local group_words = scalar.has_gathered_tables and " of tables. From one key to the next, the sum for one (query - key) or (query + key) moves to the lane of the neighbouring query." or "."
 % sum_words = gathered_sums[1] and sum_words .. " seen: a mask of the queries that see the key." or sum_words
 % local plus_begin, minus_begin = terms.has_spans and " + begin" or "", terms.has_spans and " - begin" or ""
 
@@ -13,7 +14,7 @@
 /* Sums of one group's gradients${group_words} */
 typedef struct ${name}_score_group {
     vector ${t.name}; % for _, t in ipairs(scalar.gathered)
-    vector d${sum.name}; /* gradient of the sum ${sum.name} over keys, from all keys so far */ % for _, sum in ipairs(gathered_sums)
+    vector d${sum.name}; /* the gradients of the sums ${sum.name} of all keys so far, added up */ % for _, sum in ipairs(gathered_sums)
 } ${name}_score_group;
 
 % end

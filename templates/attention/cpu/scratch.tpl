@@ -1,5 +1,5 @@
-% -- If PAIRED, two values that gradients need together are adjacent in memory: in arrays of their own (has_pair_rows), or
-% -- in dlogits and rows, which then have such a layout (interleaves).
+% -- If PAIRED, a weight and the gradient of its logit are adjacent in memory, and so are the two vectors of a query: in
+% -- arrays of their own (has_pair_rows), or in dlogits and rows, which then have this layout (interleaves).
 % local has_pair_rows, interleaves = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaves and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""

@@ -1,5 +1,6 @@
 % local count, is_spread = attends.head_part, attends.head_lanes > 1
-% -- left: the number of channels from the thread's first channel to the end of the head, if parts of threads differ
+% -- left: how many channels the head has from the thread's first channel on, if threads have parts of different sizes;
+% -- otherwise `count`
 % local left = attends.uneven_heads and ("%sHEAD_WIDTH - %schannel()"):format(PREFIX, prefix) or count
 INLINE void ${prefix}load_head(real *x, const real *from) { load_channels(${count}, ${left}, x, from); }
 INLINE void ${prefix}store_head(const real *x, real scale, real *to) { store_channels(${count}, ${left}, x, scale, to); }

@@ -1,8 +1,8 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
 /* Self-attention of a shard. A thread computes one query of one head: it visits the query's keys leftwards, the nearest
- * key first. In the backward pass the thread visits the keys again, stores the values of its pairs, and visits the keys
- * a third time, rightwards; afterwards a thread computes the gradients of one key from these values. Every sum belongs
- * to one thread and has a fixed order.${lane_words} */
+ * key first. In the backward pass the thread visits the keys again, stores two numbers for each pair, and visits the
+ * keys a third time, rightwards; afterwards a thread computes the gradients of one key from the numbers of its pairs.
+ * Every sum belongs to one thread and has a fixed order.${lane_words} */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
@@ -55,8 +55,8 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     __syncthreads();
 }
 
-/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the stored values of their
- * pairs. */
+/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the stored weights and
+ * gradients of logits of their pairs. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};

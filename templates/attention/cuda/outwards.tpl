@@ -1,8 +1,8 @@
 % local lane_words = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
 /* Geometric self-attention of a shard. A thread computes one query of one head: it visits the keys outwards, at every
  * distance the key to the right, then the key to the left. In the backward pass the thread visits the keys again,
- * stores the values of its pairs, and visits the keys a third time, inwards; afterwards a thread computes the gradients of one
- * key from these values. Every sum belongs to one thread and has a fixed order.${lane_words} */
+ * stores two numbers for each pair, and visits the keys a third time, inwards; afterwards a thread computes the gradients of
+ * one key from the numbers of its pairs. Every sum belongs to one thread and has a fixed order.${lane_words} */
 
 % slot("constants")
 % include("attention/cuda/head.tpl")
@@ -89,7 +89,7 @@ INLINE void ${prefix}store_chances(const ${prefix}head *a, int i, real *weights,
 typedef struct ${prefix}return_walk {
     real dout[${attends.head_part}], dquery[${attends.head_part}];
     % slot("return_walk")
-    real dunmatched; /* gradient of the probability that no key before the visited ones matches */
+    real dunmatched; /* gradient of the probability that no key before the visited ones, in the outwards order, matches */
     real dright, dleft; /* sums of gradients of logits of keys on each side */
 } ${prefix}return_walk;
 
@@ -145,8 +145,8 @@ NOINLINE void ${prefix}attend_queries(int first, int count) {
     __syncthreads();
 }
 
-/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the pairs' stored
- * values. */
+/* Computes the gradients of the keys and values of `count` sequences, from `first` on, from the stored weights
+ * and gradients of logits of their pairs. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};

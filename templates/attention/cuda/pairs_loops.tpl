@@ -28,8 +28,8 @@ typedef struct ${prefix}softmax {
     real largest, sum, out[${attends.head_part}];
 } ${prefix}softmax;
 
-/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the sums in the order of
- * keys. */
+/* Adds `count` keys, from j on: their scores are computed at the same time, and then added to the softmax m in the order
+ * of keys. */
 INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const real query[${attends.head_part}], int i, int j,
         real *sums, ${prefix}softmax *m) {
     real score[${PREFIX}KEYS], highest = m->largest;

@@ -1,5 +1,5 @@
-/* Sums the gradients of a shard's pairs for each ${title}. A thread owns an entry and goes through its pairs,
- * sequence after sequence. */
+/* Sums the gradients of a shard's pairs for each ${title}. A thread owns one of them in one head, and goes
+ * through its pairs, sequence after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
     % include("attention/cuda/opening.tpl")
     % slot("begin_sums")
@@ -13,6 +13,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
         for (int sequence = 0; sequence < sequences; sequence++) {
             const ${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
             const size_t rows = (size_t)sequence * v->${attends.T};
+% -- the text in the slot each_pair ends with the opening brace of a loop or block
             % slot("each_pair")
                 % slot("skip_pair", { key_count = "v->" .. attends.S })
                 const size_t index = ((size_t)sequence * ${PREFIX}HEADS + h) * v->${attends.T} + i;

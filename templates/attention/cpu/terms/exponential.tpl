@@ -58,7 +58,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     real *weights = saved.weights, *dlogits = scratch->dlogits${to_dlogits};
     real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
-% -- Terms that look ahead read the rows in the slot queries_back; for other terms, the rows are written after the loop.
+% -- If terms.by_rotation, the slot queries_back reads the rows, so they are written before the loop; otherwise after it.
     % include("attention/cpu/attend_rows.tpl", row_factors) % if terms.by_rotation
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],

@@ -103,7 +103,7 @@ real *chances; /* min(P, 1 - P) with the sign of the logit, where P = sigmoid(lo
 saved->chances = reserve(memory, used, (train ? heads * groups : 1) * ${name}_group_weights(T) * sizeof(real));
 if (saved->step) saved->chances += (size_t)groups * saved->step; % section("skip_saved")
 % section("scratch")
-/* along [T + 2], across [T + 1 + LANES]: a vector for each key, with spare rows at both ends. along: in the forward pass the argument `remaining` of functions in geometric.h, in the backward pass the argument `sums`. across: the argument `mirrored`; a lane of a row has the element of `along` for the key at the same distance on the other side of the query. */
+/* along [T + 2], across [T + 1 + LANES]: workspaces of the functions in geometric.h, a vector for each key, with spare rows at both ends. along: in the forward pass the chance that a query passes all keys of one side up to this key (`remaining`), in the backward pass the negated sum of the gains of this key and the farther keys of its side (`sums`). across (`mirrored`): a lane of a row has the element of `along` for the key at the same distance on the other side of the query. */
 real *along, *across;
 % section("lay_out_scratch")
 scratch->along = reserve(memory, used, (size_t)(T + 2) * LANES * sizeof(real));

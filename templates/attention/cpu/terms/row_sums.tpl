@@ -12,8 +12,8 @@ INLINE bits ${name}_sees(const ${name}_head *head, const ${name}_queries *group,
     return j > group->first ? ${inline("visible", false)} : ~(bits){0};
 }
 
-/* Writes the logits of a group with keys from..to - 1. Then writes for each key, from the last to the first, the sum of the
- * terms of this key and of all later keys that the query sees. */
+/* Writes the logits of a group with keys from..to - 1. Then writes for each key, from the last to the first, the term of
+ * this key plus the terms of the later keys that the query sees. */
 INLINE void sum_${name}_rows(const ${name}_head *head, const ${name}_queries *group, const real *restrict key, int from,
         int to, real *logits) {
     int j = from;

@@ -1,4 +1,5 @@
-% -- Terms of counts. For a query, the count of a key is the sum of the gates of the keys from this key to the query.
+% -- Terms of counts. The gate of a pair is the sigmoid of its logit. For a query, the count of a key is the sum of the gates
+% -- of the keys from this key to the query.
 % -- Each whole number has a vector. The product of the query with the vector of the count is added to the score;
 % -- between whole numbers, products are interpolated.
 % section("constants")
@@ -23,7 +24,7 @@ ${inner} + look_up_count(head->products, load(head->counts + j * LANES)) % secti
 % section("forward")
 % local times_factor = rows.factor and " * " .. PREFIX .. "COUNT_FACTOR" or ""
 /* Writes the products [PRODUCTS][LANES] of a group's queries and the vectors of counts. Counts of keys before key `to`
- * are at most `to`, so products with later vectors are left out. */
+ * are at most `to`, so only the vectors up to `to` + 1 are multiplied. */
 INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queries *group, int to) {
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)

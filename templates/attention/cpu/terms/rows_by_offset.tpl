@@ -1,5 +1,5 @@
-% -- Vectors of distances if the distance of a pair depends only on key - query: one row for each difference.
-% -- last_vector_factor: C text of a factor; HEAD_WIDTH times this factor is the offset of the last vector of a row of
+% -- Vectors of distances, for distances that depend only on key - query: one row for each difference.
+% -- last_vector_factor: C text before HEAD_WIDTH; the product is the offset of the last of a query's vectors in
 % -- scratch->rows
 % local last_vector_factor = rows.biases and "2 * " or ""
 % local row_sums = rows.biases and "dposition" or "dq"
@@ -8,6 +8,7 @@
 % biases_text = ", and adds their sums over queries to the gradients of the biases"
 % head_offset, dhead_offset = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
 % end
+% -- slice_offset: the rows before those that the step's sequences read; they belong to longer sequences
 % local slice_offset = slices and " + get_slice(w->step, " .. keys.stream .. ")" or ""
 % local row_width = rows.biases and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local distance = ("step->shape.length[%d] - 1 - x"):format(keys.stream)

@@ -1,4 +1,5 @@
 % -- Rows of distances that are linear maps of sinusoids.
+% -- slice_offset: the sinusoids before those that the step's sequences read; they belong to longer sequences
 % local slice_offset = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
@@ -54,6 +55,7 @@ static int make_${name}_sinusoids(const lh_cpu_step *step, int set) {
     return count;
 }
 
+/* Multiplies sinusoids by a layer's packed weight; y [rows][WIDTH]: the rows of distances. */
 NOINLINE void to_${name}_relative(int rows, const real *sinusoids, const real *panels, real *y) {
     matmul(rows, WIDTH, WIDTH, sinusoids, panels, y, FINISH_STORE, NULL);
 }

@@ -1,7 +1,8 @@
 % -- Masks that consist of lines of pairs.
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[head->h]" or "false", visibility.causal and "true" or "false"
 % local first_line, end_line = PREFIX .. "FIRST_LINE[head->h]", PREFIX .. "FIRST_LINE[head->h + 1]"
-% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines, its corner, ...
+% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines; whether query 0 sees
+% -- the last key (corner); whether the mask is causal; numbers of queries and keys
 % local line_arguments = ("%sLINES + %s, %sLINES + %s, %s, %s, head->T, head->%s"):format(PREFIX, first_line, PREFIX, end_line,
 %     corner, causal, S)
 % section("domain")

@@ -4,7 +4,7 @@
 % section("domain")
 /* A mask of the LANES queries from i on that see key j of S; lanes beyond the last query repeat it. Query i sees keys
  * near S - 1 - ${stride_times}i, in a stripe of the matrix of queries and keys; a query without keys there sees all keys
- * (Duan and Shi 2024: a row without an open cell). */
+ * (Duan and Shi 2024). */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector along = ascending(i, T - 1)${times_stride};
     vector offset = along + (real)(j - S);

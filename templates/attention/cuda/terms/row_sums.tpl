@@ -19,7 +19,7 @@ ${attends.if_first_lane}s->${prefix}inverse_sum[task] = 1 / m.sum; % if not deco
 , and stores the values of the softmax that the backward pass needs % section("stored_words")
 % section("start_query")
 real nearer_sums[${count}] = {0};
-real dsums[${count}] = {0}; /* the gradients of sums, added from key 0 to the current key */ % if sums.has_gradients
+real dsums[${count}] = {0}; /* the gradients of the sums at the keys 0 to j, added up */ % if sums.has_gradients
 for (int j = i; j >= 0; j--) {
     real key[${attends.head_part}], *to = w->${prefix}row_sums + ((size_t)task * v->${attends.T} + j)${sums.stride};
     ${prefix}load_head(key, a.key + j * ${attends.key_stride});

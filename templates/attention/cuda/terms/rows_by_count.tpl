@@ -2,7 +2,7 @@
 % -- with the count's vector is added to the key's score.
 % section("constants")
 % local format_real = precision == "float64" and f64 or f32
-#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH), which undoes LOGIT_SCALE: unscaled products with the table */ % if rows.factor
+#define ${PREFIX}COUNT_FACTOR ${format_real(rows.factor)} /* sqrt(${PREFIX}HEAD_WIDTH), which cancels LOGIT_SCALE, since products with the table are not scaled */ % if rows.factor
 % section("work")
 enum { ${PREFIX}COUNT_ROWS = ${rows.rows} }; /* number of vectors of a layer: one for each count from 0 to COUNT_ROWS - 1 */
 

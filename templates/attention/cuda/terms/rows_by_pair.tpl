@@ -64,7 +64,7 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
     return ${attends.draw_rows} * (size_t)${cross and "(T + S)" or "T"} + ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${T_S});
 }
 
-enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur; pairs are sorted by them */
+enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur, the keys by which pairs are sorted */
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
 % local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)

@@ -2,7 +2,8 @@
 % -- corner: the C text of whether the head's first query sees the last key
 % local corner, causal = visibility.any_corner and PREFIX .. "CORNER[h]" or "false", visibility.causal and "true" or "false"
 % local first_line, end_line = PREFIX .. "FIRST_LINE[h]", PREFIX .. "FIRST_LINE[h + 1]"
-% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines, its corner, ...
+% -- line_arguments: the arguments of functions for lines: a head's first line and the end of its lines; corner; whether the
+% -- mask is causal; query, key and number of keys
 % local line_arguments = ("%sLINES + %s, %sLINES + %s, %s, %s, i, j, S"):format(PREFIX, first_line, PREFIX, end_line, corner,
 %     causal)
 % section("domain")

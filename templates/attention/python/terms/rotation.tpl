@@ -20,11 +20,11 @@ def ${names.rotate}(vectors, positions):
     cosine, sine = (x.to(vectors) for x in (angle.cos(), angle.sin()))
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
     rotated = torch.stack([even * cosine - odd * sine, odd * cosine + even * sine], dim=-1)
-% local own_growth = is_yarn and rope.scaling.attention_factor and f64(rope.scaling.attention_factor) .. " * "
-% local growth = own_growth or is_yarn and ("(0.1 * math.log(%s) + 1) * "):format(f64(rope.scaling.factor)) or ""
-    rotated = ${growth}rotated.flatten(-2) % if rope.heads
+% local given_factor = is_yarn and rope.scaling.attention_factor and f64(rope.scaling.attention_factor) .. " * "
+% local attention_factor = given_factor or is_yarn and ("(0.1 * math.log(%s) + 1) * "):format(f64(rope.scaling.factor)) or ""
+    rotated = ${attention_factor}rotated.flatten(-2) % if rope.heads
     return torch.cat([rotated[:, :${rope.heads}], vectors[:, ${rope.heads}:]], dim=1) % if rope.heads
-    return ${growth}rotated.flatten(-2) % else
+    return ${attention_factor}rotated.flatten(-2) % else
 
 
 query, key = ${names.rotate}(query, positions), ${names.rotate}(key, ${memory_positions}) % section("rotate_rows")
