@@ -35,8 +35,9 @@ function M.make_encoding(additive, rotation, kind, draw)
   return result
 end
 
--- Returns an encoding with vectors of distances (relative). reading: "index" for positions that are indices, or how
--- distances follow from random positions; kind: the kind of relative, by default "transformer_xl".
+-- Returns an encoding with vectors of distances (relative). reading: "index" for positions that are indices; for random
+-- positions the field positions.reading, by which distances are sampled or computed; kind: the kind of relative, by
+-- default "transformer_xl".
 function M.make_relative_encoding(additive, rotation, draw, reading, kind)
   local spec = M.make_encoding(additive, rotation, reading == "index" and "index" or "randomized", draw)
   spec.relative = { kind = kind or "transformer_xl", clip = kind == "shaw" and 4 or nil }

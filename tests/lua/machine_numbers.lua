@@ -43,10 +43,10 @@ M.ACTIVATIONS = {
   end,
 }
 
--- Refuses an operation that a real machine cannot do in place.
-function M.check_distinct(op, a, b)
-  if a == b then
-    error(("%s reads and writes %s"):format(op.kind, a.name), 0)
+-- Stops with an error if an operation would write the buffer that it reads: kernels cannot do it in place.
+function M.check_distinct(op, from, to)
+  if from == to then
+    error(("%s reads and writes %s"):format(op.kind, from.name), 0)
   end
 end
 
@@ -56,8 +56,9 @@ local function find_columns(op)
   return op.q == op.kv and { key = C, value = 2 * C } or { key = 0, value = C }
 end
 
--- Calls f(h, i, j, q, k, v, d) for every head h, query i and key j, from 0. q, k, v: the indices before the first
--- numbers of query, key and value in their buffers; d: the index of the pair's direction in its buffer, or nil.
+-- Calls f(h, i, j, query, key, value, direction) for every head h, query i and key j, from 0. query, key, value:
+-- offsets in the buffers q and kv, so the first number of the query has the index query + 1; direction: the index of
+-- the pair's direction in its buffer, or nil.
 function M.visit_pairs(op, q, kv, f)
   local family, column, C = op.family, find_columns(op), op.out.width.count
   local D = C // family.heads

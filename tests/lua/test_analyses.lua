@@ -79,7 +79,7 @@ function TestPca.test_projection_subtracts_the_fitted_mean_without_whitening()
   lu.assertAlmostEquals(y[2], 0, 1e-12)
 end
 
--- For every eigenvalue and its vector v, matrix v = value v. The values descend, and the vectors have length 1.
+-- For every eigenvalue and its vector v, matrix * v = value * v. The values descend, and the vectors have length 1.
 function TestPca.test_eigenvectors_of_a_full_matrix()
   local n, matrix, copy = 24, {}, {}
   for i = 1, n do
@@ -262,7 +262,7 @@ end
 local SPEC_START = 'return { task = { kind = "even_pairs" }, '
 
 -- The resolved spec omits the tables norm, validation and projections if all their fields have their defaults.
-function TestSpecWriter.test_defaults_of_omitted_tables_are_settings()
+function TestSpecWriter.test_settings_restore_defaults_of_omitted_tables()
   local target = support.accept(SPEC_START .. "}")
   local current = support.accept(SPEC_START .. [[model = { norm = { kind = "rms", place = "pre" } },
     eval = { validation = { examples = 64 } }, encoding = { projections = { output = false } } }]])

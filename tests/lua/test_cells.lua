@@ -112,7 +112,7 @@ local function conclude(accuracy_within, accuracy_beyond, loss)
 end
 
 -- "Below chance" and "overconfident" are different conclusions, and neither is used if nothing was learned.
-function TestDemo.test_conclusion_of_the_table()
+function TestDemo.test_conclusions_of_the_demo()
   local text = conclude(0.9, 0.15, 6)
   lu.assertStrContains(text, "its loss is 6.00 nats per token, although equal probabilities of all 5 symbols would "
     .. "give ln 5 = 1.61.")

@@ -13,8 +13,9 @@ local project = require("project").new(".")
 
 TestCosts = {}
 
--- The operations of a step with 128 sequences of T tokens: six per token and weight of the layers (245,760 in five
--- layers of width 64), and 12 * 64 per pair of tokens and layer for attention over T^2 pairs.
+-- The operations of a step with 128 sequences of T tokens. Each token needs six operations for each weight of the
+-- layers (245,760 weights in five layers of width 64). In each layer, attention needs 12 * 64 operations for each of
+-- T^2 pairs of tokens.
 local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
@@ -99,7 +100,8 @@ function TestCosts.test_operations_sum_to_the_step()
   lu.assertEquals(sum, plan.flops_per_step)
 end
 
--- Numbers from the graph equal formulas of the sizes, for the encoder of Ruoss et al. and all facets with products.
+-- The weights and operations that the plan counts in the graph equal formulas of widths and layers, for the encoder of
+-- Ruoss et al. and all facets with products.
 function TestCosts.test_flops_are_those_of_the_formulas()
   -- weights: weights of the layers; pair_factor: operations for each pair of tokens, channel and layer; relative:
   -- products for each distance.
@@ -254,14 +256,14 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   -- Without dropout there are no masks and no separate gradient of a branch.
   local without_dropout = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
   lu.assertEquals(memory.derive(without_dropout).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
-  -- With vectors of positions there are no sums by symbol, but a dropout mask of the embedding.
+  -- With vectors of positions there are no buffers with a row for each symbol, but a dropout mask of the embedding.
   local additive = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
   lu.assertEquals(memory.derive(additive).workspace_bytes,
     memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
 -- A block has as many sequences as their length allows, but at most those of a shard. With 3 sequences in two shards,
--- the larger shard has 2. Then the largest block has the longest sequences, as if all sequences had one length.
+-- the larger shard has 2. Then the largest block has the longest sequences. So it has if all sequences have one length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, make_task(2, 2))
@@ -273,8 +275,8 @@ function TestCosts.test_workspace_ends_at_the_shard()
   check({ ["train.lengths"] = "{ 1, 120 }" }, 1, 121, 128, 128)
 end
 
--- The bytes that the operations keep and write have the workspace of a thread as their sum. The operations' flops have
--- the flops of a step as their sum.
+-- The sum of the bytes that the operations keep and write is the workspace of a thread. The sum of their flops is the
+-- flops of a step.
 function TestCosts.test_operations_sum_to_memory_and_work()
   local cases = { make_plan({}), make_plan({ ["model.dropout"] = "0" }), make_plan({ ["model.kind"] = "decoder",
     ["model.norm.place"] = "pre", ["model.activation"] = "geglu", ["model.tied"] = "true" }),
@@ -301,7 +303,8 @@ function TestCosts.test_operations_sum_to_memory_and_work()
 end
 
 -- The elements that the tables of a score add for 80 tokens. All threads share the tables; their gradients are
--- separate, in each workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
+-- separate, in each workspace. A table over the differences of query and key has 176 elements; if heads differ, there
+-- is such a table for each of two heads.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
   local plain_plan = plan_encoding("{ kind = 'none' }")
   local function count_added_elements(encoding)

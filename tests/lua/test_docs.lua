@@ -196,7 +196,7 @@ end
 
 TestEncodingPresets = {}
 
--- The page has three indented tables that are the whole field `encoding`.
+-- The page has three indented pieces of code that are a whole field `encoding`.
 function TestEncodingPresets.test_encodings_that_use_presets_are_legal()
   local checked = 0
   for code in read("docs/encodings.md"):gmatch("\n    encoding = (%b{}),%f[\n]") do
@@ -220,8 +220,8 @@ end
 
 TestStudies = {}
 
--- Studies, scales, cells and values of axes in the pages' commands exist. Two commands are not checked: they name files
--- that a sweep or the reader makes.
+-- Studies, scales, cells and values of axes in the pages' commands exist. Two commands are not checked: one names
+-- a file that only a sweep makes, the other a file of the user.
 function TestStudies.test_commands_are_valid()
   local count, project = 0, project_module.new(".")
   for line in (read("docs/studies.md") .. read("docs/recipes.md")):gmatch("\n    %./longhand (sweep [^\n#]+)") do
@@ -295,7 +295,7 @@ end
 
 TestArithmetic = {}
 
--- A spec lists each frame, from 0 to 4096. In a frame wider than that of training, operands may have more digits.
+-- A spec must name its frames, from 0 to 4096. In a frame wider than that of training, operands may have more digits.
 function TestArithmetic.test_frames_of_addition_are_those_of_the_page()
   local function find_problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })

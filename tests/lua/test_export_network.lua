@@ -201,7 +201,7 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- A block's input, `product`, is read again after the block; each repetition also reads the result of the block before.
+-- A block's input, `product`, is read again after the block; each repetition also reads the result of `before`.
 function TestNetworks.test_a_block_that_reads_another_stream()
   local facts = derive_facts(function(net)
     local first_block = net:block("before", 1, "A block.")
@@ -240,7 +240,7 @@ function TestNetworks.test_repeated_blocks()
   lu.assertEquals(problem, "does not know samples for each layer in block half, which runs several times")
 end
 
--- Names that Python or PyTorch reserves, and a module with the name of another module's folder.
+-- Names that Python or PyTorch reserves, and a feed-forward layer with the name of a product, `think`.
 function TestNetworks.test_reserved_names()
   local facts = derive_facts(describe_block(function(b, h)
     local s = b:product("lambda", b:product("train", h, 64), 64)
@@ -358,7 +358,7 @@ function TestNetworks.test_scores_of_several_families()
     "score = other_attention_change_score(score, ", '    "slope": torch.tensor([')
 end
 
--- The exported file has one constant for each name, so two attentions cannot have different constants of one name.
+-- The exported file has one constant for each name, so two attentions cannot have different values of `a`.
 function TestNetworks.test_constants_of_several_families()
   local function trace_score(value)
     return plan_text(([[{ task = { kind = "reverse_string" }, encoding = { score = function(x)

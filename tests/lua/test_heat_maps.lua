@@ -79,7 +79,8 @@ function TestHeatMaps.test_without_scores()
     columns = "encoding" }, "map"))
 end
 
--- The page of a report contains the picture, and its folder the files, under labels of the item.
+-- The page of a report contains the picture, and the report's folder the picture's files. The item's labels replace
+-- names in the picture, but not in the CSV file.
 function TestHeatMaps.test_report_with_a_heat_map()
   local study = reports.make_study("heat_report", reports.SCORES)
   local root = reports.get_root(study.cells[1].runs[1].dir)

@@ -54,7 +54,7 @@ local WITHOUT_PARAMETERS = {
   { ["encoding.rotation.kind"] = "rope", ["encoding.positions.kind"] = "randomized" },
 }
 
-function TestParameters.test_counts_are_the_paper_s()
+function TestParameters.test_counts_are_those_of_the_paper()
   for _, row in ipairs(COUNTS) do
     for _, sets in ipairs(WITHOUT_PARAMETERS) do
       lu.assertEquals(make_plan(sets, make_task(row[2], row[3])).parameters, row[1], row[4])
@@ -62,8 +62,9 @@ function TestParameters.test_counts_are_the_paper_s()
   end
 end
 
--- Published counts of parameters. A row has two counts with the spare row of the token embedding (model.spare_token),
--- of the base model and with relative encoding; the same two counts without this row; and the tasks with these counts.
+-- Published counts of parameters, and the tasks with these counts. The first two counts are those of the base model and
+-- of the model with relative encoding; both include the spare row of the token embedding (model.spare_token). The third
+-- and fourth are the first two without this row.
 local TASK_COUNTS = {
   { 249026, 270146, 248962, 270082, "even_pairs", "parity_check", "reverse_string", "duplicate_string", "odds_first",
     "compute_sqrt" },
@@ -124,7 +125,7 @@ function TestParameters.test_shaw_adds_a_row_per_distance()
   lu.assertEquals(make_plan(sets, make_task(2, 2)).parameters, 249026 + 5 * 15 * 8)
 end
 
-function TestParameters.test_initial_values_are_the_paper_s()
+function TestParameters.test_initial_values_are_those_of_the_paper()
   local plan = make_plan({ ["encoding.additive.kind"] = "learned", ["encoding.relative.kind"] = "transformer_xl" })
   check_initial(plan, {
     ["layers.4.attention.relative.weight"] = { "LH_INIT_TRUNCATED_NORMAL", 1 / 8 },
@@ -188,7 +189,7 @@ end
 
 -- The reference vectors store the bound of every matrix of encoder-decoders. For these bounds, the queries, keys and
 -- values of a cross-attention are one matrix.
-function TestParameters.test_xavier_s_bounds_are_those_of_the_stored_vectors()
+function TestParameters.test_bounds_of_xavier_are_those_of_the_stored_vectors()
   local project, count = project_module.new("."), 0
   for file in lfs.dir("tests/reference") do
     local name = file:match("^(abc_.*)%.safetensors$")
@@ -289,7 +290,7 @@ function TestLayout.test_queries_keys_and_values_share_rows()
 end
 
 -- Geometric attention adds a bias for each channel of queries, and two numbers, padded to a whole vector. With
--- directions it adds a third number, and a map with biases to two values for each head.
+-- directions it adds a third number, and a linear map, with biases, that gives two values for each head.
 function TestLayout.test_geometric_attention_adds_its_parameters()
   local unbiased = make_plan({})
   local plan = make_plan({ ["encoding.normaliser.kind"] = "geometric" })

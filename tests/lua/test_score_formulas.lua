@@ -279,7 +279,7 @@ function TestGraphs.test_formulas_are_walked_as_graphs()
   end
 end
 
--- A formula that is too long for a line is divided by local names, in linear time.
+-- A formula that is too long for a line becomes several lines, which assign local names, in linear time.
 function TestGraphs.test_long_chains_become_python_in_linear_time()
   local _, info = accept("score = function(x) local s = x.score for i = 1, 500 do s = tanh(s) * x.a + i end "
     .. "return s end, parameters = { a = { init = 1 } }")

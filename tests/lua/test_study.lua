@@ -99,7 +99,7 @@ function TestGrid.test_values_may_be_combined_with_some_others_only()
   end
 end
 
--- Cells of a value with its own rates have those rates at every scale.
+-- If a value of an axis has its own learning rates, its cells have these rates at every scale.
 function TestGrid.test_values_may_have_learning_rates()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, learning_rates = { 0.1, 0.01 }")
   local file = support.write("rates.lua", text)
@@ -307,8 +307,8 @@ function TestStudies.test_cells_of_other_names_have_one_source_digest()
     (render_cell("duan_table1:small:successor_vanilla_1")))
 end
 
--- A scale cannot change the training of an axis' values, so teachers have the epochs of the base, which a scale
--- changes.
+-- Fragments of axis values override the base of a scale. The values for teachers have no epochs, so teachers have the
+-- epochs of the base, which a scale changes.
 function TestStudies.test_teachers_train_for_the_epochs_of_the_scale()
   for _, name in ipairs({ "abc_controls", "abc_ablations", "duan_table1" }) do
     local teacher_count = 0
@@ -331,8 +331,8 @@ function TestStudies.test_studies_have_a_small_scale()
   end
 end
 
--- All cells of recipes, and all items of their reports, are valid with and without the scale `small`. So claims use
--- numbers that both evaluate.
+-- All cells of recipes, and all items of their reports, are valid with and without the scale `small`. So the numbers
+-- of claims are evaluated in both cases.
 function TestStudies.test_studies_of_recipes_are_valid()
   for _, name in ipairs({ "looped_copy", "counting", "addition_protocol", "addition_recipes", "chomsky_baselines" }) do
     for _, scale in ipairs({ false, "small" }) do

@@ -123,7 +123,7 @@ function TestTokenPositions.test_axes_of_digit_counts_are_printed()
     .. "{ first = { 1, 12 }, second = true }")
 end
 
--- Outputs of a decoder with an alphabet of its own have tokens after the tokens of inputs.
+-- If the outputs of a decoder have their own alphabet, their tokens follow the tokens of inputs.
 function TestTokenPositions.test_digits_of_both_alphabets_count()
   local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
     encoding = { use = "abacus", positions = { max_position = 2000 } } }]]).plan
@@ -172,7 +172,7 @@ function TestTokenPositions.test_exported_files_split_positions_of_two_streams()
     'self.embed["position"](source_positions)', '(target_positions)')
 end
 
-function TestTokenPositions.test_requests_of_files_have_positions()
+function TestTokenPositions.test_requests_for_data_files_have_positions()
   local plan = { readout = "target", limit = false, token_positions = { by_line = true, max_position = 9 },
     streams = { { position_range = 0, distance_range = 0 } }, task = { data = { longest = 20 } } }
   lu.assertEquals(export_run.make_request(plan, { 1, 0, 1 }, 2), { input = { 1, 0, 1 }, outputs = 2,
