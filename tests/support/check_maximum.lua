@@ -1,5 +1,6 @@
--- lua5.4 tests/support/check_maximum.lua TRACE MATRICES CSV: checks that MATRICES and CSV have, for the second example
--- of TRACE and its first 5 tokens, the largest weight of any head. Exit status 1 and a line for a difference.
+-- lua5.4 tests/support/check_maximum.lua TRACE MATRICES CSV: checks MATRICES and CSV against TRACE. For each layer,
+-- query and key, both must hold the largest weight over the heads. They show the first 5 tokens of TRACE's second
+-- example. Exit status 1 and a line for a difference.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 

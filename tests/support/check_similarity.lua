@@ -1,5 +1,5 @@
 -- Compares similarity.csv with two traces: lua5.4 check_similarity.lua A.safetensors B.safetensors CSV NAME_A NAME_B
--- LENGTH STEP. NAME_A and NAME_B are the names in CSV of the runs that the traces A and B are from.
+-- LENGTH STEP. NAME_A and NAME_B: what CSV calls the models of traces A and B.
 
 package.path = "generator/?.lua;?.lua;" .. package.path
 
@@ -47,11 +47,11 @@ expected_lines.all = { total.product / math.sqrt(total.a * total.b), total.diver
 
 local line_count = 0
 for line in io.lines(arg[3]) do
-  local a, b, step_read, layer, pairs_, cosine, divergence =
+  local a, b, step_read, layer, pair_count, cosine, divergence =
     line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
   if step_read == step and (a == first_name and b == second_name or a == second_name and b == first_name) then
     local expected = expected_lines[layer]
-    assert(pairs_ == "1" and math.abs(cosine - expected[1]) < 1e-6 and math.abs(divergence - expected[2]) < 1e-6,
+    assert(pair_count == "1" and math.abs(cosine - expected[1]) < 1e-6 and math.abs(divergence - expected[2]) < 1e-6,
       ("%s\n  expected: %.9g and %.9g"):format(line, expected[1], expected[2]))
     line_count = line_count + 1
   end

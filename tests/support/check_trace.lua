@@ -3,8 +3,9 @@
 --   lua5.4 tests/support/check_trace.lua tensors FILE              names, types, shapes; sorted
 --   lua5.4 tests/support/check_trace.lua meta FILE KEY             one entry of the metadata
 --   lua5.4 tests/support/check_trace.lua attention FILE            rows add up to 1 and are the softmax of the scores
---   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT      keys have scores and weights if they are not hidden
---   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1: geometric weights of the scores
+--   lua5.4 tests/support/check_trace.lua mask FILE LEFT RIGHT      a query has scores and weights of LEFT keys before
+--                                                                  it, itself and RIGHT keys after it, and no others
+--   lua5.4 tests/support/check_trace.lua geometric FILE            rows add up to 1, with geometric weights of scores
 --   lua5.4 tests/support/check_trace.lua mean FILE AVERAGED        AVERAGED has the means of FILE over its examples
 --   lua5.4 tests/support/check_trace.lua inputs FILE               the source of every example, as predict reads it
 --   lua5.4 tests/support/check_trace.lua exact FILE AVERAGED ANSWERS  AVERAGED has the means of FILE over the examples
@@ -151,7 +152,7 @@ end
 function commands.mean(path, averaged)
   local examples, mean = read(path), read(averaged)
   for _, name in ipairs(mean.names) do
-    if not name:find("entropy") then
+    if not name:find("entropy") then -- entropies are means over passes in both files; a pass: an example in a draw
       local all_passes, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
       local passes = #all_passes // #means
       assert(passes > 1, name .. ": one example alone")
@@ -189,6 +190,7 @@ function commands.inputs(path)
 end
 
 -- The indices, from 0, of the examples whose answers equal the decoder's targets, and the number of all examples.
+-- Fails if no example is exact, or if all are.
 local function list_exact_examples(file, answers)
   local target, length = read_stream(file, "target")
   local indices, count = {}, 0

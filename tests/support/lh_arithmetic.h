@@ -8,13 +8,14 @@
 
 enum { MOST_TOKENS = 128 };
 
-/* Indices in lh_kept_example.axes. For parity, which has no carries, index 1 is `trained`. */
+/* Indices in lh_kept_example.axes for addition and multiplication. In other tasks, `trained` may have another index: it
+ * has 1 in parity, which has no axis `carry`. */
 enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
-/* An example in a collection: the words from which the task's lh_task_expand makes its tokens, its lengths, and its
- * values on the axes. */
+/* An example in a collection: its lengths, its values on the axes, and `word`, from which the task's lh_task_expand
+ * makes its tokens. */
 typedef struct lh_kept_example {
     lh_set set;
     uint16_t word[16];
@@ -25,7 +26,7 @@ typedef struct lh_kept_example {
 /* A collection that keeps every example of a task. */
 typedef struct lh_full_collection {
     lh_collection c;
-    bool requests_carries;      /* also requests examples for each length of their longest chain of carries */
+    bool requests_carries;      /* also groups by the axis `carry`, and requests all its values */
     int min_digits, max_digits; /* digit counts of the requested numbers */
     int frame_axis;             /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];               /* requested frames */
@@ -64,8 +65,8 @@ uint64_t lh_read_reversed(const char *target, int base);
 int lh_count_digits(int base, uint64_t n);
 
 /* Returns the length of the longest chain of carries in the lowest `digits` places of x + y, or of x * y if is_product,
- * by definition: a chain begins at a place whose digits alone make a carry, and continues as long as the carry of the
- * next place is greater because of the incoming carry. */
+ * by definition: a chain begins at a place whose digits alone make a carry. It continues at the next place if the carry
+ * into that place makes the carry out of it greater. */
 int lh_find_chain_by_definition(int base, bool is_product, uint64_t x, uint64_t y, int digits);
 
 #endif

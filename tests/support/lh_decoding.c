@@ -57,7 +57,7 @@ static lh_cpu_block make_block(const decoder *d, void *logits) {
     return block;
 }
 
-/* Runs forward_block on all sequences, as many at a time as a block of the program has. */
+/* Runs forward_block on all sequences, in blocks of at most program->block_sequences() sequences. */
 static void run_forward(decoder *d) {
     int max_sequences = d->program->block_sequences(d->step.shape.length);
     void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
@@ -116,7 +116,7 @@ static void check_decoding(decoder *d, int count, bool ends_early) {
     const uint16_t *tokens = d->batch.tokens[d->stream];
     uint16_t *reordered = calloc((size_t)(SEQUENCES * d->length), sizeof *reordered);
     char *logits = reserve((size_t)(SEQUENCES * d->labels) * d->label_bytes);
-    int sequence_in_row[SEQUENCES] = {0, 1, 2, 3, 4}, first = d->length - d->labels;
+    int sequence_in_row[SEQUENCES] = {0, 1, 2, 3, 4}, first_label = d->length - d->labels;
     lh_cpu_block block = make_block(d, logits);
     block.tokens[d->stream] = reordered;
     if (d->program->decode_begin != NULL) d->program->decode_begin(&d->step, &block, d->memory);
@@ -127,9 +127,9 @@ static void check_decoding(decoder *d, int count, bool ends_early) {
                    (size_t)(to - from) * sizeof *reordered);
         d->program->decode_step(&d->step, &block, from, to, d->memory);
         for (int s = 0; s < block.sequences; s++)
-            for (int t = from < first ? first : from; t < to; t++)
-                if (memcmp(logits + (size_t)(s * d->labels + t - first) * d->label_bytes,
-                           d->expected + (size_t)(sequence_in_row[s] * d->labels + t - first) * d->label_bytes,
+            for (int t = from < first_label ? first_label : from; t < to; t++)
+                if (memcmp(logits + (size_t)(s * d->labels + t - first_label) * d->label_bytes,
+                           d->expected + (size_t)(sequence_in_row[s] * d->labels + t - first_label) * d->label_bytes,
                            d->label_bytes) != 0)
                     fail_msg("%s, %s: logits of token %d of sequence %d differ, %d at a time", d->spec->id,
                              d->program->level, t, sequence_in_row[s], count);

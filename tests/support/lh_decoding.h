@@ -4,8 +4,8 @@
 
 #include "longhand/spec.h"
 
-/* Asserts that decoding of examples of task length n gives the bits of forward_block's logits for the same tokens: one
- * token at a time, several tokens at a time, and with sequences that end early. Parameters are random. */
+/* Decodes examples of task length n one token at a time, several tokens at a time, and with sequences that end early.
+ * Asserts that all logits have the bits of forward_block's logits for the same tokens. Parameters are random. */
 void lh_check_decoding(const lh_spec *spec, const lh_cpu_program *program, int n);
 
 #endif

@@ -4,8 +4,8 @@
 #include "longhand/rng.h"
 #include "lh_test.h"
 
-/* Tolerance for a difference quotient: truncation 1e-10, rounding 1e-16 / 1e-5, times about a hundred terms of an
- * objective. */
+/* Tolerance for a difference quotient. One term of an objective has an error of 1e-10 by truncation and of 1e-16 / 1e-5
+ * by rounding. An objective has about a hundred terms; the rest of the tolerance is margin. */
 static const double QUOTIENT_TOLERANCE = 2e-7;
 
 void lh_test_fill_values(uint64_t seed, int count, double *x) {

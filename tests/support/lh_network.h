@@ -1,5 +1,5 @@
-/* Networks of specs, and random networks, as descriptions for kernels/ref/network.h, and the memory of the specs'
- * plans. render_networks.lua writes them for tests.
+/* Two kinds of tables, which render_networks.lua writes for tests: descriptions of networks for kernels/ref/network.h,
+ * some of specs and some random, and the memory that the plans of specs state.
  */
 #ifndef LH_NETWORK_H
 #define LH_NETWORK_H

@@ -11,7 +11,7 @@
 
 /* A rounding has a relative error of 2^-24; two layers have some hundred roundings. */
 static const lh_parity_tolerance FLOAT32 = {.logits = 4e-6, .loss = 2e-6, .gradient = 1e-5};
-static const lh_parity_tolerance FLOAT64 = {.logits = 4e-14, .loss = 4e-14, .gradient = 4e-14}; /* 2^-53 for 2^-24 */
+static const lh_parity_tolerance FLOAT64 = {.logits = 4e-14, .loss = 4e-14, .gradient = 4e-14}; /* a rounding: 2^-53 */
 
 const lh_parity_tolerance lh_parity_random_tolerance = {.logits = 1e-11, .loss = 1e-11, .gradient = 1e-11};
 
@@ -59,7 +59,7 @@ static const lh_tensor *require_tensor(const lh_spec *spec, const char *name) {
 
 bool lh_parity_learns_slopes(const lh_spec *spec) { return find_tensor(spec, "score.slope") != NULL; }
 
-/* The index, in the vector of parameters, of the tensor's element with index `index`. */
+/* Returns the position, in the vector of parameters, of the tensor's element `index`, counted row by row. */
 static size_t compute_offset(const lh_tensor *tensor, int columns, int index) {
     return (size_t)(tensor->offset + index / columns * tensor->stride + index % columns);
 }
@@ -349,7 +349,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
     lh_st_free(file);
     assert_int_equal(facts.heads, LH_PARITY_HEADS);
     size.target = is_pair ? size.target : 0;
-    if (c->spec->format->locate) size.labels = 1; /* generated formats locate one token */
+    if (c->spec->format->locate) size.labels = 1; /* formats with `locate` have one label per sequence */
     fill_examples(&rng, c->spec, size, out);
     if (is_pair) place_pair(c->spec, size, out);
     else place_tokens(&rng, c, &facts, size, out);

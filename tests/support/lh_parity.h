@@ -1,5 +1,6 @@
-/* Generated models with the weights of the stored vectors, and their expected results by kernels/ref. For the tests of
- * generated code, on the CPU (tests/unit/test_parity.c) and in device code (tests/emulation/test_reference.c).
+/* Generated models with the weights of the stored vectors (tests/reference), and their expected results by
+ * kernels/ref. For the tests of generated code, on the CPU (tests/unit/test_parity.c) and in device code
+ * (tests/emulation/test_reference.c).
  *
  * Arrays of `real` have real_bytes per element, 4 or 8. A failed comparison fails the running test.
  */
@@ -16,8 +17,8 @@ typedef struct lh_parity_case {
 } lh_parity_case;
 
 /* Largest allowed errors of an element, relative to the largest element of its tensor. In a gradient terms may cancel,
- * so the tensor's largest element counts as at least 1/100 of the model's largest element, or as at least 1/30 if the
- * tensor has one element, a sum over all pairs of all heads. */
+ * so the tensor's largest element counts as at least 1/100 of the model's largest element. If the tensor has only one
+ * element, whose gradient may be a sum over all pairs of all heads, that element counts as at least 1/30. */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;
 } lh_parity_tolerance;
@@ -50,7 +51,7 @@ lh_ref_model *lh_parity_open_model(const lh_parity_case *c);
 /* Makes a model of a random spec's network with random weights; the caller frees it. */
 lh_ref_model *lh_parity_make_random_model(const lh_spec *spec);
 
-/* Makes the case of a random spec. Only facts of its stored vectors are used, such as ALiBi, not their weights. */
+/* Makes the case of a random spec. Of its stored vectors, only the lh_vectors_facts are used. */
 lh_parity_case lh_parity_make_random_case(const lh_spec *spec);
 
 /* Writes the model's weights to the spec's vector of parameters. */
@@ -78,7 +79,7 @@ typedef struct lh_parity_counts {
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask);
 
-/* The sum of -log of the greatest probability over the labels in the loss. */
+/* Returns the sum of -log(greatest probability of the label's classes) over the labels that are part of the loss. */
 double lh_parity_sum_uncertainty(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask);
 
@@ -105,7 +106,7 @@ typedef struct lh_parity_batch {
     int32_t positions[LH_PARITY_LONGEST];
     int32_t sampled_distances[LH_PARITY_LONGEST]; /* sampled_distances[k]: distance of tokens k apart */
     int32_t distances[LH_PARITY_PAIRS];           /* [query][key] distances of one stream */
-    /* Scores by the streams of queries and keys. */
+    /* score: by the streams of queries and keys. scores: for each family, the part of `score` for its streams. */
     double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS];
     const double *scores[LH_PARITY_FAMILIES];
     double score_gradient[LH_PARITY_HEADS * LH_PARITY_PAIRS];

@@ -6,7 +6,7 @@
 
 typedef struct lh_run_result {
     int code;  /* result of lh_main */
-    char *out; /* stdout and stderr, until the next lh_run_main */
+    char *out; /* stdout and stderr; valid until the next lh_run_main */
     char *err;
 } lh_run_result;
 

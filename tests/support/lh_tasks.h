@@ -1,5 +1,6 @@
-/* Shared checks of the tests of runtime/data/tasks: one example before guard words, every length by a rule, the
- * paper's worked examples, and the scores of predictors. */
+/* Shared checks of the tests of runtime/data/tasks: a sampler writes only into its arrays, examples of every length
+ * obey a rule, the rule accepts worked examples, symbols are equally frequent, and simple predictors score as
+ * expected. */
 #ifndef LH_TASKS_H
 #define LH_TASKS_H
 
@@ -43,7 +44,8 @@ void lh_check_every_length(const lh_task_case *task);
  * must refuse it with any one token of the target changed or with one counted output fewer. */
 void lh_check_worked_example(const lh_task_case *task, const char *input, const char *target);
 
-/* Returns the 1 - 1e-5 quantile of chi-square with this number of degrees of freedom. Tests sample fixed examples. */
+/* Returns the 1 - 1e-5 quantile of chi-square with this number of degrees of freedom. Tests sample fixed examples,
+ * so a test that passes does not fail by chance later. */
 double lh_compute_chi_limit(int freedom);
 
 /* Checks that all symbols are equally frequent at every position of the input, and all pairs of symbols at every two
@@ -70,8 +72,8 @@ typedef struct lh_score {
 lh_score lh_score_guess(const lh_task_case *task, lh_task_guess *guess, int first, int last, int step, int examples);
 
 /* Checks the score over every `step`th length of 41..500 against a published or derived number `expected`. They may
- * differ by four standard errors plus own_error, the error of `expected`. If the environment variable LH_TASK_EXAMPLES
- * is set, the score is over that many examples, otherwise 40, of all lengths. */
+ * differ by four standard errors plus own_error, the error of `expected`. Each length has 40 examples. If the
+ * environment variable LH_TASK_EXAMPLES is set, each length has that many examples, and `step` is 1. */
 void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, double expected, double own_error);
 
 /* Computes the mean number of counted outputs per input token over lengths 41..500. */

@@ -129,6 +129,7 @@ void lh_trainer_check_passes(const lh_parity_case *c, const lh_cpu_program *prog
     lh_trainer_close(&t);
     free(logits);
     if (passes > c->spec->passes) return; /* training has no memory for more passes */
+    /* the greatest odd number below `passes` */
     if (c->spec->progressive && passes > 1) data.batch.free_passes = passes - 1 - passes % 2;
     loss = lh_parity_run(model, &data, NULL);
     for (int max_sequences = 1; max_sequences <= LH_PARITY_SEQUENCES; max_sequences += 2) {

@@ -5,7 +5,7 @@
 
 #include "lh_parity.h"
 
-/* A program of a spec with one batch and all buffers of a step in this mode. */
+/* Here, a trainer is no executable, but a program of a spec with all buffers of a step in one mode. */
 typedef struct lh_trainer {
     const lh_spec *spec;
     const lh_cpu_program *program;
@@ -29,8 +29,8 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
  * with index LH_PARITY_DRAW. */
 lh_draw lh_trainer_make_draw(lh_mode mode);
 
-/* Opens a trainer of the spec's first program that samples positions and distances by lh_trainer_make_draw, or takes
- * given values: [stream][token], NULL for a stream that is sampled. */
+/* Opens a trainer of the spec's first program. positions, distances: given values [stream][token]; NULL for a stream
+ * whose values the program samples by lh_trainer_make_draw. */
 lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch,
                                     lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
                                     const int32_t *const distances[LH_MAX_STREAMS]);
