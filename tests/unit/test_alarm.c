@@ -70,7 +70,7 @@ static void test_alarm_reports_an_update_above_half_of_the_parameters(void **sta
     assert_int_equal(alarm.kind, LH_ALARM_UPDATE);
 }
 
-static void test_alarm_reports_a_loss_above_twice_guessing_for_200_steps(void **state) {
+static void test_alarm_reports_200_steps_above_twice_the_loss_of_guessing(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     double high_loss = 2.0 * log(5.0) + 0.01;
@@ -114,7 +114,7 @@ int main(void) {
         cmocka_unit_test(test_alarm_reports_a_gradient_1000_times_the_usual_after_100_steps),
         cmocka_unit_test(test_alarm_is_silent_at_a_gradient_below_the_clipping_norm),
         cmocka_unit_test(test_alarm_reports_an_update_above_half_of_the_parameters),
-        cmocka_unit_test(test_alarm_reports_a_loss_above_twice_guessing_for_200_steps),
+        cmocka_unit_test(test_alarm_reports_200_steps_above_twice_the_loss_of_guessing),
         cmocka_unit_test(test_alarm_message_names_tensors_and_checkpoint),
     };
     return cmocka_run_group_tests_name("alarm", tests, NULL, NULL);

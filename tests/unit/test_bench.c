@@ -1,5 +1,5 @@
-/* longhand/timings.h and bench: time is counted for the running part, waiting is detected, and as many replicas run
- * as reported. */
+/* longhand/timings.h and bench: ticks count for the part that a thread is in, waiting is detected, and as many replicas
+ * run as reported. */
 #include "lh_test.h"
 
 #include <stdatomic.h>
@@ -38,8 +38,8 @@ static void sleep_in_parts(void *argument, int index, int count) {
     sleep_ms(20);
 }
 
-/* Sleeps are never short and seldom much too long: 60 ms and 40 ms have this ratio within a factor of two. */
-static void test_timings_nested_parts_are_separate(void **state) {
+/* Sleeps are never too short and seldom much too long: the measured ratio is 60 ms / 40 ms within a factor of two. */
+static void test_timings_of_nested_parts_are_separate(void **state) {
     double ticks[LH_PARTS];
     measure_ticks(1, sleep_in_parts, ticks);
     double ratio = ticks[LH_PART_ATTENTION] / ticks[LH_PART_PRODUCTS];
@@ -212,7 +212,7 @@ static void test_failure_of_a_replica_is_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timings_nested_parts_are_separate),
+        cmocka_unit_test(test_timings_of_nested_parts_are_separate),
         cmocka_unit_test(test_timings_of_exponentials_are_separate_in_a_fine_profile_alone),
         cmocka_unit_test(test_timings_count_a_barrier_as_waiting),
         cmocka_unit_test(test_bench_counts_waiting_for_a_slow_shard),

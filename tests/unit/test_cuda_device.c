@@ -47,7 +47,7 @@ static void test_kind_of_an_image_is_read_from_its_name(void **state) {
         assert_false(lh_cuda_parse_kind(invalid_names[i], &kind));
 }
 
-static void test_image_runs_on_the_devices_that_its_version_names(void **state) {
+static void test_image_runs_on_the_devices_that_its_name_allows(void **state) {
     static const struct {
         const char *image;
         int architecture, runs;
@@ -135,7 +135,8 @@ static void test_message_names_both_versions_if_the_driver_is_too_old(void **sta
     assert_non_null(strstr(error.text, "to release 590 or later (CUDA 13.1), or build"));
 }
 
-/* Machine code needs a driver for its toolkit's major version, the intermediate form for its exact version. */
+/* Machine code needs a driver for the major version of its toolkit. The intermediate form (PTX) needs a driver for the
+ * toolkit's major and minor version. */
 static void test_oldest_driver_depends_on_the_kind_of_image(void **state) {
     static const struct {
         const char *images, *toolkit;
@@ -255,7 +256,7 @@ static void test_opened_device_has_its_facts(void **state) {
 }
 
 /* The driver reads the intermediate form up to a 0, which an image lacks. */
-static void test_opened_intermediate_form_ends_with_0(void **state) {
+static void test_driver_gets_an_intermediate_form_that_ends_with_0(void **state) {
     static const char long_text[] = "compute_75followed by what is no part of it";
     lh_cuda_program program = make_program("compute_75");
     const lh_cuda_image images[] = {
@@ -326,7 +327,9 @@ static void test_device_without_an_image_is_refused(void **state) {
     assert_refused(*state, &program, 0, "knows CUDA up to 12.8");
 }
 
-static void test_share_of_shared_memory_never_costs_a_block(void **state) {
+/* With FAKE_CUDA_CARVED, fewer blocks are resident after a share of shared memory is set. So the default must be
+ * restored. */
+static void test_share_of_shared_memory_that_costs_a_block_is_undone(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
@@ -361,8 +364,8 @@ static void test_load_failure_has_the_driver_s_log(void **state) {
         "ptxas error: Unresolved extern function 'nowhere'");
 }
 
-/* If no image fits the device, source code is compiled, here by a replacement. The replacement's machine code is the
- * source. */
+/* If no image fits the device, source code is compiled, here by a replacement for NVRTC that returns the source instead
+ * of machine code. */
 static void test_source_is_compiled_for_the_device(void **state) {
     lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
@@ -393,7 +396,7 @@ static void test_source_is_compiled_for_the_device(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kind_of_an_image_is_read_from_its_name),
-        cmocka_unit_test(test_image_runs_on_the_devices_that_its_version_names),
+        cmocka_unit_test(test_image_runs_on_the_devices_that_its_name_allows),
         cmocka_unit_test(test_best_image_that_fits_is_chosen),
         cmocka_unit_test(test_message_lists_images_and_device_if_none_fits),
         cmocka_unit_test(test_message_names_both_versions_if_the_driver_is_too_old),
@@ -401,12 +404,12 @@ int main(void) {
         cmocka_unit_test(test_oldest_driver_depends_on_the_kind_of_image),
         cmocka_unit_test(test_ordinal_is_read_from_text),
         without_variables(test_opened_device_has_its_facts),
-        without_variables(test_opened_intermediate_form_ends_with_0),
+        without_variables(test_driver_gets_an_intermediate_form_that_ends_with_0),
         without_variables(test_device_is_made_current_in_another_thread),
         without_variables(test_ordinal_beyond_the_count_is_refused),
         without_variables(test_device_that_is_too_small_is_refused),
         without_variables(test_device_without_an_image_is_refused),
-        without_variables(test_share_of_shared_memory_never_costs_a_block),
+        without_variables(test_share_of_shared_memory_that_costs_a_block_is_undone),
         without_variables(test_failing_calls_are_named),
         without_variables(test_load_failure_has_the_driver_s_log),
         without_variables(test_source_is_compiled_for_the_device),

@@ -1,6 +1,6 @@
 /* Generated encoder-decoders with random positions (tests/specs/parity_float64_drawn_{layers,pair}.lua) compared with
- * kernels/ref: values, and gradients of every parameter. Each stream has draws at sites of its own, for every layer,
- * for every sequence or once per pass; or the caller gives the positions. */
+ * kernels/ref: values, and gradients of every parameter. Each stream has its own sites, and draws positions once for
+ * each layer, for each sequence or for each pass. Each comparison is repeated with positions from the caller. */
 #include "support/lh_test.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ typedef struct batch_data {
     int32_t positions[STREAMS][MAX_LENGTH], distances[STREAMS][MAX_LENGTH]; /* if from_caller */
     int32_t input[STREAMS][MAX_LENGTH]; /* positions of the vectors that are added to the input */
     family_values family_values[FAMILIES];
-    lh_ref_family_positions places[FAMILIES];
+    lh_ref_family_positions family_positions[FAMILIES]; /* points into family_values */
 } batch_data;
 
 /* ---- draws ---- */
@@ -48,16 +48,16 @@ static void compute_differences(int queries, int keys, const int32_t *query, con
         for (int j = 0; j < keys; j++) *out++ = key[j] - query[i];
 }
 
-/* Distances [query][key] that a stream samples: both sides independently if has_own_sides, else the left side as the
- * mirror image of the right. */
-static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool has_own_sides,
+/* Distances [query][key] that a stream samples. has_independent_sides: both sides are sampled; else the left side is
+ * the mirror image of the right. */
+static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool has_independent_sides,
                              int32_t *out) {
     int32_t buffer[2 * MAX_LENGTH], scratch[RANGE + 1], *middle = buffer + MAX_LENGTH;
     int T = data->length[stream];
     if (data->from_caller) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
-    else if (has_own_sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
+    else if (has_independent_sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
     else lh_draw_distances(&data->draw, site, range, T, middle, scratch);
-    for (int d = 1; d < T && (data->from_caller || !has_own_sides); d++) middle[-d] = -middle[d];
+    for (int d = 1; d < T && (data->from_caller || !has_independent_sides); d++) middle[-d] = -middle[d];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < T; j++) *out++ = middle[j - i];
 }
@@ -74,7 +74,7 @@ static void compute_alibi(int pairs, const int32_t *distances, double *out) {
 /* drawn_layers: the source's sites begin at 0 and the target's at 3; in both, the input's site comes first, then one
  * site for each layer. The sites of the source's positions in the decoder's layers begin at 7. */
 static void place_layers(batch_data *data) {
-    enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) };
+    enum { SOURCE_SITE = 0, TARGET_SITE = LAYERS + 1, CROSS_SITE = 2 * (LAYERS + 1) + 1 };
     int S = data->length[SOURCE], T = data->length[TARGET];
     sample_positions(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
     sample_positions(data, TARGET, TARGET_SITE, data->input[TARGET]);
@@ -82,7 +82,7 @@ static void place_layers(batch_data *data) {
         family_values *families = data->family_values;
         sample_positions(data, SOURCE, SOURCE_SITE + l + 1, families[ENCODER].query + l * S);
         sample_positions(data, TARGET, TARGET_SITE + l + 1, families[DECODER].query + l * T);
-        sample_positions(data, SOURCE, CROSS_SITE + l + 1, families[CROSS].key + l * S);
+        sample_positions(data, SOURCE, CROSS_SITE + l, families[CROSS].key + l * S);
         memcpy(families[ENCODER].key, families[ENCODER].query, sizeof families->key);
         memcpy(families[DECODER].key, families[DECODER].query, sizeof families->key);
         memcpy(families[CROSS].query, families[DECODER].query, sizeof families->query);
@@ -93,7 +93,7 @@ static void place_layers(batch_data *data) {
                             families[CROSS].distances + l * T * S);
         compute_alibi(T * S, families[CROSS].distances + l * T * S, families[CROSS].score + l * HEADS * T * S);
     }
-    for (int f = 0; f < FAMILIES; f++) data->places[f].layers = LAYERS;
+    for (int f = 0; f < FAMILIES; f++) data->family_positions[f].layers = LAYERS;
 }
 
 /* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
@@ -148,11 +148,11 @@ static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int sou
     draw_positions(&rng, data);
     data->draw = lh_trainer_make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
-        data->places[f] = (lh_ref_family_positions){.layers = 1,
-                                                    .query = data->family_values[f].query,
-                                                    .key = data->family_values[f].key,
-                                                    .distances = data->family_values[f].distances,
-                                                    .score = data->family_values[f].score};
+        data->family_positions[f] = (lh_ref_family_positions){.layers = 1,
+                                                              .query = data->family_values[f].query,
+                                                              .key = data->family_values[f].key,
+                                                              .distances = data->family_values[f].distances,
+                                                              .score = data->family_values[f].score};
     data->batch = (lh_ref_batch){.sequences = SEQUENCES,
                                  .tokens = source,
                                  .target_tokens = target,
@@ -160,7 +160,7 @@ static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int sou
                                  .token = data->token[SOURCE],
                                  .target = data->token[TARGET],
                                  .label = data->label,
-                                 .family_positions = data->places,
+                                 .family_positions = data->family_positions,
                                  .input_positions = {data->input[SOURCE], data->input[TARGET]},
                                  .dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT,
                                  .key = lh_key_of_seed(0xfeedULL << 32 | 5),

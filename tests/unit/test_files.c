@@ -292,7 +292,7 @@ static void test_unpack_reads_all_parts_of_a_file_of_gzip(void **state) {
     free(data);
 }
 
-static void test_unpack_refuses_torn_long_and_unreadable_content(void **state) {
+static void test_unpack_refuses_damaged_or_long_content_or_a_missing_gzip(void **state) {
     lh_error error;
     char *data, *path = strdup(getenv("PATH"));
     size_t bytes;
@@ -335,9 +335,9 @@ static void test_torn_line_is_removed(void **state) {
     check_appended(path, "{\"step\":1}\n{\"st", "{\"step\":1}\n{\"step\":2}\n");
     check_appended(path, "{\"step\":1", "{\"step\":2}\n");
     check_appended(path, "\n{\"by\":{\"length\":1}", "\n{\"step\":2}\n");
-    check_appended(path, "12", "{\"step\":2}\n");                         /* as a part of 123 */
+    check_appended(path, "12", "{\"step\":2}\n");                         /* may be the beginning of 123 */
     check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* the line lacks only its newline */
-    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* zero blocks after a loss of power */
+    lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* bytes of value 0 after a loss of power */
     lh_error error;
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
     check_content(path, "{\"step\":1}\n{\"step\":2}\n");
@@ -433,7 +433,7 @@ int main(void) {
         lh_test_in_directory(test_pipe_or_link_is_refused_at_once),
         lh_test_in_directory(test_missing_file_or_directory_is_refused),
         cmocka_unit_test(test_unpack_reads_all_parts_of_a_file_of_gzip),
-        lh_test_in_directory(test_unpack_refuses_torn_long_and_unreadable_content),
+        lh_test_in_directory(test_unpack_refuses_damaged_or_long_content_or_a_missing_gzip),
         lh_test_in_directory(test_appended_lines_are_in_order),
         lh_test_in_directory(test_torn_line_is_removed),
         lh_test_in_directory(test_long_torn_line_is_removed),

@@ -1,6 +1,6 @@
 /* bench/gradcheck.h: right gradients pass, also near kinks, and one element that is slightly off is found. The tests
  * use two models: a generated model, whose ReLUs have kinks at arbitrary points, and the toy. The tests add kinks to
- * the toy near every point. */
+ * the toy near the value of one parameter. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -19,12 +19,13 @@ static const double PLANTED_ERROR = 1e-4;
 static const double JUMP = 0.5; /* jump of the slope at a kink of the toy */
 enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* index of the element of TOY_SCALE that has kinks */ };
 
-/* A program that records the gradient of its first step, adds to one element in all steps, and may have kinks. */
+/* A program that records the gradient of its first step, adds a number to one element of the gradient in every step,
+ * and may have kinks. */
 static struct {
     const lh_cpu_program *right; /* the program without changes */
     double *first_gradient;      /* [parameter_storage] */
     int64_t chunks;              /* chunks of a gradient */
-    int64_t calls;               /* calls of compute_altered_norm, one for each chunk of a step */
+    int64_t calls;               /* calls of alter_gradient, one for each chunk of a step */
     int64_t element;             /* index of the changed element; -1: no change */
     double amount;               /* number that is added to the element */
     const double *kinks;         /* distances from the parameter's value in the first step; ends with 0, or NULL */
@@ -32,7 +33,8 @@ static struct {
     bool has_origin;
 } altered_program;
 
-static double compute_altered_norm(const void *gradient, size_t count) {
+/* Records and alters a chunk of the gradient before it computes the squared norm of the chunk. */
+static double alter_gradient(const void *gradient, size_t count) {
     int64_t chunk = altered_program.calls++ % altered_program.chunks, first = chunk * LH_CHUNK;
     double *g = (double *)gradient;
     if (altered_program.calls <= altered_program.chunks)
@@ -67,7 +69,7 @@ static void check_gradients(const lh_spec *spec, uint64_t seed, int64_t element,
     lh_target target;
     lh_assert_ok(lh_level_choose(spec->cpu, &altered_program.right, &error), &error);
     program = *altered_program.right;
-    program.squared_norm = compute_altered_norm;
+    program.squared_norm = alter_gradient;
     if (altered_program.kinks != NULL) program.train_block = train_altered_block;
     lh_spec altered_spec = *spec;
     altered_spec.cpu = list;
@@ -89,7 +91,7 @@ static int count_kinks(const lh_spec *spec, const lh_gradcheck_result *results) 
 }
 
 /* Asserts that every tensor passes except this one; -1: that all tensors pass. */
-static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong_tensor) {
+static void assert_only_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong_tensor) {
     for (int t = 0; t < spec->tensor_count; t++) {
         if (results[t].checks == 0 || results[t].passed == (t != wrong_tensor)) continue;
         print_error("%s: %s, worst error %g\n", spec->tensors[t].name, results[t].passed ? "passed" : "wrong",
@@ -131,7 +133,7 @@ static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
     int kinks = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         check_gradients(spec, seed, -1, 0, results);
-        assert_wrong(spec, results, -1);
+        assert_only_wrong(spec, results, -1);
         kinks += count_kinks(spec, results);
     }
     assert_true(kinks > 0);
@@ -147,13 +149,14 @@ static void test_gradcheck_finds_one_wrong_element_of_a_model(void **state) {
         if (!spec->tensors[t].learned) continue;
         int64_t element = find_element(&spec->tensors[t], 77 + 5 * t, &amount);
         check_gradients(spec, 1, element, t % 2 == 0 ? amount : -amount, results);
-        assert_wrong(spec, results, t);
+        assert_only_wrong(spec, results, t);
     }
     close_check(results);
 }
 
-/* Kinks on either side, on both sides, and nearer than any step. Two kinks at the same distance would cancel in a
- * two-sided difference. The last kink is farther than any step: it only makes the gradient large. */
+/* Kinks on either side, on both sides, and nearer than the step of any difference. Two kinks at the same distance would
+ * cancel in a two-sided difference. The kink at -1 is farther than the step of any difference: it only makes the
+ * gradient large. */
 static void test_gradcheck_passes_near_kinks(void **state) {
     static const double kinks[][4] = {{1e-7, -1}, {-1e-7, -1}, {1e-7, -3e-7, -1}, {1e-9, -1e-7, -1}, {4e-6, -3e-6, -1}};
     lh_spec spec = lh_toy_make_spec(toy_double_list);
@@ -162,13 +165,13 @@ static void test_gradcheck_passes_near_kinks(void **state) {
         double amount;
         lh_gradcheck_result *results = open_check(&spec, kinks[i]);
         check_gradients(&spec, 0, -1, 0, results);
-        assert_wrong(&spec, results, -1);
+        assert_only_wrong(&spec, results, -1);
         assert_true(results[TOY_SCALE].kinks > 0);
         assert_int_equal(count_kinks(&spec, results), results[TOY_SCALE].kinks);
         int64_t element = find_element(&spec.tensors[TOY_SCALE], KINKED, &amount);
         for (int sign = -1; sign <= 1; sign += 2) {
             check_gradients(&spec, 0, element, sign * amount, results);
-            assert_wrong(&spec, results, TOY_SCALE);
+            assert_only_wrong(&spec, results, TOY_SCALE);
         }
         close_check(results);
     }

@@ -13,7 +13,8 @@ static int clear_variable(void **state) { return unsetenv("LONGHAND_ISA"); }
 static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
 static const lh_cpu_program arm = {.level = "aarch64"}, riscv = {.level = "riscv64"};
 
-static const char *get_own_level(void) { return lh_level_is_supported("aarch64") ? "aarch64" : "x86-64"; }
+/* The lowest level of the architecture of this machine. */
+static const char *get_baseline_level(void) { return lh_level_is_supported("aarch64") ? "aarch64" : "x86-64"; }
 
 /* Whether the first "flags" line of /proc/cpuinfo has all words of `flags`. */
 static bool has_flags(const char *const *flags) {
@@ -52,16 +53,16 @@ static void test_widest_supported_level_is_chosen(void **state) {
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
     const char *expected = lh_level_is_supported("x86-64-v4")   ? "x86-64-v4"
                            : lh_level_is_supported("x86-64-v3") ? "x86-64-v3"
-                                                                : get_own_level();
+                                                                : get_baseline_level();
     assert_string_equal(program->level, expected);
 }
 
 static void test_named_level_is_chosen(void **state) {
     const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *program;
     lh_error error;
-    assert_int_equal(setenv("LONGHAND_ISA", get_own_level(), 1), 0);
+    assert_int_equal(setenv("LONGHAND_ISA", get_baseline_level(), 1), 0);
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
-    assert_string_equal(program->level, get_own_level());
+    assert_string_equal(program->level, get_baseline_level());
     assert_int_equal(setenv("LONGHAND_ISA", "", 1), 0); /* an empty variable counts as unset */
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
 }
@@ -84,7 +85,7 @@ static void test_named_level_that_is_not_supported_is_refused(void **state) {
     lh_status status = lh_level_choose(programs, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
                     "LONGHAND_ISA=riscv64: this processor does not support this level");
-    assert_string_equal(strstr(error.text, "supported levels: ") + strlen("supported levels: "), get_own_level());
+    assert_string_equal(strstr(error.text, "supported levels: ") + strlen("supported levels: "), get_baseline_level());
     status = lh_level_choose(unsupported, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "supported levels: none");
 }

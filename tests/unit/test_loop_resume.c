@@ -1,5 +1,5 @@
-/* training/loop, training/run_files: a resumed run continues with equal bits, and reports lost lines and other
- * plans. */
+/* training/loop, training/run_files: a resumed run continues with equal bits, and reports lost lines and runs
+ * of other plans. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -158,7 +158,8 @@ static void test_resume_without_a_run_starts_one(void **state) {
 
 static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 
-/* Resumes a plan that has no run, next to a plan with a run, and removes the new run; the caller frees the stderr. */
+/* Resumes a plan that has no run, next to a plan with a run, and removes the new run. Returns the text of stderr, which
+ * the caller frees. */
 static char *resume_another_plan(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 5 --resume");
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume; the run starts at step 0\n"));

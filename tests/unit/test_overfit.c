@@ -57,7 +57,7 @@ static void test_find_cause_finds_every_cause(void **state) {
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.recent_accuracy = f.earlier_accuracy = 0.69;
     check_cause(f, LH_OVERFIT_DROPOUT, "in training it is 0.6900", "model.dropout=0");
-    f.earlier_accuracy = 0.67; /* the accuracy still rises, which may explain the difference */
+    f.earlier_accuracy = 0.67; /* the accuracy still rises, so its mean in training may lag behind */
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.end_attainable = 0.4;
     check_cause(f, LH_OVERFIT_COLLAPSED, "at most 0.4000", "--learning-rate 0.0001");
@@ -77,8 +77,8 @@ static void test_find_cause_finds_every_cause(void **state) {
     check_cause(f, LH_OVERFIT_NOTHING_COUNTED, "no position", "bucket_sort");
 }
 
-/* A task that makes its dataset has no file of training examples: its kind takes the place of the path. */
-static void test_hint_names_the_task_of_collected_examples(void **state) {
+/* A task that makes its dataset has no file of training examples: the message names the kind of the task instead. */
+static void test_message_names_a_task_that_makes_its_dataset(void **state) {
     lh_sizes sizes[10] = {[9] = {.input = 10, .output = 10}};
     const lh_data data = {.train = NULL};
     const lh_corpus corpus = {.sizes = sizes, .shapes = 10, .train = {.path = "latin_square"}};
@@ -200,7 +200,7 @@ static void test_masked_contradiction_is_allowed(void **state) {
     task.sample = sample_masked_contradiction;
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
-    assert_int_equal(f.counted, 18); /* 24 labels without 6 first ones */
+    assert_int_equal(f.counted, 18); /* 24 labels, less the first label of each of 6 examples */
     assert_true(f.data_attainable == 1.0);
 }
 
@@ -254,7 +254,7 @@ static void test_measurement_begins_with_the_run_s_checkpoint(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUN_TEST(test_find_cause_finds_every_cause),
-        RUN_TEST(test_hint_names_the_task_of_collected_examples),
+        RUN_TEST(test_message_names_a_task_that_makes_its_dataset),
         RUN_TEST(test_large_parameters_show_a_high_learning_rate),
         RUN_TEST(test_estimate_of_steps_continues_the_fall_of_the_loss),
         RUN_TEST(test_read_metrics_compares_the_last_two_quarters),

@@ -1,8 +1,8 @@
 /* Generated CPU code of random networks (tests/support/random_specs.lua) compared with kernels/ref. The two share
  * only the description of a network. The tests compare values and the gradients of every parameter, at every
- * compiled instruction-set level that this machine runs. They run networks with loops at several numbers of passes,
- * and decoders token by token, and check the memory of plans. LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for
- * the spec of each network. */
+ * compiled instruction-set level that this machine runs. Networks with loops run with several numbers of passes, and
+ * decoders also token by token. The tests also check the memory of plans. LH_RANDOM_SPECS, from tests/tests.mk, has
+ * X(id) for the spec of each network. */
 #include "support/lh_test.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void set_stick_mistake(lh_ref_family *family, int mistake) {
     family->stick_mistake = (lh_ref_stick_mistake)mistake;
 }
 
-static void test_mistakes_in_sticks_are_noticed(void **state) {
+static void test_mistakes_in_stick_breaking_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_stick_breaking, LH_REF_STICK_MISTAKES, set_stick_mistake);
 }
 
@@ -131,7 +131,7 @@ int main(void) {
 #define X(id) {#id, test_network_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
     const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_sums_over_keys_are_noticed),
-                                       cmocka_unit_test(test_mistakes_in_sticks_are_noticed),
+                                       cmocka_unit_test(test_mistakes_in_stick_breaking_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_gates_of_tokens_are_noticed),
                                        cmocka_unit_test(test_swapped_windows_of_layers_are_noticed)};
 #undef X

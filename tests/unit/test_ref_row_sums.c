@@ -11,8 +11,8 @@
 enum { T = 6, H = 2, D = 4, QKV = T * H * D, PAIRS = H * T * T };
 
 /* With the table 0, 1, 2, ... and the query 1, lh_ref_cope_terms gives the counts themselves. A score of
- * lh_ref_row_sum_terms is a linear sum minus log(1 + sum of gates). The test computes the linear sum, and from it and
- * the score the sum of gates. */
+ * lh_ref_row_sum_terms is a linear sum minus log(1 + sum of gates). The test computes the linear sum; the sum of gates
+ * follows from this sum and the score. */
 static void test_sums_of_gates_are_counts(void **state) {
     static const double q[] = {1, 1, 1, 1}, k[] = {1, -2, 0.5, 3}, table[] = {0, 1, 2, 3, 4, 5}, factor = 1;
     double count[16] = {0}, score[16] = {0};

@@ -1,5 +1,6 @@
 /* engine/schedule: learning rates compared with PyTorch (tests/reference/optimizers.py), and runs that stop within a
- * schedule. Steps after the end of a schedule have no rate, and are refused. */
+ * schedule. A run cannot make steps after the end of a falling rate, although lh_compute_learning_rate gives them the
+ * final rate. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -47,12 +48,12 @@ static void test_rate_without_schedule_is_constant(void **state) {
     lh_assert_ok(lh_schedule_check(&train, 1000, NULL), &(lh_error){""});
 }
 
-static void test_rate_after_the_last_step_is_constant(void **state) {
+static void test_rate_after_the_last_step_is_the_final_rate(void **state) {
     const lh_train_defaults train = make_stored_schedule(LH_SCHEDULE_COSINE, 0);
     for (int64_t t = STEPS + 1; t < 2 * STEPS; t++) assert_true(lh_compute_learning_rate(&train, 1, t) == 0.1);
 }
 
-static void test_steps_without_a_rate_are_refused(void **state) {
+static void test_steps_that_do_not_fit_a_schedule_are_refused(void **state) {
     lh_error error;
     lh_train_defaults train = make_stored_schedule(LH_SCHEDULE_LINEAR, 0);
     lh_assert_ok(lh_schedule_check(&train, STEPS, &error), &error);
@@ -124,8 +125,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates_are_those_of_pytorch),
         cmocka_unit_test(test_rate_without_schedule_is_constant),
-        cmocka_unit_test(test_rate_after_the_last_step_is_constant),
-        cmocka_unit_test(test_steps_without_a_rate_are_refused),
+        cmocka_unit_test(test_rate_after_the_last_step_is_the_final_rate),
+        cmocka_unit_test(test_steps_that_do_not_fit_a_schedule_are_refused),
         WITH_SCHEDULE(test_run_resumed_within_a_schedule_has_the_same_bits),
         WITH_SCHEDULE(test_rates_are_recorded_and_applied),
         WITH_SCHEDULE(test_info_prints_the_schedule),

@@ -14,14 +14,15 @@ enum { MAX_THREADS = 9, PHASES = 2000 };
 
 typedef struct log {
     int run_count[MAX_THREADS]; /* [index] number of times that the thread has run */
-    int count[MAX_THREADS];     /* [index] number of threads that the team reported to the thread */
+    int team_size[MAX_THREADS]; /* [index] number of threads that the team reported to the thread */
     atomic_int total;           /* runs of all threads */
+    int seen_total;             /* total that the last thread read after the barrier */
 } log;
 
 static void record_index(void *argument, int index, int count) {
     log *l = argument;
     l->run_count[index]++;
-    l->count[index] = count;
+    l->team_size[index] = count;
     atomic_fetch_add(&l->total, 1);
 }
 
@@ -29,17 +30,17 @@ static void test_each_index_runs_once(void **state) {
     for (int threads = 1; threads <= MAX_THREADS; threads++) {
         log l = {0};
         lh_team_run(threads, record_index, &l);
-        int count = l.count[0];
+        int count = l.team_size[0];
         assert_in_range(count, 1, threads);
         assert_int_equal(l.total, count);
-        for (int i = 0; i < count; i++) assert_true(l.run_count[i] == 1 && l.count[i] == count);
+        for (int i = 0; i < count; i++) assert_true(l.run_count[i] == 1 && l.team_size[i] == count);
     }
 }
 
 static void test_run_with_zero_threads_uses_one(void **state) {
     log l = {0};
     lh_team_run(0, record_index, &l);
-    assert_true(l.total == 1 && l.count[0] == 1);
+    assert_true(l.total == 1 && l.team_size[0] == 1);
 }
 
 typedef struct phases {
@@ -47,8 +48,9 @@ typedef struct phases {
     long wrong;              /* number of phases with a wrong total */
 } phases;
 
-/* Every thread adds to its part in each phase; between phases one of them, in turn, checks the sum in ordinary memory.
- * A barrier that lets a thread pass early, or does not order memory, gives a wrong sum or a sanitizer's report. */
+/* Every thread adds to its part in each phase; between phases one of them, in turn, checks the sum of the parts, which
+ * are not atomic. A barrier that lets a thread pass early, or does not order memory, gives a wrong sum or a sanitizer's
+ * report. */
 static void work_in_phases(void *argument, int index, int count) {
     phases *p = argument;
     for (long phase = 1; phase <= PHASES; phase++) {
@@ -100,13 +102,13 @@ static void run_nested_team(void *argument, int index, int count) {
     lh_team_barrier();
     if (index == 0) lh_team_run(1, record_index, l);
     lh_team_barrier(); /* a barrier of the outer team */
-    if (index == count - 1) l->count[1] = l->total;
+    if (index == count - 1) l->seen_total = l->total;
 }
 
 static void test_run_within_work_keeps_the_outer_team(void **state) {
     log l = {0};
     lh_team_run(2, run_nested_team, &l);
-    assert_int_equal(l.count[1], 1);
+    assert_int_equal(l.seen_total, 1);
 }
 
 static void test_barrier_without_team_returns(void **state) { lh_team_barrier(); }

@@ -101,7 +101,7 @@ static int count_shared(uint32_t domain, uint32_t other_domain, int n, bool by_i
     return shared_count;
 }
 
-/* The seed equals the seed of the evaluation during training: only the domain distinguishes the streams. */
+/* The run has the seed of the evaluations during training, so only the domain distinguishes the streams. */
 static void test_no_example_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 2");
