@@ -1,5 +1,5 @@
--- A digest of long texts, the sources of a build: MurmurHash64A with the seed 0 (Austin Appleby, public domain). It
--- takes a tenth of the time of SHA-256, which took 40% of a generation; it does not protect against forged texts.
+-- A digest of long texts, such as the sources of a build: MurmurHash64A with the seed 0 (Austin Appleby, public
+-- domain). It takes a tenth of the time of SHA-256; it does not protect against forged texts.
 --
 -- Input: any string. Output: 16 hexadecimal digits. Pure.
 

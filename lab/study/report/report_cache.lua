@@ -8,6 +8,7 @@
 
 local canonical = require("base.canonical")
 local dependencies = require("lab.study.report.dependencies")
+local fingerprint = require("base.fingerprint")
 local input = require("base.input")
 local json = require("dkjson")
 local lfs = require("lfs")
@@ -39,13 +40,13 @@ local function format_record(key, report, states)
     lines[#lines + 1] = state .. "\t" .. path
   end
   local text = table.concat(lines, "\n") .. "\n"
-  return text .. sha256.digest(text) .. "\n"
+  return text .. fingerprint.digest(text) .. "\n"
 end
 
 local function decode(text, key)
   local lines, digest = text:match("^(.*\n)(%x+)\n$")
   local version, head, first_state = (lines or ""):match("^([^\n]*)\n([^\n]*)\n()")
-  local value = version == VERSION and sha256.digest(lines) == digest and input.decode(head)
+  local value = version == VERSION and fingerprint.digest(lines) == digest and input.decode(head)
   if type(value) ~= "table" or value.key ~= key then
     return nil
   end
