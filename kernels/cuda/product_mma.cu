@@ -9,7 +9,7 @@ struct __align__(16) staged_quad {
 };
 
 /* The offset in a slab of the word that holds element k of column m; a word has DEPTH elements and is in row k / DEPTH.
- * The same columns of four successive rows are eight banks apart; when a warp writes eight rows of four columns at
+ * Equal columns of four successive rows are eight banks apart; when a warp writes eight rows of four columns at
  * once, all words are in different banks. */
 INLINE int slab_index(int k, int m) {
     const int row = k / DEPTH;

@@ -1,4 +1,4 @@
-/* All examples of a task of runtime/data/arithmetic, and their tokens as text, for the tests of arithmetic tasks. */
+/* All examples of a task of runtime/data/arithmetic.h, and their tokens as text, for the tests of arithmetic tasks. */
 #ifndef LH_ARITHMETIC_TEST_H
 #define LH_ARITHMETIC_TEST_H
 
