@@ -1,7 +1,7 @@
 -- The lines of an attention: the pairs of a query and a key that lie on a straight line, and the value added to their
 -- scores. facets/lines.lua defines directions and numbers of lines.
 --
--- Input: a node of the spec and its path; the model's heads, nil if they are invalid; report(node, path, what,
+-- Input: a node of the spec and its path; the number of the model's heads, nil if invalid; report(node, path, what,
 -- expected). Output of M.read: a list of { head, direction, line, value }, where `line` is the number of a line among
 -- the lines of its direction; nil after errors. The list is sorted by the first three fields, so that equal lines in
 -- any order give equal lists. Invariants: no line occurs twice; fields are integers, except value, a float of magnitude
@@ -63,7 +63,7 @@ local function read_line(node, path, heads, report)
   end
   if is_valid and line.direction == 0 and line.line < 0 then
     refuse(node.fields.line, "line", ("there is no key %d"):format(line.line),
-      "0 or more: with direction 0, `line` is an index of a key, counted from one side")
+      "0 or more: with direction 0, `line` is the index of a key, counted from the side that `columns` names")
   end
   return is_valid and line or nil
 end

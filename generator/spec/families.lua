@@ -4,8 +4,8 @@
 -- In the resolved spec, facets directly in `encoding`, the shared facets, apply to all families of a model;
 -- encoding.<family> has only the facets that differ from them, and such a facet has all its fields there. If a facet is
 -- off for one family alone, its value in encoding.<family> is off_value of the facet's module (facets/modules.lua). The
--- encoding added to the embedding belongs to no attention. In a spec, shared facets apply to fewer families: see
--- inherit.lua.
+-- encoding added to the embedding belongs to no attention. In a spec file, some shared facets do not apply to all
+-- families, for example a causal mask (inherit.lua).
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -58,8 +58,9 @@ function M.make_shared_path(path)
   return M.is_name[name] and "encoding." .. field_path or path
 end
 
--- Whether no query of the family sees a key at a positive distance, because of this encoding's mask, or because queries
--- of decoders never see later keys. If positions are unsorted, distances to earlier keys can be positive, too.
+-- Whether queries of the family see no key at a positive distance, the key's position minus the query's position. The
+-- result is true in decoders, and with a mask that hides later keys. It is false if distances are differences of
+-- unsorted positions: then earlier keys, too, can have positive distances.
 function M.is_causal(model, name, encoding)
   local mask, positions = encoding.mask, encoding.positions or {}
   if positions.reading == "difference" and positions.sorted == false then
@@ -167,14 +168,14 @@ local function find_differing_facets(encoding, family_encoding)
   return next(differing_facets) and differing_facets or nil
 end
 
--- Reduces encoding.<family> to the facets that differ from the shared facets. The shared score becomes the score of the
--- first family that has a score and no table in the spec.
+-- Reduces encoding.<family> to the facets that differ from the shared facets. Before that, encoding.score is set to the
+-- score of the first family that has a score but no table in the spec, and encoding.parameters to its parameters.
 --   names              the families of the model
 --   encoding           has the shared facets and, for families not in shared_encodings, the table encoding.<family>
 --                      with every facet of the family
---   shared_encodings   family -> a view of `encoding`, for families without a table encoding.<family>. Fields of the
---                      view itself are score and parameters, as resolved for the family, and `positions` if the
---                      family reads positions differently
+--   shared_encodings   family -> a view of `encoding`, for families without a table encoding.<family>. The view
+--                      replaces score and parameters by those that are resolved for the family, and `positions` if
+--                      the family reads positions differently
 --   stated_families    family -> its node in the spec, for families that the spec states
 function M.settle(encoding, names, shared_encodings, stated_families)
   local score_owner = lists.any(names, function(name)

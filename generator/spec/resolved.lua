@@ -36,7 +36,7 @@ function M.format_value(value)
   return #value > 0 and format_list(value) or format_named(value)
 end
 
--- Type of a field -> the formatter of an entry, for fields that are tables whose entries have names of the user: the
+-- Type of a field -> the formatter of an entry, for fields that are tables whose entries the schema does not list: the
 -- parameters of a score, the options of a task, the options of a network.
 local ENTRY_FORMATTERS = { parameters = parameters.format, options = show, settings = show }
 

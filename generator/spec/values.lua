@@ -413,7 +413,7 @@ end
 -- that has its own, and a score "encoding" that the other families share. After an error, the score is false, not nil.
 function readers.score(context, field, node)
   local formula = M.get_formula_nodes(context, field.family)
-  formula.score = not node.none and node or nil
+  formula.score = not node.is_none and node or nil
   if formula.score and type(node.value) ~= "function" and not tree.is_table(node) then
     report_wrong_type(context, field, node, node.origin.set
       and 'a function cannot come from the command line; a preset can: { use = "alibi" }' or nil)

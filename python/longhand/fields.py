@@ -47,7 +47,7 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
     seed: the seed of the examples that the task generates and of their split into sets; all other random numbers depend
         on the seed of the run [an integer from 0 to 2147483647; default: 0]
     options: options of the task, by name; ./longhand list tasks shows them [{ name = choice, ... }; default: the first
-        choice of each option; for a range, the number that list tasks shows in parentheses]
+        choice of each option; for a range, the number in parentheses in ./longhand list tasks]
     loss: the labels over which the loss is a mean (docs/own-task.md) [all, counted; default: counted for data files;
         for a C file, its line `mask:` decides]
     computation: tokens without content (pause tokens) between input and outputs, which give the network space for
@@ -80,8 +80,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         number of cells, by default without a limit; a push on a full stack loses the bottom cell [an integer from 1 to
         65536]
     source (kind encoder, decoder, encoder_decoder): the Lua file of a network of your own, relative to the spec file
-        (docs/own-network.md); kind then states the streams that it reads [a Lua file named <name>.lua; <name> is a
-        letter a-z, then 1 to 63 characters: a-z, 0-9 and _]
+        (docs/own-network.md); kind then determines the tokens that the network reads [a Lua file named <name>.lua;
+        <name> is a letter a-z, then 1 to 63 characters: a-z, 0-9 and _]
     options (kind encoder, decoder, encoder_decoder): options of a network of your own, by name [{ name = value, ... }:
         names of a-z, 0-9 and _; values are numbers, words, true or false]
     layers (kind encoder, decoder): number of blocks, each with an attention and a feed-forward part [an integer from 1
@@ -99,7 +99,7 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     loops.progressive: whether every training step samples its numbers of passes: first passes without gradient, then at
         most times / 2 passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes
         [true or false; default: false]
-    loops.loss: the passes whose answers training learns from [last, every; default: last]
+    loops.loss: the passes whose answers enter the loss [last, every; default: last]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros, noise; default: embedding]
     loops.deviation: the standard deviation of start = 'noise', by default 0.02 [a number from 0 to 100]
@@ -359,8 +359,8 @@ def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
     noise: the unit of the deviations in eval.by.noise [absolute, relative; default: absolute]
     splits: sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples
         if there are none [a list of train, test, validation]
-    novel: whether to leave out held-out examples that the task marks as examples of training [true or false; default:
-        true]
+    novel: whether evaluation skips examples of the held-out sets that are also training examples; the task's axis
+        `trained` marks these examples [true or false; default: true]
     examples: number of examples per condition; if a data file has more, eval.order chooses from them [an integer from 1
         to 1048576 or 'all'; default: 500]
     order: the examples to evaluate if a data file has more than eval.examples [hash, file; default: hash]

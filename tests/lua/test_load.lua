@@ -261,13 +261,13 @@ function TestLoad.test_a_task_from_the_command_line_keeps_fitting_fields()
     local resolved, info, d = support.check_text(text, support.sets({ "task.kind=parity_check" }))
     lu.assertTrue(resolved ~= nil, d:text())
     lu.assertEquals(resolved.task, { kind = "parity_check", computation = 2 })
-    lu.assertEquals(info.warnings, { warning_start .. "options.order, which is not for this choice" })
+    lu.assertEquals(info.warnings, { warning_start .. "options.order, which does not fit the new task" })
   end
   local resolved, info, d = support.check_text([[return { task = { kind = "latin_square", seed = 3 },
     model = { use = "small_encoder" } }]], support.sets({ "task.kind=parity_check" }))
   lu.assertTrue(resolved ~= nil, d:text())
   lu.assertEquals({ resolved.task, info.warnings }, { { kind = "parity_check" },
-    { warning_start .. "seed, which is not for this choice" } })
+    { warning_start .. "seed, which does not fit the new task" } })
   local data = [[return { task = { data = "none.jsonl", name = "mine", input_symbols = "01", output_symbols = "01" },
     model = { use = "small_encoder" } }]]
   resolved, info, d = support.check_text(data, support.sets({ "task.kind=parity_check" }))

@@ -16,8 +16,8 @@ local FAMILIES = {
       .. "part" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's self-attention, which replace the facets directly in encoding field by field",
-    details = { "takes use, rotation, relative, projections, mask, lines, normaliser, positions, score, parameters, "
-      .. "with their fields",
+    details = { "possible fields, in the same form as in encoding: use, rotation, relative, projections, mask, lines, "
+      .. "normaliser, positions, score, parameters",
       "a causal mask or a window that is set in encoding applies to the decoder alone" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
     doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },

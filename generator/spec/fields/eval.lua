@@ -22,7 +22,8 @@ return {
     doc = "sets of examples to evaluate, for tasks that have sets; absent: the held-out sets, or the training examples "
       .. "if there are none" },
   { path = "eval.novel", is_rare = true, type = "boolean", default = true, omitted_value = true,
-    doc = "whether to leave out held-out examples that the task marks as examples of training" },
+    doc = "whether evaluation skips examples of the held-out sets that are also training examples; the task's axis "
+      .. "`trained` marks these examples" },
   { path = "eval.examples", type = "integer", min = 1, max = 1048576, word = "all", default = 500, unit = "sequences",
     doc = "number of examples per condition; if a data file has more, eval.order chooses from them" },
   { path = "eval.order", is_rare = true, type = "choice", default = "hash", omitted_value = "hash",

@@ -32,8 +32,8 @@ return {
     unit = "cells", doc = "tape: number of cells, by default as many as the longest input has tokens; stack: largest "
       .. "number of cells, by default without a limit; a push on a full stack loses the bottom cell" },
   { path = "model.source", only = WITH_ATTENTION, type = "network", optional = true,
-    doc = "the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states "
-      .. "the streams that it reads" },
+    doc = "the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then "
+      .. "determines the tokens that the network reads" },
   { path = "model.options", only = WITH_ATTENTION, type = "settings", optional = true, requires = "source",
     doc = "options of a network of your own, by name" },
   { path = "model.layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
@@ -56,7 +56,7 @@ return {
       .. "times / 2 passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` "
       .. "passes" },
   { path = "model.loops.loss", is_rare = true, type = "choice", default = "last", omitted_value = "last",
-    doc = "the passes whose answers training learns from", fingerprints = { "pass_sums" },
+    doc = "the passes whose answers enter the loss", fingerprints = { "pass_sums" },
     choices = {
       { "last", "the last pass" },
       { "every", "every pass; the loss is the mean over the losses of all passes" } } },

@@ -39,7 +39,7 @@ return {
     doc = "the seed of the examples that the task generates and of their split into sets; all other random numbers "
       .. "depend on the seed of the run" },
   { path = "task.options", type = "options",
-    default_text = "the first choice of each option; for a range, the number that list tasks shows in parentheses",
+    default_text = "the first choice of each option; for a range, the number in parentheses in ./longhand list tasks",
     doc = "options of the task, by name; ./longhand list tasks shows them" },
   { path = "task.loss", type = "choice",
     default_text = "counted for data files; for a C file, its line `mask:` decides",

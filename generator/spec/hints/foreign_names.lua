@@ -26,7 +26,7 @@ M.NAMES = {
   range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
   list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
   math = "exp(x), log(x), sqrt(x), abs(x), without the prefix `math.`",
-  string = "texts joined by .., the only operation on them",
+  string = "texts joined with `..`; a spec has no string functions",
   softplus = "-log_sigmoid(-x), which is log(1 + exp(x)) without its overflow",
   torch = "the functions of a score: exp(x), log(x), abs(x)",
 }

@@ -2,10 +2,10 @@
 -- inherit them.
 --
 -- Among shared facets, a causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of
--- distances and a score that reads positions, distances or indices do not apply to cross-attention. Facets of a preset
--- with made_for, except positions, apply to that family alone. A family whose own table names a facet inherits the
--- facet in any case: the fields in its table are merged over the shared fields. Lines and projections have no kinds; a
--- spec leaves them out with { kind = "none" }, like a score (score/entries.lua).
+-- distances and a score that reads positions, distances or indices do not apply to cross-attention. The facets of a
+-- preset with made_for, except positions, apply only to the family that made_for names. A family whose own table names
+-- a facet inherits the facet in any case: the fields in its table are merged over the shared fields. Lines and
+-- projections have no kinds; a spec leaves them out with { kind = "none" }, like a score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they inherit
@@ -146,8 +146,8 @@ local function get_table(value)
   return type(value) == "table" and value or {}
 end
 
--- Returns the value of a family's own facet that a spec must state to obtain the facet of the resolved spec; nil if the
--- spec need not state it.
+-- Returns the value that a spec must state for a facet in encoding.<family>, so that the resolved spec has `encoding`;
+-- nil if the spec need not state the facet there.
 local function write_out_facet(encoding, family, module)
   local facet = module.name
   local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]

@@ -178,8 +178,8 @@ local function report_unknown_preset(state, section, node, field, expected)
 end
 
 -- The file that a `use` names, and whether it is a spec (true) or a preset (false); nil after an error. If no preset
--- has the name, the file is the preset with the most similar name, so that other mistakes in the spec show. section:
--- nil for the `use` of the top level, which names no presets.
+-- has the name, the file is the preset with the most similar name, so that other mistakes in the spec are reported,
+-- too. section: nil for the `use` of the top level, which names no presets.
 local function open_use(state, file, section, node, field)
   local name = node.value
   local expected = (section and "the name of a preset, or " or "") .. 'a spec file such as "./base.lua"'
@@ -280,7 +280,8 @@ local function resolve_families(state, file, own_table, chain)
     local node, is_layer = new_table.fields[name], families.is_layer[name]
     if tree.is_table(node) then
       node = resolve_own_table(state, file, "encoding", node, chain, "encoding." .. name)
-      local additive = is_layer and node.fields.additive -- a preset may state that it adds no vectors
+      -- Validation refuses `additive` in a layer's table. A preset may have `additive` of kind "none": it is removed.
+      local additive = is_layer and node.fields.additive
       if additive and tree.is_table(additive) and additive.fields.kind and additive.fields.kind.value == "none" then
         node = tree.map(node, function(facet, facet_node) return facet ~= "additive" and facet_node or nil end)
       end

@@ -2,10 +2,11 @@
 --
 -- A node is { origin, value } for a scalar or a function, { origin, fields, items } for a table: fields by name, items
 -- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
--- Some modules mark nodes with further fields: partial, in_list (load.lua), made_for (inherit.lua), none
--- (score/entries.lua), replaces_parent (overrides.lua), droppable (M.merge). Input: Lua values from the sandbox.
--- Output: nodes that share no table with the input. Invariants: a tree is finite, without cycles, with at most
--- MAX_DEPTH tables inside each other and at most MAX_NODES nodes; its numbers are finite.
+-- Some modules mark nodes with further fields: `partial`, `in_list` (load.lua), `made_for` (inherit.lua),
+-- `is_none` (score/entries.lua), `replaces_parent` (overrides.lua), `droppable` (M.merge).
+--
+-- Input: Lua values from the sandbox. Output: nodes that share no table with the input. Invariants: a tree is finite,
+-- without cycles, with at most MAX_DEPTH tables inside each other and at most MAX_NODES nodes; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -208,11 +209,12 @@ function M.merge(base, override)
   return merged
 end
 
--- Returns whether an invalid value is dropped instead of reported as an error: whether its node is marked `droppable`
--- (M.merge). Adds a warning if the mark is the text of a --set.
+-- Returns whether a value of the section `task` that does not fit the chosen task is dropped instead of reported as an
+-- error: whether its node is marked `droppable` (M.merge). Adds a warning if the mark is the text of a --set.
 function M.try_drop(context, node, path)
   if type(node.droppable) == "string" then
-    context.dropped[#context.dropped + 1] = ("%s drops %s, which is not for this choice"):format(node.droppable, path)
+    context.dropped[#context.dropped + 1] = ("%s drops %s, which does not fit the new task"):format(node.droppable,
+      path)
   end
   return node.droppable ~= nil
 end

@@ -6,7 +6,7 @@
 -- `score` has one of these forms:
 --   a function; its parameters are the field `parameters` of the same table
 --   a list of two or more entries, tables { score, parameters }
---   a node with none = true: no score
+--   a node with is_none = true: no score
 -- Errors are reported, and entries with errors are left out. Invariant: changes no node of its input.
 
 local canonical = require("base.canonical")
@@ -195,7 +195,7 @@ function M.expand(encoding, context)
   local list, path = {}, context.path .. ".score"
   if has_only(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever the parent has
     local new_encoding = tree.copy(encoding)
-    new_encoding.fields.score = { origin = score.origin, none = true }
+    new_encoding.fields.score = { origin = score.origin, is_none = true }
     return new_encoding
   elseif #score.items == 0 and next(score.fields) == nil then
     context.report(score, path, "the list is empty", "a function, or a list of scores")
