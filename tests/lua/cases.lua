@@ -4,8 +4,8 @@
 -- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
 --   cases        { name, "field=value", ..., spec = path, compile = "complete" or "checked" }: cases in addition to
 --                all combinations; spec: another spec than SPEC; compile: for test_generated_compiler.lua
---   identifiers  { word, function of a case }: the word is in the case's files if and only if the function is true;
---                finer than the fingerprints of fields
+--   identifiers  { word, function of a case }: the word is in the case's files if and only if the function returns
+--                true. `fingerprints` in spec/schema.lua are such words for single fields
 --   sections     { name, case, file, functions and types }: excerpts for reviewers, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family (of the self-attention), files, text (the texts of the files by path) }.
 
@@ -20,7 +20,7 @@ local write = require("base.write")
 local M = {}
 
 M.SPEC = "tests/golden/specs/plain.lua"
-M.COLUMNS = 120 -- most columns of a generated line
+M.COLUMNS = 120 -- the largest width of a generated line, in columns
 
 M.PATHS = {
   "spec.c", "defaults.inc", "config.h", "tuned.h", "attention_self.inc", "layers.inc", "loss.inc", "trace.inc",

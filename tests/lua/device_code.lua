@@ -45,9 +45,9 @@ function code.find_choice(plan, label)
   return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == label end)
 end
 
--- Returns the text of a description whose block contains block_code. repetitions: text of the block's arguments after
--- its name, by default the number of layers.
-function code.describe_own(block_code, repetitions)
+-- Returns the text of a description whose block contains block_code. block_arguments: text of the arguments of
+-- net:block after the name; by default "model.layers", the number of repetitions.
+function code.describe_own(block_code, block_arguments)
   return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 1 })
@@ -56,12 +56,12 @@ return function(net, model)
   %s
   net:classify(net:readout(block.result, "last"))
 end
-]]):format(repetitions or "model.layers", block_code)
+]]):format(block_arguments or "model.layers", block_code)
 end
 
 -- Plans a network with such a description; returns the plan, or nil and a message.
-function code.plan_own(block_code, width, encoding, repetitions)
-  support.write("own.lua", code.describe_own(block_code, repetitions))
+function code.plan_own(block_code, width, encoding, block_arguments)
+  support.write("own.lua", code.describe_own(block_code, block_arguments))
   local path = support.write("own_spec.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }

@@ -1,5 +1,5 @@
 -- A fuzzer of the reader of run folders, report, compare, the ledger of sweeps and spec_writer: mutated run folders
--- must give valid pages or messages, and no file may be written outside of the folder of pages.
+-- must give valid pages or messages, and no file may be written outside of the folders of runs and pages.
 --
 -- As a program, from the root (default: 2000 cases of seed 1; --case N prints and runs only case N):
 --
@@ -8,8 +8,8 @@
 -- Case N of seed S is the same folder on every machine. It has two runs, changed in bytes, values, names, kinds of
 -- files and paths; in one case of two the second run is unchanged. A failure is a Lua error, a case that takes more
 -- than MAX_INSTRUCTIONS instructions of Lua, an undocumented exit code, a page that fails its check (hostile.lua), a
--- damaged run whose message lacks file, found or expected, a spec made of run.json with other content than sections, or
--- a file outside of the folder. test_fuzz.lua runs a few hundred cases.
+-- damaged run whose message lacks file, found or expected, a spec written from run.json with a name that no spec has,
+-- or a file outside of the folders of runs and pages. test_fuzz.lua runs a few hundred cases.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -34,7 +34,7 @@ local write = require("base.write")
 
 local M = {}
 
-local MAX_INSTRUCTIONS = 200000000 -- instructions of Lua for one case
+local MAX_INSTRUCTIONS = 200000000 -- the largest number of Lua instructions of one case
 
 -- ---- material of mutations ----
 
@@ -226,8 +226,8 @@ local function check_verb(run, options)
   end
 end
 
--- Checks the text of a spec made of run.json, or nil. If the text can be run, the spec has only sections, and names no
--- file of a task.
+-- Checks the text of a spec written from run.json, or nil. If the text runs, the spec must have only names of the
+-- schema, and must name no file of a task.
 local function check_spec(text)
   local spec = text and sandbox.run(text)
   for name in next, type(spec) == "table" and spec or {} do

@@ -28,8 +28,8 @@ local write = require("base.write")
 
 local M = {}
 
-local SECONDS = 2 -- most processor time of one case
-local MAX_INSTRUCTIONS = 100000000 -- instructions of Lua for one case
+local SECONDS = 2 -- the largest processor time of one case
+local MAX_INSTRUCTIONS = 100000000 -- the largest number of Lua instructions of one case
 local RENDER_EVERY = 25 -- every 25th case is also rendered, which takes as long as planning fifty cases
 local COMBINE_EVERY = 20 -- every 20th case combines presets, and is rendered too
 
@@ -217,7 +217,8 @@ end
 
 local MUTATIONS = { mutate_byte, mutate_token, mutate_value, mutate_value, mutate_structure }
 
--- Returns the text of a random valid value of a field, or nil if its type has no such values here.
+-- Returns the text of a random valid value of a field that has choices or kinds, or the type boolean, integer or
+-- number; nil for other fields.
 local function pick_value(rng, field)
   local choices = field.choices or field.kinds
   if choices then
@@ -279,7 +280,8 @@ local function read_template(name)
   return templates[name]
 end
 
--- Takes a spec through the generator; returns "refused", "planned" or "rendered", and raises errors of the generator.
+-- Takes a spec through the generator, and raises errors of the generator. Returns "refused" if load, validate or plan
+-- refuses the spec, otherwise "planned" or "rendered".
 local function run_case(path, sets, render)
   local d = diagnostics.new()
   local loaded = load_module.load(path, { root = ".", diagnostics = d, sets = sets })
@@ -296,7 +298,7 @@ local function run_case(path, sets, render)
   local plan, refusal = plan_module.build(resolved, { task = info.task, score = info.score })
   if not plan then
     assert(#refusal.what > 0 and #resolved_spec.format(resolved, info.origins) > 0)
-    return "planned"
+    return "refused"
   end
   assert(#plan_page.format_page(plan) > 0 and #resolved_spec.format(resolved, info.origins) > 0)
   if not render then

@@ -1,4 +1,5 @@
--- Hostile texts, and checks of pages in each language for any text in them.
+-- Hostile texts, and checks of pages. A page that contains a hostile text must be valid in its language, and must not
+-- run a command.
 --
 -- Tests insert M.TEXTS wherever untrusted text may occur. Each check returns a problem as text, or nil.
 

@@ -1,7 +1,10 @@
--- The operations of a backward list on numbers, for machine.lua: operations.<kind>(machine, entry, repetition,
--- get_buffer). machine: a machine, `m` in this file; entry: an entry of the backward list, `b`; repetition: of the
--- block; get_buffer(value) returns a value's buffer. A name that begins with d is the gradient of the value that the
--- rest of the name names: dkv is the gradient of kv.
+-- The operations of a backward list, computed with numbers, for machine.lua. Each kind of entry has a function
+-- operations.<kind>(machine, entry, repetition, get_buffer):
+--   machine             a machine, `m` in this file
+--   entry               an entry of the backward list, `b` in this file
+--   repetition          the index of the block's repetition, from 0
+--   get_buffer(value)   returns a value's buffer
+-- A name that begins with d is a gradient: dkv is the gradient of kv.
 
 local numbers = require("machine_numbers")
 
@@ -212,12 +215,13 @@ function operations.place_grad(m, b, repetition)
   end
 end
 
+-- A linear embedding has no row for blank symbols, which are the first tokens.
 function operations.embed_grad(m, b, repetition)
   local op, dy, g = b.op, m:get_gradient_buffer(b.dy), m:get_gradient(b.op, repetition)
-  local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
+  local blank_count = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
   local mask = op.dropout and m:get_saved_buffer(op.scope, repetition, op.mask, op.out.width, op.out.stream).data
   for t = 0, dy.rows - 1 do
-    local row = m.tokens[op.stream.index + 1][t + 1] - blanks
+    local row = m.tokens[op.stream.index + 1][t + 1] - blank_count
     for c = 1, dy.width do
       local element, d = row * dy.width + c, dy.data[t * dy.width + c] * (mask and mask[t * dy.width + c] or 1)
       if row >= 0 then

@@ -1,6 +1,10 @@
--- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, repetition,
--- get_buffer). machine: a machine, `m` in this file; operation: `op`; repetition: of the block; get_buffer(value)
--- returns a value's buffer.
+-- The operations of a forward list, computed with numbers, for machine.lua. Each kind of operation has a function
+-- forward.<kind>(machine, operation, repetition, get_buffer):
+--   machine             a machine, `m` in this file
+--   operation           an operation of the forward list, `op` in this file
+--   repetition          the index of the block's repetition, from 0
+--   get_buffer(value)   returns a value's buffer
+-- Position vectors without parameters have the elements math.sin(t * c), for the token t and the channel c.
 
 local numbers = require("machine_numbers")
 
@@ -9,12 +13,13 @@ local ACTIVATIONS, check_distinct, visit_pairs = numbers.ACTIVATIONS, numbers.ch
 
 local forward = {}
 
+-- A linear embedding has no row for blank symbols, which are the first tokens.
 function forward.embed(m, op, repetition, get_buffer)
   local out, p = get_buffer(op.out), m:get_parameter(op, repetition)
-  local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
+  local blank_count = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
   local mask = op.dropout and m:make_mask(op, repetition, op.out.width, op.out.stream)
   for t = 0, out.rows - 1 do
-    local row = m.tokens[op.stream.index + 1][t + 1] - blanks
+    local row = m.tokens[op.stream.index + 1][t + 1] - blank_count
     for c = 1, out.width do
       local sum = (row >= 0 and (op.scale or 1) * p.weight[row * out.width + c] or 0) + (p.bias and p.bias[c] or 0)
         + (op.encoding and math.sin(t * c) or 0)

@@ -30,8 +30,8 @@ local HIDDEN = { 16, 32, 48 }
 local RATES = { 0, 0, 0.1, 0.3 }
 local DEPTHS = { 1, 1, 2, 3 }
 local MAPS = { "map", "map to", "map from", "map on", "map back", "map over", "map under" }
--- Sources of a description's names, in addition to letters: words of generated code and of libraries. None begins with
--- d, as gradients do, or ends in a number.
+-- Sources of a description's names, in addition to letters: words of generated code and of libraries. No word consists
+-- of d and another word, as names of gradients do, or of another word, _ and a number, as repeated names do.
 local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "losses", "correct", "key_sums", "largest",
   "pairs", "memory", "mask", "members", "view", "work", "first", "last", "tables", "vectors", "token", "tokens_of", "x",
   "labels_of", "logit", "softmax", "scratch", "kept", "sum", "fold", "total", "gamma", "index", "main", "half", "free",
@@ -53,8 +53,8 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
 --   memory           in a block: the variable of the value that cross-attention reads
 --   outside          in a block: the variable of another value from outside, for branches.outside
 --   lacks_norm       whether no norm limits the values of the next branch
---   attends          whether the scope has an attention
---   used             families whose names attentions already have: family -> true
+--   has_attention    whether the scope has an attention so far
+--   used_families    the set of the families that have an attention so far
 --   names            the number of uses of each name in the scope
 --   counts           the number of uses of each name in the whole description
 --   words            the sampled replacements of the words of this file; taken_words: their set
@@ -128,19 +128,20 @@ end
 -- Each function writes a branch from the value y and returns the variable of its result.
 local branches = {}
 
--- The first attention of a scope has the names of its family, the others have names of their own.
+-- An attention needs a name of its own if its scope already has an attention, or if the network already has an
+-- attention of its family.
 function branches.attention(w, y)
   local family = w.random:pick(w.families)
-  local needs_name = w.attends or w.used[family]
-  w.attends, w.used[family] = true, true
+  local needs_name = w.has_attention or w.used_families[family]
+  w.has_attention, w.used_families[family] = true, true
   local name_option = needs_name and (", name = %q"):format(w:make_unique(w:replace("look"))) or ""
   return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:pick_boolean(), name_option,
     w.no_dropout[family] and "" or w:write_dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
-  local name = w.used.cross and (", name = %q"):format(w:make_unique(w:replace("memory_look"))) or ""
-  w.used.cross = true
+  local name = w.used_families.cross and (", name = %q"):format(w:make_unique(w:replace("memory_look"))) or ""
+  w.used_families.cross = true
   return w:bind("%s:attention(\"cross\", %s, %s, { bias = %s%s%s })", w.scope, y, w.memory, w:pick_boolean(), name,
     w:write_dropout_option("dropout"))
 end
@@ -225,7 +226,7 @@ local function add_branch(w, y, h)
   add_kind("gate", w.lacks_norm and 0 or 1)
   add_kind("attention", w.width == w.model_width and (w.is_block or not w.is_generated) and 2 or 0)
   add_kind("cross", w.memory and 2 or 0)
-  add_kind("outside", w.outside and y == h and 1 or 0) -- this branch does not read y: only if y is h
+  add_kind("outside", w.outside and y == h and 1 or 0) -- not with a norm y, which this branch does not read
   add_kind("detour", w.has_detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end
@@ -264,12 +265,12 @@ local function add_sublayers(w, h, min_count, max_count)
   return h
 end
 
--- Writes the content of a block from its input on; attends: the block must contain an attention.
-local function write_inside(inner, h, attends)
-  if attends then
+-- Writes the content of a block from its input on; needs_attention: whether the block must contain an attention.
+local function write_inside(inner, h, needs_attention)
+  if needs_attention then
     h = add_sublayer(inner, add_sublayers(inner, h, 0, 1), branches.attention)
   end
-  h = add_sublayers(inner, h, attends and 0 or 1, attends and 2 or 3)
+  h = add_sublayers(inner, h, needs_attention and 0 or 1, needs_attention and 2 or 3)
   if inner.memory then -- the value from outside must be read
     h = add_sum(inner, h, branches.cross(inner, h))
   end
@@ -279,19 +280,19 @@ local function write_inside(inner, h, attends)
   return h
 end
 
-local function add_block(w, number, x, width, attends)
-  local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width, attends = false,
-    is_block = true }, { __index = w })
+local function add_block(w, number, x, width, needs_attention)
+  local inner = setmetatable({ scope = "b" .. number, names = {}, older = {}, width = width,
+    has_attention = false, is_block = true }, { __index = w })
   local count, loops = w.random:pick(DEPTHS), w.random:is_one_in(4) and 2 or 1
   w:write_line("local b%d = net:block(\"%s%d\", %d, \"A random block.\"%s)", number, w:replace("layer"), number, count,
     loops > 1 and (", { loops = %d }"):format(loops) or "")
   inner.memory = w.source_memory and width == w.model_width and w:bind("b%d:external(%s)", number, w.source_memory)
   inner.outside = w.random:is_one_in(3) and w:bind("b%d:external(%s)", number, w.random:pick(w.older)) or nil
   local h = w:bind("b%d:input(%s)", number, x)
-  if w.has_block_positions and width == w.model_width and (attends or w.random:is_one_in(2)) then
+  if w.has_block_positions and width == w.model_width and (needs_attention or w.random:is_one_in(2)) then
     h = w:bind("b%d:place(%s, net.additive)", number, h)
   end
-  h = write_inside(inner, h, attends)
+  h = write_inside(inner, h, needs_attention)
   w:write_line("b%d:output(%s)", number, h)
   w:write_line("local h%d = b%d.result", number, number)
   return "h" .. number
@@ -311,10 +312,10 @@ local function add_embedding(w, name, stream, scale, is_placed)
     w.is_linear and "" or ", scale = " .. scale, is_placed and "place = net.additive, " or "", w:pick_rate())
 end
 
--- Writes sublayers and blocks on a stream from x on. first: the number of the first block; attends: one of the blocks
--- must contain an attention. Returns the variable of the last value, which no operation reads yet, and the number of
--- the next block.
-local function write_stream(w, x, first, attends)
+-- Writes sublayers and blocks on a stream from x on. first: the number of the first block; needs_attention: whether one
+-- of the blocks must contain an attention. Returns the variable of the last value, which no operation reads yet, and
+-- the number of the next block.
+local function write_stream(w, x, first, needs_attention)
   w.older[1] = x
   if w.random:is_one_in(3) then
     x = add_sublayer(w, x)
@@ -324,7 +325,7 @@ local function write_stream(w, x, first, attends)
   for i = 1, blocks do
     local number = first + i - 1
     x = i ~= full_width_block and w.has_detours and w.random:is_one_in(3) and add_wing(w, number, x)
-      or add_block(w, number, x, w.width, attends and i == full_width_block)
+      or add_block(w, number, x, w.width, needs_attention and i == full_width_block)
     if w.random:is_one_in(3) then
       x = add_sublayer(w, x)
     end
@@ -349,7 +350,7 @@ local function add_memory(w, stream)
 end
 
 local function write_network(w, streams)
-  for _, name in ipairs(streams[2] and { "source", "target" } or streams) do -- in the order of their numbers
+  for _, name in ipairs(streams[2] and { "source", "target" } or streams) do -- the stream source has the index 0
     w:write_line("local %s = net:stream(%q)", name, name)
   end
   w:write_line("local tokens = net:table(%q)", w:replace("token"))
@@ -367,8 +368,9 @@ end
 function M.make_random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
-  local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, memory_families = options.memory_families, no_dropout = options.no_dropout or {},
+  local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {},
+    used_families = {}, families = options.families, memory_families = options.memory_families,
+    no_dropout = options.no_dropout or {},
     is_generated = options.is_generated, has_block_positions = options.has_block_positions,
     width = width, model_width = width,
     has_detours = random:is_one_in(3), tied = options.tied ~= false, has_dropout = random:is_one_in(2),

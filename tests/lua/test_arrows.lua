@@ -214,7 +214,7 @@ function TestCycles.test_no_python_module_imports_itself_indirectly()
       end
     end
   end
-  lu.assertNotNil(required.tracing)
+  lu.assertNotNil(required.tracing, "no import of the module tracing is found")
   check_cycles(required)
 end
 

@@ -56,7 +56,7 @@ function TestAttentionTemplates.test_no_facet_is_named()
   end
 end
 
--- Conditionals count on lines of their own, at the ends of lines and in holes.
+-- Conditionals on lines of their own, at the ends of lines and in holes are counted.
 function TestAttentionTemplates.test_no_template_has_many_conditionals()
   local list = list_templates("templates")
   lu.assertTrue(#list > 100)
@@ -67,7 +67,7 @@ function TestAttentionTemplates.test_no_template_has_many_conditionals()
       local _, conditionals = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
       count = count + conditionals
     end
-    lu.assertTrue(count <= max_count, ("%s has %d"):format(template.path, count))
+    lu.assertTrue(count <= max_count, ("%s has %d conditionals"):format(template.path, count))
   end
 end
 

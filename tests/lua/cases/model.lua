@@ -1,6 +1,6 @@
 -- Generated files: dropout, sizes, precision and the task of the model. cases.lua describes the entries.
 
--- Whether a shard's blocks have sums in addition to the gradient.
+-- Whether a shard, a part of the batch, accumulates sums in the workspace. end_shard adds these sums to the gradient.
 local function has_sums(case)
   local family, running = case.family, case.family.score.running
   return family.relative.kind ~= "none" or family.score.has_trained_tables or family.normaliser.kind == "geometric"
