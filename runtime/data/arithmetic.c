@@ -239,7 +239,8 @@ static lh_status add_chains(collection_state *s) {
     lh_status status = LH_OK;
     if (max_digits > LH_MAX_CHAIN_DIGITS)
         return lh_fail(s->error, LH_ERR_INPUT,
-                       "%s: eval.by requests carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
+                       "%s: eval.by requests carries of numbers that have %d digits\n"
+                       "  expected: at most %d digits (eval.by.digits)",
                        s->operation->kind, max_digits, LH_MAX_CHAIN_DIGITS);
     if (s->operation->operands != LH_NUMBER_PLUS_ONE)
         status = lh_chains_open(&chains, s->task_frame.base, s->operation->operands == LH_NUMBER_AND_DIGIT, max_digits,

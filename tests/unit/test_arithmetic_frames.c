@@ -31,19 +31,20 @@ static lh_text write_in_frame(const lh_text *text, int old_width, int width) {
 /* Every test number occurs again in each frame that can hold it. Frame 0 adds no padding: it has one place more than
  * the number, for the last carry of a sum. own_width: places of the training frame. */
 static void check_frames(lh_full_collection *s, lh_task_collect *task, int own_width) {
-    int count = 0, cursor[2] = {0, 0};
+    int framed_start = 0, cursor[2] = {0, 0}; /* cursor: offsets from the first framed item */
     lh_collect_all(s, task);
-    while (count < s->count && (s->item[count].set != LH_SET_TEST || s->item[count].axes[FRAME] == LH_NO_VALUE))
-        count++;
-    for (int i = 0; i < count; i++) {
+    while (framed_start < s->count &&
+           (s->item[framed_start].set != LH_SET_TEST || s->item[framed_start].axes[FRAME] == LH_NO_VALUE))
+        framed_start++;
+    for (int i = 0; i < framed_start; i++) {
         const lh_kept_example *k = &s->item[i];
         assert_int_equal(k->axes[FRAME], LH_NO_VALUE);
         if (k->set != LH_SET_TEST) continue;
         for (int f = 0; f < 2; f++) {
             int width = s->frame[f] > 0 ? s->frame[f] : k->axes[DIGITS] + 1;
             if (width < k->axes[DIGITS] + 1) continue;
-            while (s->item[count + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
-            const lh_kept_example *framed = &s->item[count + cursor[f]++];
+            while (s->item[framed_start + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
+            const lh_kept_example *framed = &s->item[framed_start + cursor[f]++];
             lh_text in_training_frame = lh_write_kept_example(s, k), actual = lh_write_kept_example(s, framed),
                     expected = write_in_frame(&in_training_frame, own_width, width);
             assert_string_equal(actual.input, expected.input);
@@ -122,17 +123,18 @@ static void test_frames_have_chains_of_their_own(void **state) {
 }
 
 static void test_frames_that_are_too_narrow_or_too_wide_are_refused(void **state) {
-    const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, too_wide[] = {10, 200, 64, 8};
+    const int options[] = {10, 6, 0, 0, 1048576, 8}, too_wide[] = {10, 200, 64, 8};
+    const int stratified[] = {10, 7, 0, 1, 64, 8}; /* the frame holds six digits, but operands reach 1000000 */
     lh_error error;
     lh_full_collection s = lh_make_full_collection(options, 0, 1, false); /* seed 0, one digit */
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
                     "addition: the frame holds numbers of at most 5 digits, but training numbers have up to 7 in base "
                     "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
-    s = lh_make_full_collection(six, 0, 1, false);
+    s = lh_make_full_collection(stratified, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
     s = lh_make_full_collection(too_wide, 0, 150, true); /* chains of up to 150 digits */
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
-                    "eval.by requests carries of numbers of 150 digits\n  expected: at most 128");
+                    "eval.by requests carries of numbers that have 150 digits\n  expected: at most 128 digits");
     free(s.item);
 }
 
