@@ -62,8 +62,8 @@ static bool is_training_pair(const lh_full_collection *s, const uint64_t *pair, 
     return false;
 }
 
-/* Checks all examples of sums or products and their values on the axes. width: digits of the first operand's frame, and
- * of a sum's second; places: digits of a target. */
+/* Checks all examples of sums or products and their values on the axes. width: places of the first operand; the second
+ * operand of a sum has as many places, the second operand of a product has one. places: digits of a target. */
 static void check_all(const lh_full_collection *s, bool is_product, int base, int width, int places) {
     uint64_t *pair = calloc((size_t)s->count, sizeof *pair);
     int checked_count = 0;
@@ -91,8 +91,8 @@ static void check_all(const lh_full_collection *s, bool is_product, int base, in
     free(pair);
 }
 
-/* Checks the counts of test examples. Each pair of digit count and chain has equally many. In addition, there are
- * uniform examples, at most max_uniform of each digit count. */
+/* Checks the counts of test examples. Each pair of a digit count and a chain length has 500 examples. Each digit count
+ * also has 1 to max_uniform examples that were chosen without regard to chains. */
 static void check_counts(const lh_full_collection *s, int max_digits, int max_uniform) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)
@@ -127,8 +127,8 @@ static void test_sums_and_products_are_right(void **state) {
     free(s.item);
 }
 
-/* A chain of the successor is a run of trailing digits that are the greatest, in base 10 nines. In base 2, the only
- * number of one digit is 1. Its chain has the length 1, so one digit has no examples of length 0. */
+/* The chain of a successor is the run of nines at the end of the number; in base 2 it is the run of ones. In base 2,
+ * the only number of one digit is 1. Its chain has the length 1, so no example of one digit has a chain of length 0. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
     const int decimal[] = {10, 7, 2048, 8}, binary[] = {2, 12, 64, 8};
     lh_full_collection s = lh_make_full_collection(decimal, 5, 5, true); /* up to 5 digits, with chains */
@@ -205,8 +205,9 @@ static void test_pairs_stay_within_their_part(void **state) {
     free(s.item);
 }
 
-/* The selection in the released code: for one, two and three digits, the numbers 0 to 9, 0 to 90 and 0 to 900; for each
- * of 4 to 6 digits, one more than a sixth of the list; the rest of the list has up to six digits. */
+/* As in the released code, the list of an operand has the ranges 0 to 9, 0 to 90 and 0 to 900. For each digit count
+ * from 4 to 6, the list has 1001 random numbers, which can include the next power of ten. The other 1995 numbers of the
+ * list are random numbers from 1 to 1000000. */
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
@@ -269,7 +270,8 @@ static void test_long_numbers_have_their_digits(void **state) {
     free(s.item);
 }
 
-/* The longest numbers of the widest frame: in the task's own frame, without padding, and in the widest frame. */
+/* The task's frame is the widest frame. The longest numbers that fit in it are also tested in the smallest frame that
+ * fits (frame 0) and in a requested frame of the greatest width. All three frames have the same width. */
 static void test_numbers_fill_the_widest_frame(void **state) {
     const int next[] = {10, LH_MAX_PLACES, 64, 8};
     lh_full_collection s = lh_make_full_collection(next, 3, LH_MAX_PLACES, false);

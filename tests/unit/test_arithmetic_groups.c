@@ -35,8 +35,8 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
     lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
 }
 
-/* Training has numbers below 64: all numbers of one digit, some of two. Numbers that are sampled for a chain of
- * carries have groups of their own. Groups beyond the training numbers are marked. */
+/* Training has 56 of the numbers below 64, which have one or two digits. Numbers that are sampled for a chain of
+ * carries have groups of their own. The groups of three digits are beyond the training numbers. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {.count = 1, .axes = {{.axis = DIGITS, .values = {.first = 1, .last = 3, .step = 1}}}};
@@ -62,8 +62,8 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     f.spec.eval.with_trained = false;
     lh_error error;
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 0, &error), &error);
-    const lh_group *second = &c.final.group[c.final.count - 3];
-    assert_int_equal(second->set, LH_SET_TEST);
+    const lh_group *last_test_group = &c.final.group[c.final.count - 3]; /* before two groups of the validation set */
+    assert_int_equal(last_test_group->set, LH_SET_TEST);
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.group[c.final.count - 2].count, 90 - trained_two_digits);
@@ -86,8 +86,8 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Groups by digits, carries and frames together have every combination in the training frame and in the other frame;
- * groups by two of these axes leave out the examples that were drawn for the third axis. */
+/* Groups by three axes (digits, carries, frames): each group of the training frame has a counterpart in the other
+ * frame. Groups by two of these axes leave out the examples that were drawn for the third axis. */
 static void test_groups_have_carries_in_frames(void **state) {
     static const int32_t wide[] = {12};
     const int options[] = {10, 9, 64, 8};
@@ -145,11 +145,11 @@ static void test_frames_do_not_change_the_order_of_the_split(void **state) {
         assert_int_equal(lh_get_order_word(&c.validation, n), 1);
         shapes++;
     }
-    for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */
-        bool has_own = lh_dataset_count_examples(&c.train, n) > 0;
+    for (int n = 1; n <= c.shapes; n++) { /* only evaluations by frame use the examples in other frames */
+        bool is_training_shape = lh_dataset_count_examples(&c.train, n) > 0;
         assert_true(lh_dataset_count_examples(&c.eval, n) > 0);
-        assert_true(lh_dataset_has_general_examples(&c.eval, f.task.axes, n) == has_own);
-        assert_true(lh_dataset_has_general_examples(&c.train, f.task.axes, n) == has_own);
+        assert_true(lh_dataset_has_general_examples(&c.eval, f.task.axes, n) == is_training_shape);
+        assert_true(lh_dataset_has_general_examples(&c.train, f.task.axes, n) == is_training_shape);
     }
     assert_int_equal(shapes, 1);
     lh_corpus_close(&c);

@@ -90,7 +90,7 @@ static void test_invalid_literals_are_refused(void **state) {
         lh_task_solve *task;
         const int *options;
         int frame;
-        const char *text, *message; /* text NULL: a number with the most digits of a frame */
+        const char *text, *message; /* text NULL: longest_text, with LH_MAX_PLACES digits */
     } cases[] = {
         {lh_solve_successor, next, LH_MAX_PLACES + 1, "12", "successor: a frame of 4097 places\n  expected: 0 to 4096"},
         {lh_solve_addition, add, 1000000, "1+2", "addition: a frame of 1000000 places\n  expected: 0 to 4096"},

@@ -149,11 +149,11 @@ static double compute_sinusoid(int C, int position, int c) {
     return c < C / 2 ? sin(compute_angle(C, position, c)) : cos(compute_angle(C, position, c));
 }
 
-enum { MAX_KEYS = 2 * ROTATED_KEYS + 3, KEY_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
+enum { MAX_KEYS = 2 * ROTATED_KEYS + 3, KEY_ROWS = 3 * ROTATED_KEYS, TESTED_HEAD = 1 };
 
-/* A distance has a row of sinusoids, which a weight maps to keys. Checks, pair by pair, the products of queries with
- * the rows for the distances key - query, and the gradients of these products. D: width of a head; C: width of a
- * row. */
+/* For each pair of a query and a key, the distance is the key's position minus the query's position. A distance has a
+ * row of sinusoids, and the weight maps this row to a relative vector. Checks the products of queries with relative
+ * vectors, and the gradients of the queries. D: width of a head; C: width of a row. */
 INLINE void check_rotated(const int D, const int C, int keys) {
     int query_position[LANES], key_position[MAX_KEYS];
     real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);
@@ -171,7 +171,7 @@ INLINE void check_rotated(const int D, const int C, int keys) {
     vector query[64];
     for (int d = 0; d < D; d++) query[d] = load(queries + d * LANES);
     pack_heads(D, C, weight, weights);
-    const real *head_weights = weights + ANY_HEAD * C * D;
+    const real *head_weights = weights + TESTED_HEAD * C * D;
     rotate_queries(D, C, query, head_weights, sinusoids, LANES, rotated);
     dot_rotated(C, keys, rotated, rows, products);
     rotated_grad(C, LANES, keys, factors, rows, rotated);
@@ -187,8 +187,8 @@ INLINE void check_rotated(const int D, const int C, int keys) {
             double product = 0, actual_product = products[j * LANES + i];
             for (int c = 0; c < C; c++)
                 for (int d = 0; d < D; d++) {
-                    double entry =
-                        weight[c * C + ANY_HEAD * D + d] * compute_sinusoid(C, key_position[j] - query_position[i], c);
+                    double entry = weight[c * C + TESTED_HEAD * D + d] *
+                                   compute_sinusoid(C, key_position[j] - query_position[i], c);
                     product += (double)queries[d * LANES + i] * entry;
                     dquery[d] += (double)factors[j * LANES + i] * entry;
                 }
@@ -200,8 +200,8 @@ INLINE void check_rotated(const int D, const int C, int keys) {
     free_all(weight, weights, queries, factors, rows, sinusoids, rotated, products, back);
 }
 
-static void test_rotated_queries_have_products_of_differences(void **state) {
-    for (int keys = 2 * ROTATED_KEYS; keys <= MAX_KEYS; keys += 3) { /* 16 keys: 2 groups of 8; 19: 3 groups of 7 */
+static void test_products_of_rotated_queries_equal_products_by_distance(void **state) {
+    for (int keys = 2 * ROTATED_KEYS; keys <= MAX_KEYS; keys += 3) { /* 16 keys: groups of 8, 8; 19: 7, 7, 5 */
         check_rotated(2, 16, keys);
         check_rotated(4, 16, keys);
         check_rotated(8, 64, keys);
@@ -275,7 +275,8 @@ static void test_dropout_apply_scales_kept_and_clears_dropped(void **state) {
 
 /* ---- rotation.h ---- */
 
-/* Checks rotations by a row of a table: cosines, then signed sines; both repeat for each head up to `period`. */
+/* Checks rotations by a row of a table: `period` cosines, then `period` signed sines. If a head is narrower than a
+ * vector, the cosines and the sines of a head are repeated until they fill a vector. */
 static void check_rotation(int heads, int head_width) {
     int width = heads * head_width, period = head_width > LANES ? head_width : LANES;
     const int32_t position = 1234;
@@ -352,7 +353,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_pairs_of_rows_are_exact),
     cmocka_unit_test(test_tiles_of_keys_and_values_are_exact),
     cmocka_unit_test(test_products_with_rows_of_any_head_width_are_exact),
-    cmocka_unit_test(test_rotated_queries_have_products_of_differences),
+    cmocka_unit_test(test_products_of_rotated_queries_equal_products_by_distance),
     cmocka_unit_test(test_dropout_keep_of_any_count_and_counter_matches_reference),
     cmocka_unit_test(test_dropout_keep_at_any_element_matches_reference),
     cmocka_unit_test(test_keep_columns_converts_rows_to_lanes),

@@ -77,7 +77,7 @@ static void test_curriculum_limits_the_lengths_of_its_stages(void **state) {
         for (uint32_t step = first; step < first + 3000; step++)
             count[lh_draw_train_length(&spec, lh_key_of_seed(2), step, LH_SHARED) - 1]++;
         for (uint32_t n = lengths; n < 6; n++) assert_int_equal(count[n], 0);
-        assert_true(lh_test_compute_chi_square(count, (int)lengths) < 20.52); /* above the 99.9% point of each */
+        assert_true(lh_test_compute_chi_square(count, (int)lengths) < 20.52); /* 99.9% point for 6 lengths */
     }
 }
 
@@ -101,8 +101,8 @@ static void test_parts_of_a_mixed_batch_are_its_sorted_lengths(void **state) {
     lh_batch_parts_close(&parts);
 }
 
-/* Counts of the sequences of training equal those of its batches, also with mixed lengths. A curriculum limits the
- * lengths of the first steps. */
+/* For each length, lh_count_trained_sequences counts as many sequences as the batches have, also if a batch has mixed
+ * lengths. A curriculum limits the lengths of the first steps. */
 static void test_trained_sequences_are_those_of_the_batches(void **state) {
     static const lh_curriculum_stage stage = {.until_step = 10, .longest = 3};
     for (int mixes_lengths = 0; mixes_lengths < 2; mixes_lengths++) {
@@ -174,7 +174,8 @@ static void sample_options(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->target[i] = (uint16_t)example->options[i % 2];
 }
 
-/* A task's options reach its sampler, both for built-in tasks and for a user's own, which is tried first. */
+/* A task's options reach its sampler, whether the task is built in or a user's own. lh_try_lengths checks a user's
+ * sampler before the batch is filled. */
 static void test_fill_samplers_see_the_options(void **state) {
     static const int options[] = {3, 1};
     for (int has_source = 0; has_source < 2; has_source++) {

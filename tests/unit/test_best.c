@@ -82,7 +82,8 @@ static void keep_best(void) {
 
 #define FAST "toy/0123456789abcdef/lr0.9-seed0"
 
-/* The number at a key of run.json, or of an object in it (NULL: not in an object); -1: there is none. */
+/* Returns an integer of run.json: the value of `key`, at the top level or, if `object` is not NULL, in this object. -1:
+ * there is none. */
 static int64_t read_fact(void **state, const char *folder, const char *object, const char *key) {
     char name[128];
     snprintf(name, sizeof name, "%s/" FAST "/run.json", folder);
@@ -124,7 +125,7 @@ static void test_patience_ends_a_run_and_more_steps_continue_it(void **state) {
     run_toy(state, 0, "train --out whole --steps 400 --learning-rate 0.9");
     int64_t end = read_fact(state, "whole", NULL, "step");
     assert_true(end >= 16 && end < 400);
-    assert_int_equal(read_fact(state, "whole", NULL, "patience_of_steps"), 400);
+    assert_int_equal(read_fact(state, "whole", NULL, "patience_of_steps"), 400); /* the requested steps */
     assert_int_equal(read_fact(state, "whole", "best", "step"), end - 4 * toy.train.patience);
     run_toy(state, 0, "train --out parts --steps 7 --learning-rate 0.9 --no-eval");
     run_toy(state, 0, "train --out parts --steps 14 --learning-rate 0.9 --no-eval --resume");

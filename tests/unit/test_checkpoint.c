@@ -1,4 +1,4 @@
-/* engine/checkpoint.h, files: a state that is written is read back, and files of another model are refused. */
+/* engine/checkpoint.h: reading a file returns the state that was written, and files of another model are refused. */
 #include "lh_test.h"
 
 #include <stdlib.h>
@@ -133,7 +133,8 @@ static void test_checkpoint_without_checksum_is_refused(void **state) {
     lh_st_meta meta[] = {{"step", "3"}, {"format", "longhand checkpoint 1"}};
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 2, &error), &error);
     check_parameters_refused(path, &lh_toy_spec,
-                             "no checksum in its metadata\n  hint: a file of parameters needs no checksum");
+                             "no checksum in its metadata\n  hint: a file of parameters needs no checksum if its "
+                             "metadata has no entry \"format\"");
     lh_assert_ok(lh_st_write(path, tensors, count, meta, 1, &error), &error);
     int64_t step;
     lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, zeros, &step, &error), &error);

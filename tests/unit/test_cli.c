@@ -135,7 +135,7 @@ static const char *train_toy(void **state) {
     return "toy/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
 }
 
-/* As many answers of predict are right in each example as eval counts. */
+/* Counts the right answers of predict in each example; eval must record the same count. */
 static void test_predict_agrees_with_eval(void **state) {
     char command[256];
     const char *checkpoint = train_toy(state);
@@ -269,7 +269,7 @@ static void test_predict_answers_text_in_symbols(void **state) {
     assert_text(state, 1, command, "'x2' is not a symbol of bucket_sort");
 }
 
-static void test_predict_prints_passes_by_the_length(void **state) {
+static void test_predict_prints_pass_count_if_it_depends_on_length(void **state) {
     char command[256];
     const char *checkpoint = train_toy(state);
     toy.passes_by_length = true;
@@ -420,7 +420,7 @@ int main(void) {
         RUN_TEST(test_predict_names_wrong_positions),
         RUN_TEST(test_predict_names_wrong_distances),
         RUN_TEST(test_predict_answers_text_in_symbols),
-        RUN_TEST(test_predict_prints_passes_by_the_length),
+        RUN_TEST(test_predict_prints_pass_count_if_it_depends_on_length),
         RUN_TEST(test_eval_refuses_files_that_are_no_checkpoints),
         RUN_TEST(test_eval_refuses_lengths_beyond_the_limit),
         RUN_TEST(test_gradcheck_refuses_a_float_build),

@@ -81,7 +81,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     f.spec.train.by_epochs = true;
     f.spec.train.keep_steps = steps_kept;
     f.spec.eval.during_every = 2;
-    for (int repetition = 0; repetition < 2; repetition++) { /* a bound spec counts steps */
+    for (int repetition = 0; repetition < 2; repetition++) { /* a second bind converts nothing again */
         lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
         assert_int_equal(f.spec.train.log_every, 3 * log_every);
         assert_int_equal(f.spec.eval.during_every, 6);
@@ -91,7 +91,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* A string is a name and a number an id, even if the name is a number. */
+/* A string in the file is a symbol's name, even if the name consists of digits. A number in the file is an id. */
 static void test_corpus_takes_names_and_ids(void **state) {
     static const char *const input[] = {"b", "a", "0", "+", "1"}, *const output[] = {"1", "0", "longer", "~", "L"};
     static const uint16_t expected[] = {1, 0, 2, 4, 0, 1, 3, 2, 0, 1, 3};
@@ -329,7 +329,7 @@ static void test_batch_copies_the_picked_examples(void **state) {
         assert_int_equal(batch.tokens[0][4 * i + 1], shape_indices[i] / 5);
         assert_int_equal(batch.labels[i], 3);
     }
-    source.shape_indices = NULL; /* starts again from the first example after the last */
+    source.shape_indices = NULL; /* examples in order; after the last, again the first */
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
     assert_int_equal(batch.tokens[0][0], 10 % 5);
     assert_int_equal(batch.tokens[0][4], 0);

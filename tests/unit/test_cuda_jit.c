@@ -16,11 +16,11 @@
 #include "runtime/cuda/nvrtc.h"
 
 static const char DIGEST[] = "0123456789abcdef";
-static const char CACHE_FILE[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* by the replacement for version 13 */
+static const char CACHE_FILE[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* compiled by the replacement 13.4 */
 static const char OPTIONS[] =
     "code --gpu-architecture=sm_90 --std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true\n";
 
-enum { ROOTS = 3 }; /* the first VARIABLES: folders of toolkits */
+enum { ROOTS = 3 }; /* the first ROOTS of VARIABLES name folders of toolkits */
 static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      "CUDA_PATH",
                                         "LONGHAND_CACHE",     "XDG_CACHE_HOME", "FAKE_NVRTC_LOG"};
 
@@ -92,7 +92,7 @@ static void test_message_lists_searched_folders_if_there_is_no_nvrtc(void **stat
     lh_error error;
     char line[600];
     set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
-    set_variable("CUDA_HOME", lh_test_path(*state, "root13")); /* not used beside the first variable */
+    set_variable("CUDA_HOME", lh_test_path(*state, "root13")); /* unused: LONGHAND_CUDA_ROOT is set */
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "no NVRTC on this machine that compiles the device code for sm_90");
     snprintf(line, sizeof line, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
