@@ -33,7 +33,7 @@ int lh_cli_count_threads(int64_t requested);
 /* Value and help of the flag --device, whose default is "cpu". */
 #define LH_DEVICE_WORDS "cpu|cuda[:N]", "device that computes (cpu)"
 
-/* An engine for evaluation with the parameters of a checkpoint, which was written at step engine->step. */
+/* An engine for evaluation with the parameters of a checkpoint; engine->step is the checkpoint's step. */
 typedef struct lh_cli_model {
     lh_target target;
     lh_engine *engine;
@@ -94,7 +94,7 @@ const volatile sig_atomic_t *lh_catch_signals(void);
  * ignored are not changed. */
 void lh_break_line_on_signals(void);
 
-/* Records whether a live line is on the screen, which a signal must end. */
+/* Records whether a live line is on the screen, so that a signal can end the line. */
 void lh_set_line_open(bool is_open);
 
 #endif

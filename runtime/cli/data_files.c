@@ -149,8 +149,8 @@ static size_t put_overlap(char *text, size_t size, const char *description, cons
 
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
-    bool is_file = corpus != NULL && spec->data->train != NULL;
-    for (int i = LH_SET_TEST; is_file && i < LH_SETS; i++) {
+    bool has_training_file = corpus != NULL && spec->data->train != NULL;
+    for (int i = LH_SET_TEST; has_training_file && i < LH_SETS; i++) {
         const lh_dataset *set = lh_corpus_get_set(corpus, (lh_set)i);
         lh_overlap overlap;
         char text[640] = ":";
@@ -159,8 +159,8 @@ lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
         lh_status status = lh_overlap_count_examples(corpus, (lh_set)i, &overlap, NULL, error);
         if (status != LH_OK) return status;
         used += put_overlap(text + used, sizeof text - used, "also in the training set", &overlap.trained);
-        used +=
-            put_overlap(text + used, sizeof text - used, "with a training input but another target", &overlap.input);
+        used += put_overlap(text + used, sizeof text - used, "whose input is in the training set with another target",
+                            &overlap.input);
         used += put_overlap(text + used, sizeof text - used, "repeated within the file", &overlap.duplicates);
         if (used > 1) fprintf(stderr, "%s: %s has %lld examples%s\n", spec->id, set->path, (long long)set->count, text);
     }

@@ -21,9 +21,9 @@ typedef struct lh_data_files {
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
-/* Reports on stderr overlaps between files: test and validation examples that are also training examples, held-out
- * inputs that training examples have with another target, and duplicates within a file. Prints nothing if there are
- * none. LH_ERR_ENVIRONMENT: out of memory. */
+/* Reports on stderr three kinds of test and validation examples: examples that are also training examples, examples
+ * whose input is in the training set only with other targets, and duplicates within a file. Prints nothing if there are
+ * no such examples. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
 /* Prints the data flags of a spec for --help. */

@@ -155,23 +155,23 @@ static void print_uncounted(const lh_eval_result *results, int count) {
     else if (uncounted > 0) printf("  no counted labels in %d of %d conditions", uncounted, count);
 }
 
-/* Whether two results have equal noise and equally many passes. */
-static bool have_equal_levels(const lh_eval_result *a, const lh_eval_result *b) {
+/* Whether two results have the same noise and the same number of passes. */
+static bool have_equal_noise_and_passes(const lh_eval_result *a, const lh_eval_result *b) {
     return a->noise == b->noise && a->passes == b->passes;
 }
 
-/* Counts how many results, from the first one on, have the split, levels and n (length, or value on the first axis) of
- * the first one. */
+/* Counts the results at the start of the list that have the split, noise, number of passes and n of the first result. n
+ * is the length, or the value on the first axis. */
 static int count_equal(const lh_eval_result *results, int count) {
     int equal_count = 1;
     while (equal_count < count && results[equal_count].n == results[0].n &&
-           have_equal_levels(&results[equal_count], results) &&
+           have_equal_noise_and_passes(&results[equal_count], results) &&
            strcmp(results[equal_count].split, results[0].split) == 0)
         equal_count++;
     return equal_count;
 }
 
-/* Prints a row for results with equal split, levels and n. */
+/* Prints a row for results with the same split, noise, number of passes and n. */
 static void print_row(int split_width, const lh_eval_result *results, int count) {
     char number[16] = "", value[16] = "-";
     lh_eval_means means = lh_eval_compute_means(results, count, results[0].split);
@@ -231,7 +231,8 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
     if (first < count) print_splits(split_width, results, first);
     if (first == count) first = 0; /* all results are of the validation stream: prints them by length */
     for (int i = first; i < count; i += equal_count) {
-        for (equal_count = 1; i + equal_count < count && have_equal_levels(&results[i + equal_count], &results[i]);)
+        equal_count = 1;
+        while (i + equal_count < count && have_equal_noise_and_passes(&results[i + equal_count], &results[i]))
             equal_count++;
         if (results[i].has_noise) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
         if (results[i].passes > 0) printf("passes %d\n", results[i].passes);

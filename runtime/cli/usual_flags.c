@@ -5,10 +5,10 @@
 
 enum { MAX_WORD_BYTES = 40 };
 
-/* Flags of other programs, and their meaning. The words of a row are flags without leading dashes and with - for _,
- * separated by blanks. Their meaning is a flag, perhaps with its value, or a field of the spec. If a word is in several
- * rows, the first row whose meaning is a field or a flag of the verb applies. The generator also reads this table, so
- * every row must be {"words", "meaning"}. */
+/* Flags of other programs, and their meaning. The words of a row are separated by blanks. Each word is a flag without
+ * leading dashes, in which every underscore is written as a dash. The meaning of a row is a flag, perhaps with its
+ * value, or a field of the spec. If a word is in several rows, the first row whose meaning is a field or a flag of the
+ * verb applies. The generator also reads this table, so every row must be {"words", "meaning"}. */
 static const struct {
     const char *words, *meaning;
 } translations[] = {
@@ -49,7 +49,7 @@ static const struct {
     {"dtype precision", "precision"},
 };
 
-/* Writes a word as the table of flags spells it: without leading dashes, with - for _. */
+/* Writes a word as the table of flags spells it: without leading dashes, and with a dash for every underscore. */
 static void write_plain(const char *word, char plain[MAX_WORD_BYTES]) {
     size_t used = 0;
     word += strspn(word, "-_");

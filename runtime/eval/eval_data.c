@@ -36,7 +36,7 @@ void lh_read_recorded_data(const char *path, lh_recorded_data *recorded) {
     free(folder);
 }
 
-bool lh_records_data(const char *path, const lh_spec *spec) {
+bool lh_recorded_data_matches_spec(const char *path, const lh_spec *spec) {
     lh_recorded_data recorded;
     if (spec->data == NULL || spec->data->train == NULL) return true;
     lh_read_recorded_data(path, &recorded);

@@ -20,6 +20,6 @@ void lh_read_recorded_data(const char *path, lh_recorded_data *recorded);
 
 /* Whether run.json in the folder of `path` has the digests of the files of the spec's examples, and no digest for a set
  * without a file. True if the examples do not come from files. */
-bool lh_records_data(const char *path, const lh_spec *spec);
+bool lh_recorded_data_matches_spec(const char *path, const lh_spec *spec);
 
 #endif

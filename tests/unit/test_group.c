@@ -142,7 +142,7 @@ static void test_missing_trains_only_missing_runs(void **state) {
     free(new_text);
 }
 
-/* Runs behind a symbolic link may be another user's: no file is written there. */
+/* A run's folder may be a symbolic link to another user's files: nothing is written through the link. */
 static void test_nothing_is_written_through_a_link(void **state) {
     lh_error error;
     char target[512], link[512];
@@ -154,7 +154,7 @@ static void test_nothing_is_written_through_a_link(void **state) {
     lh_run_result result = run_toy(state, LH_ERR_INPUT, "train --out ours --steps 3 --seed 3 --learning-rate 0.01");
     assert_non_null(strstr(result.err, "lr0.01-seed3: is a symbolic link, expected a folder"));
     result = run_toy(state, 0, "train --out ours --steps 3 --seeds 3:4 --learning-rate 0.01 --missing");
-    assert_non_null(strstr(result.err, "lr0.01-seed3: is behind a symbolic link; left out"));
+    assert_non_null(strstr(result.err, "lr0.01-seed3: the path has a symbolic link; left out"));
     assert_int_equal(rmdir(target), 0); /* it is still empty */
     assert_true(lh_test_exists(lh_test_path(*state, "ours/" PLAN "lr0.01-seed4/run.json")));
 }

@@ -21,10 +21,10 @@ enum {
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
-/* A folder that list_folders finds, and the time of the last change of the file `file_name` in it. */
+/* A folder that list_folders finds because it contains a certain file. */
 typedef struct folder {
     char name[128];
-    time_t change_time;
+    time_t change_time; /* time of the last change of this file */
 } folder;
 
 static int compare_newest_first(const void *a, const void *b) {
@@ -50,8 +50,8 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* Lists the folders in `path` that have a suitable name and contain `file_name`, newest first; returns their number.
- * Every folder contains the file_name ".", the folder itself. */
+/* Lists the folders in `path` that have a suitable name and contain the file `file_name`, newest first; returns their
+ * number. file_name ".": no file is required, and change_time is the time of the folder's own last change. */
 static int list_folders(const char *path, bool (*is_suitable)(const char *name), const char *file_name,
                         folder list[MAX_LISTED]) {
     int count = 0;

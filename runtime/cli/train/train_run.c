@@ -199,7 +199,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finis
     *is_finished = has_more_steps || (ending.exit_code == LH_OK && ending.requested_step == train_run->flags->steps);
     request.step = ending.step;
     if (status != LH_OK || !*is_finished || has_more_steps || !is_evaluated(train_run)) return status;
-    *is_finished = lh_records_data(train_run->run.evaluations, train_run->spec);
+    *is_finished = lh_recorded_data_matches_spec(train_run->run.evaluations, train_run->spec);
     if (!*is_finished) return LH_OK;
     return lh_evaluation_is_complete(train_run->spec, &request, is_finished, error);
 }

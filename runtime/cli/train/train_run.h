@@ -34,7 +34,7 @@ typedef struct lh_train_run {
     lh_eval_result *results;      /* [conditions], validation first; NULL before the evaluation */
     lh_eval_result *best_results; /* results of the best checkpoint; NULL: not evaluated, or it is the last one */
     int conditions;               /* number of conditions of an evaluation */
-    int finished_validations;     /* evaluated validation conditions; 0 until all are done */
+    int finished_validations;     /* 0 during validation, then the number of validation conditions; for progress */
     lh_status status;             /* status and error of the run after its end */
     lh_error error;
 } lh_train_run;

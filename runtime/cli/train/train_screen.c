@@ -63,7 +63,7 @@ static const char *write_split_accuracies(const lh_training_view *view, char tex
     return text;
 }
 
-/* The name of the accuracy of training batches: a generative model reads the target's tokens there. */
+/* The name of the accuracy of training batches. In training, a generative model reads the target's tokens. */
 static const char *get_accuracy_name(const lh_spec *spec) {
     return spec->format->teacher_forced ? "teacher-forced" : "accuracy";
 }

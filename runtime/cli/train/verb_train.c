@@ -201,8 +201,8 @@ static void list_runs(lh_train_run *train_runs, lh_train_screen *screen, const l
         }
 }
 
-/* For --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link;
- * removes all other runs from the list. */
+/* For --missing: claims each run that is not finished, is not locked by another process, and has no symbolic link in
+ * the path of its folder. Removes all other runs from the list. */
 static lh_status claim_missing_runs(lh_train_run *train_runs, int *count, lh_error *error) {
     int kept_count = 0, finished_count = 0, run_count = *count;
     lh_status status = LH_OK;
@@ -212,7 +212,7 @@ static lh_status claim_missing_runs(lh_train_run *train_runs, int *count, lh_err
         status = lh_train_run_claim(&train_run, error);
         if (status != LH_OK && (train_run.run.lock == LH_LOCK_HELD || train_run.run.has_link)) {
             fprintf(stderr, "%s: %s; left out\n", train_run.run.directory,
-                    train_run.run.has_link ? "is behind a symbolic link" : "another process uses this folder");
+                    train_run.run.has_link ? "the path has a symbolic link" : "another process uses this folder");
             status = LH_OK;
             continue;
         }
@@ -238,7 +238,7 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     long long available = (long long)lh_dataset_count_examples(&corpus->train, n);
     if (flags->overfit > available)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
+                       "--overfit %lld: %s has %lld examples of its longest shape, %d input and %d output tokens\n"
                        "  expected: at most %lld",
                        (long long)flags->overfit, corpus->train.path, available, lh_get_input_length(spec, n),
                        lh_get_output_length(spec, n), available);

@@ -1,6 +1,6 @@
-/* Counts overlaps of dataset files: held-out examples that are also training examples, held-out inputs that training
- * examples have with other targets, and duplicates in a held-out set. Examples are compared by hashes of their tokens,
- * and token by token if the hashes are equal. */
+/* Counts overlaps of dataset files: held-out examples that are also training examples, held-out examples whose input is
+ * in the training set only with other targets, and duplicates in a held-out set. Examples are compared by hashes of
+ * their tokens, and token by token if the hashes are equal. */
 #ifndef LONGHAND_OVERLAP_H
 #define LONGHAND_OVERLAP_H
 
