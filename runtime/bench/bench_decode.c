@@ -79,7 +79,8 @@ static void close_decoder(decoder *d) {
     free(d->line_positions);
 }
 
-/* Decodes the first `count` sequences of the batch, each with `labels` answers; *rate: answers per second. */
+/* Decodes the first `count` sequences of the batch, each with `labels` answer tokens. *rate: answer tokens per
+ * second. */
 static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, double *rate, lh_error *error) {
     double start = lh_read_clock();
     lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);

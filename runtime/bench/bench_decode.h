@@ -1,5 +1,5 @@
-/* Measures answers per second of greedy decoding (eval/decode.h), with cached keys and values and by passes over whole
- * sequences. */
+/* Measures answer tokens per second of greedy decoding (eval/decode.h) in two ways: with cached keys and values, and by
+ * passes over whole sequences. */
 #ifndef LONGHAND_BENCH_DECODE_H
 #define LONGHAND_BENCH_DECODE_H
 
@@ -8,10 +8,10 @@
 enum { LH_BENCH_SEQUENCES = 32 /* sequences of the decoded batch for each thread */ };
 
 typedef struct lh_bench_decoding {
-    int length, labels;     /* length: task length that users see; labels: answers per sequence */
+    int length, labels;     /* length: task length that users see; labels: answer tokens per sequence */
     int threads, sequences; /* numbers of threads and of sequences of the batch */
-    /* Answers per second, medians over alternating windows. batch: `sequences` sequences on `threads` threads; single:
-     * one sequence on one thread; passes: one sequence on one thread, by passes over the whole sequence. */
+    /* Answer tokens per second, medians over rounds. batch: `sequences` sequences on `threads` threads; single: one
+     * sequence on one thread; passes: one sequence on one thread, by passes over the whole sequence. */
     double batch, single, passes;
 } lh_bench_decoding;
 
@@ -19,8 +19,8 @@ typedef struct lh_bench_decoding {
  * the CPU, for models that support it. */
 bool lh_bench_decodes(const lh_target *target);
 
-/* Measures decoding at task length n for about `seconds`, in 3 to 101 rounds. Fails if opening an engine or
- * lh_decode fails. */
+/* Measures decoding at task length n for about `seconds`, in 3 to 101 rounds. Fails if an engine cannot be opened
+ * or lh_decode fails. */
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error);
 

@@ -86,8 +86,8 @@ static void print_text(const lh_bench_result *r) {
 static void print_decoding(const lh_bench_decoding *r, bool as_json) {
     lh_json line;
     if (!as_json) {
-        printf("decode %5d  answers per second (%d per sequence): %.0f for %d sequences (threads %d), %.0f for one, "
-               "%.0f by passes\n",
+        printf("decode %5d  answer tokens per second (%d per sequence): %.0f for %d sequences (threads %d), "
+               "%.0f for one, %.0f by passes\n",
                r->length, r->labels, r->batch, r->sequences, r->threads, r->single, r->passes);
         return;
     }
@@ -146,9 +146,9 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "are those of the host, which makes the batches.\n"
         "The parts of the time of all threads come from separately timed steps; their sum is 100%. The part rest is\n"
         "normalisation, dropout, embedding, loss, packing of weights and sums of gradients.\n"
-        "For generative models, bench also measures answers per second on the processor: of a batch, and of one "
-        "sequence on\n"
-        "one thread, both with cached keys and values; and of this sequence with a pass for each answer."};
+        "For generative models, bench also measures answer tokens per second on the processor: of a batch, and\n"
+        "of one sequence on one thread, both with cached keys and values; and of this sequence with a pass for each\n"
+        "answer token."};
     static const int32_t default_lengths[] = {20, 40};
     lh_option_lengths lengths = {.lengths = {.list = default_lengths, .count = 2}};
     int64_t threads = 0, replicas = 0;
