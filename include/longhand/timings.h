@@ -34,7 +34,7 @@ typedef struct lh_timings {
 } lh_timings;
 
 extern _Thread_local lh_timings lh_timings_here;
-extern bool lh_timings_fine; /* changes only while no team runs */
+extern bool lh_timings_fine; /* whether LH_TIMED_FINELY counts; changes only while no team runs */
 
 /* The processor's counter: constant rate, equal on all processors. Its unit is unspecified; reports contain only shares
  * of the total. */

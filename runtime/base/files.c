@@ -257,7 +257,8 @@ lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, si
     } else {
         status = fill_temporary(file, path, pieces, count, error);
         if (status == LH_OK) status = lh_rename_file(temporary_path, path, error);
-        if (status != LH_OK) unlink(temporary_path); /* without effect if the rename succeeded */
+        /* If only the sync after the rename failed, no temporary file is left, and unlink does nothing. */
+        if (status != LH_OK) unlink(temporary_path);
     }
     free(temporary_path);
     free(directory);

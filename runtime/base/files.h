@@ -47,9 +47,10 @@ lh_status lh_check_replaceable(const char *path, lh_error *error);
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
 /* Opens a regular file with the flags of open(2); the caller closes *file with close(). Use it for every file that
- * another program or user may have made: it refuses directories, pipes and devices, and with O_CREAT symbolic links,
- * and never blocks. LH_ERR_ENVIRONMENT: any failure with O_CREAT; without it, a lack of memory or descriptors, or a
- * stale handle of a network file system. LH_ERR_INPUT: any other failure. */
+ * another program or user may have made: it never blocks, and refuses directories, pipes and devices. If the flags
+ * include O_CREAT, it also refuses symbolic links, and any failure is LH_ERR_ENVIRONMENT. Without O_CREAT, a lack of
+ * memory or descriptors or a stale handle of a network file system is LH_ERR_ENVIRONMENT; any other failure is
+ * LH_ERR_INPUT. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
 /* Reads a whole file. The caller frees *data, which ends with an extra 0 byte. lh_read_text accepts at most max_bytes.

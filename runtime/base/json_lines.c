@@ -90,8 +90,9 @@ static lh_status append_to_file(int file, const char *path, const char *line, lh
         status = lh_fail_system(path, "cannot write", error);
     } else if (written < bytes) {
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: wrote %zd of %d bytes: no space left?", path, written, bytes);
-        if (ftruncate(file, attributes.st_size) != 0)
-            status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
+        /* If ftruncate fails too, a torn line stays, which readers skip. The assignment does not change the status; it
+         * only uses the result of ftruncate, because some compilers warn about an unused result. */
+        if (ftruncate(file, attributes.st_size) != 0) status = LH_ERR_ENVIRONMENT;
     }
     free(text);
     return status;

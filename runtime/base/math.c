@@ -146,7 +146,8 @@ double lh_normal_quantile(double p) {
 }
 
 /* Near 0: 1/2 + phi(x) (x + x^3/3 + x^5/(3 5) + ...), all terms of one sign. Farther out the tail is
- * phi(x) / (x + 1/(x + 2/(x + 3/(...)))), evaluated from its 60th level outwards. Abramowitz and Stegun 26.2.11, 14. */
+ * phi(x) / (x + 1/(x + 2/(x + 3/(...)))), evaluated from its 60th level outwards. Source: Abramowitz and Stegun,
+ * formulas 26.2.11 and 26.2.14. */
 double lh_normal_cumulative(double x) {
     double size = x < 0 ? -x : x, density = lh_exp(-0.5 * x * x) * 0x1.9884533d43651p-2;
     if (size < 2.5) {

@@ -1,14 +1,14 @@
 /* See team.h.
  *
  * A build with OpenMP uses the threads of OpenMP; other builds use POSIX threads, which the thread sanitizer supports.
- * The barrier is implemented here for both: it spins for about 50 microseconds, the usual difference between threads,
- * and then sleeps in the kernel. A team with more threads than processors never spins, so a waiting thread does not
- * occupy the processor of a working one.
+ * The barrier is implemented here for both. A waiting thread spins for about 50 microseconds, the usual time between
+ * the arrivals of the first and the last thread, and then sleeps in the kernel. A team with more threads than
+ * processors never spins, so a waiting thread does not occupy the processor of a working one.
  *
  * Between two calls of lh_team_run the OpenMP library decides how idle threads wait. In GNU's library they spin for
  * milliseconds. On a processor that other jobs also use, a call was measured to lose 1 to 20 ms if idle threads spin,
- * and 0.04 ms if they sleep. The library reads this setting from the environment when the program starts, before main:
- * see make_openmp_spin_briefly.
+ * and 0.04 ms if they sleep. Environment variables set how long idle threads spin; the library reads these variables
+ * when the program starts, before main (see make_openmp_spin_briefly).
  */
 #define _GNU_SOURCE
 #include "base/team.h"
@@ -201,7 +201,8 @@ static int count_affinity_processors(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int count = online > 0 ? (int)online : 1;
 #ifdef __linux__
-    for (int bits = 1024; bits <= 1 << 20; bits *= 4) { /* a set that is too small is an error */
+    /* sched_getaffinity fails if the set is smaller than the kernel's set; then a larger set is tried. */
+    for (int bits = 1024; bits <= 1 << 20; bits *= 4) {
         cpu_set_t *set = CPU_ALLOC((size_t)bits);
         if (!set) break;
         size_t size = CPU_ALLOC_SIZE((size_t)bits);

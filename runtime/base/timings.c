@@ -5,7 +5,7 @@
 #include <string.h>
 
 _Thread_local lh_timings lh_timings_here = {.current_part = LH_PART_REST};
-bool lh_timings_fine;
+bool lh_timings_fine; /* whether LH_TIMED_FINELY counts */
 
 static _Atomic uint64_t totals[LH_PARTS];
 

@@ -1,5 +1,5 @@
-/* See bench.h. Machines are noisy and change their clock rate. So time windows of steps alternate with time windows of
- * the peak loop, and medians over the windows are compared. */
+/* See bench.h. Machines are noisy and change their clock rate. So steps and the peak loop alternate, each in
+ * short windows of time, and medians over the windows are compared. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -77,20 +77,21 @@ double lh_find_median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* Converts the ticks of each part to shares. ticks: elapsed time times the number of workers. If `ticks` exceeds the
- * sum of all parts, the difference counts as waiting: in this time a team starts or ends, or threads wait while one
- * thread works alone. */
-static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
+/* Converts the ticks of each part to shares of the total. total_ticks: elapsed ticks, multiplied by the number of
+ * workers. If the total exceeds the sum of all parts, the difference counts as waiting: in this time a team starts or
+ * ends, or threads wait while one thread works alone. */
+static void convert_to_shares(double total_ticks, double parts[LH_PARTS]) {
     double measured = 0;
     for (int i = 0; i < LH_PARTS; i++) measured += parts[i];
-    if (ticks > measured) parts[LH_PART_WAITING] += ticks - measured;
-    else ticks = measured;
-    for (int i = 0; i < LH_PARTS; i++) parts[i] /= ticks;
+    if (total_ticks > measured) parts[LH_PART_WAITING] += total_ticks - measured;
+    else total_ticks = measured;
+    for (int i = 0; i < LH_PARTS; i++) parts[i] /= total_ticks;
 }
 
-/* Runs steps for about `seconds` with lh_timings_fine set. Adds the ticks of each part to `parts`, and the ticks of all
- * workers to *ticks. The rates do not include these steps. */
-static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
+/* Runs steps for about `seconds` with lh_timings_fine set, so that LH_TIMED_FINELY counts too. Adds the ticks of each
+ * part to `parts`, and elapsed ticks, multiplied by the number of workers, to *total_ticks. The rates do not include
+ * these steps. */
+static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *total_ticks,
                                double parts[LH_PARTS], lh_error *error) {
     uint64_t ticks_before[LH_PARTS], ticks_after[LH_PARTS];
     window w;
@@ -99,7 +100,7 @@ static lh_status measure_parts(lh_replica_set *set, double seconds, const window
     lh_status status = measure_steps(set, compute_step_count(last, seconds), &w, error);
     lh_timings_fine = false;
     lh_timings_read(ticks_after);
-    *ticks += (double)w.ticks * set->workers;
+    *total_ticks += (double)w.ticks * set->workers;
     for (int i = 0; i < LH_PARTS; i++) parts[i] += (double)(ticks_after[i] - ticks_before[i]);
     return status;
 }
@@ -109,7 +110,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     const lh_cpu_program *program = set->request->target->cpu;
     int windows = set->request->windows > 0 ? set->request->windows : LH_BENCH_WINDOWS;
     double rates[LH_BENCH_WINDOWS], processor_seconds[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
-    double ticks = 0, window_seconds = seconds / windows;
+    double total_ticks = 0, window_seconds = seconds / windows;
     peak_job job = {.function = program != NULL ? lh_peak_find(program->level, program->real_bytes) : NULL,
                     .rounds = 100000}; /* first guess, which measure_peak replaces */
     window w;
@@ -123,26 +124,26 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
         rates[i] = (double)(w.steps * set->count) / w.seconds;
         processor_seconds[i] = w.processor / (double)(w.steps * set->count);
         if (status == LH_OK)
-            status = measure_parts(set, PARTS_SHARE * window_seconds, &w, &ticks, result->parts, error);
+            status = measure_parts(set, PARTS_SHARE * window_seconds, &w, &total_ticks, result->parts, error);
     }
     if (status != LH_OK) return status;
     result->steps_per_second = lh_find_median(rates, windows);
     result->processor_seconds = program != NULL ? lh_find_median(processor_seconds, windows) : NAN;
     result->peak = lh_find_median(peaks, windows);
-    convert_to_shares(ticks, result->parts);
+    convert_to_shares(total_ticks, result->parts);
     return LH_OK;
 }
 
-/* The number of passes at task length n divided by spec->passes, since flops are counted for spec->passes passes; 1
- * if the model has no passes. */
-static double compute_pass_share(const lh_spec *spec, int n) {
+/* The number of passes through the layers at task length n, relative to spec->passes. The functions of lh_spec count
+ * flops for spec->passes passes. Returns 1 if the model has no loops. */
+static double compute_pass_ratio(const lh_spec *spec, int n) {
     return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
 }
 
 static double count_executed_flops(const lh_target *target, const lh_shape *shape, int n, lh_mode mode) {
     double flops = target->spec.executed_flops(shape, mode);
     if (target->cpu != NULL && target->cpu->skipped_flops != NULL) flops -= target->cpu->skipped_flops(shape, mode);
-    return flops * compute_pass_share(&target->spec, n);
+    return flops * compute_pass_ratio(&target->spec, n);
 }
 
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
@@ -159,7 +160,7 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
     result->flops_per_second =
         result->steps_per_second * count_executed_flops(request->target, &shape, request->length, request->mode);
     result->nominal_per_second = spec->nominal_flops(&shape, request->mode) *
-                                 compute_pass_share(spec, request->length) * result->steps_per_second;
+                                 compute_pass_ratio(spec, request->length) * result->steps_per_second;
     lh_replica_set_close(&set);
     return status;
 }

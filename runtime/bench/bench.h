@@ -15,7 +15,7 @@ typedef struct lh_bench_request {
     const lh_target *target;
     lh_mode mode;
     int length;     /* task length */
-    int threads;    /* maximum number of processor threads, for computing */
+    int threads;    /* maximum number of CPU threads, which compute or, for a GPU, make batches */
     int replicas;   /* 0: one model on all threads or the whole GPU; R: R models at once, on the CPU one thread each */
     double seconds; /* approximate duration, peak measurement included */
     int windows;    /* number of windows for medians, at most LH_BENCH_WINDOWS; 0: LH_BENCH_WINDOWS */
@@ -36,8 +36,8 @@ typedef struct lh_bench_result {
 } lh_bench_result;
 
 /* Measures one mode at one task length. Rates are medians over windows of steps, which alternate with windows of the
- * peak loop. With more replicas than threads, each free thread takes the next waiting replica. Fails if opening
- * an engine, a training step or an evaluation fails. */
+ * peak loop. With more replicas than threads, each free thread takes the next waiting replica. Fails if an engine
+ * cannot be opened, or if a training step or an evaluation fails. */
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error);
 
 #endif

@@ -51,7 +51,7 @@ typedef struct check {
 typedef struct slopes {
     double analytic;            /* by the gradient */
     double centre, left, right; /* differences: two-sided, before the point, after it */
-    double size;                /* reference size of relative errors */
+    double scale;               /* p + FLOOR (see TOLERANCE), by which errors are divided */
 } slopes;
 
 /* Draws a number from (-0.5, 0.5). */
@@ -86,7 +86,7 @@ static lh_status compute_loss_at(check *c, const lh_tensor *tensor, double dista
     return compute_loss(c, loss, error);
 }
 
-/* Computes *loss, s->analytic and s->size at the point at `distance`. */
+/* Computes *loss, s->analytic and s->scale at the point at `distance`. */
 static lh_status compute_analytic_slope(check *c, const lh_tensor *tensor, double distance, double *loss, slopes *s,
                                         lh_error *error) {
     const double *gradient = c->gradient;
@@ -97,19 +97,19 @@ static lh_status compute_analytic_slope(check *c, const lh_tensor *tensor, doubl
         if (status != LH_OK) return status;
         gradient = c->point_gradient;
     }
-    s->analytic = s->size = 0;
+    s->analytic = s->scale = 0;
     for (int64_t e = 0; e < lh_count_tensor_elements(tensor); e++) {
         double product = c->direction[e] * gradient[find_element(tensor, e)];
         s->analytic += product;
-        s->size = fmax(s->size, fabs(product));
+        s->scale = fmax(s->scale, fabs(product));
     }
-    s->size += FLOOR;
+    s->scale += FLOOR;
     return LH_OK;
 }
 
-static double compute_error(const slopes *s, double slope) { return fabs(slope - s->analytic) / s->size; }
+static double compute_error(const slopes *s, double slope) { return fabs(slope - s->analytic) / s->scale; }
 
-static bool are_close(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
+static bool are_close(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->scale; }
 
 /* Computes all slopes at the point at `distance`; numeric slopes have errors of second order in `step`. If the
  * two-sided slope agrees with the gradient, it also takes the place of the one-sided slopes. */
@@ -228,8 +228,9 @@ static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *
     return status;
 }
 
-/* The number of sequences in the checked step. It is 1 if training divides each sequence's loss by its own number of
- * counted labels: the metrics have the mean loss over labels, which equals this objective only for one sequence. */
+/* The number of sequences in the checked step. The check computes the loss as a mean over all counted labels. Training
+ * may weigh sequences equally instead, although they have different numbers of counted labels. The two losses are then
+ * equal only for a step of one sequence, so the number is 1. */
 static int count_sequences(const lh_spec *spec) {
     return spec->train.weighs_sequences && spec->task->loss == LH_LOSS_COUNTED ? 1 : SEQUENCES;
 }
@@ -238,8 +239,9 @@ lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradche
     lh_target small_target = *target;
     small_target.spec.train.batch = count_sequences(&target->spec);
     small_target.spec.train.shards = small_target.spec.train.batch > 1 ? SHARDS : 1;
-    /* A progressive step begins with passes without gradient, which change the loss. Differences of losses would
-     * include the effect of these passes, so the check leaves them out. At most half of the passes have a gradient. */
+    /* A progressive step begins with passes without gradient. Parameters affect the loss through these passes too, so
+     * differences of losses would disagree with the gradient. The check therefore runs only passes with gradient; a
+     * training step has at most passes / 2 of them. */
     if (target->spec.progressive) {
         small_target.spec.progressive = false;
         small_target.spec.passes = target->spec.passes / 2;

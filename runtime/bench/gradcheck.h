@@ -16,8 +16,8 @@ typedef struct lh_gradcheck_result {
  * the check sets the parameters and runs step 0; some of these steps also give the gradient. Next to a kink, where the
  * one-sided slopes of the loss differ, the gradient must equal one of the two slopes. Let g be the largest magnitude in
  * a tensor's gradient, and N the tensor's number of elements: if g is at least about 1e-5 sqrt(N), the check finds an
- * error of 1e-4 g. results: [tensor_count], zeroed before the first call, accumulated over calls. Fails if opening an
- * engine or a training step fails. */
+ * error of 1e-4 g. results: [tensor_count], zeroed before the first call, accumulated over calls. Fails if an engine
+ * cannot be opened or a training step fails. */
 lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradcheck_result *results, lh_error *error);
 
 #endif
