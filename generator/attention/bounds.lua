@@ -33,8 +33,7 @@
 --   score_start   the function that gives the offset of the score's tables in step->shared
 --   to_dlogits    an offset, not a bound: the text that is added to the address of the array of gradients of logits if
 --                 this array begins with zeros: " + " and the number of these zeros; else the empty text
---   group_array   "dlogits" or "weights": the name of the array of a group's gradients of logits, which is also a part
---                 of the name of the function that counts the array's elements
+--   group_dlogits_function   the function that counts the array elements for a group's gradients of logits
 --   to_zero_distance   an offset, not a bound: the text that is added to the address of a sample of distances if the
 --                 sample has distances to both sides: " + " and the index of the distance 0; else the empty text
 --   head_lengths  the declarators that read T from a head, and S if there are two lengths
@@ -42,7 +41,8 @@
 --   shape_lengths   the length, or the two lengths, of a shape
 --   table_lengths   the lengths of sequences for which the tables in step->shared are computed
 --   tables_shape  the shape with the lengths table_lengths
---   head_table_lengths   the same lengths as table_lengths, as the function that makes a head writes them
+--   head_table_lengths   the lengths table_lengths for the text of the function make_<family>_head, which has no
+--                 variable `step`
 
 local M = {}
 
@@ -83,7 +83,7 @@ function M.find(family)
     open_score_function = terms.maps_logits and name .. "_open_score",
     score_start = name .. (terms.computes_tables and "_score_start" or "_start"),
     to_dlogits = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",
-    group_array = terms.by_offset and "dlogits" or "weights",
+    group_dlogits_function = name .. (terms.by_offset and "_group_dlogits" or "_group_weights"),
     to_zero_distance = family.positions.distance.independent and (" + %sMAX_POSITION"):format(family.PREFIX) or "",
     span = has_spans and "begin, end" or S,
     span_parameters = has_spans and "int begin, int end" or "int " .. S,

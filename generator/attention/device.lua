@@ -2,18 +2,22 @@
 -- which sum gradients of pairs for each entry of a table. A device template is a file with the term's text for device
 -- code, templates/attention/cuda/terms/<template>.tpl, where <template> is the term's field `template`.
 --
--- Input: an attention family with its terms, and with the table `attends`, the plan of its device code from
--- cuda_half.lua. Output of M.list_terms: a list of terms (terms.lua). A term with several device templates appears once
--- for each; a term without device templates is left out. The list also has as fields the properties of the terms, with
--- values for the device; and samples_positions, whether a term samples positions. Output of M.list_sum_passes, which
--- needs the result of M.list_terms in family.on_device.terms: the list of the sum passes, each with these fields:
+-- Input: an attention family with its terms. M.stores_pairs and M.list_sum_passes also read family.on_device.terms, the
+-- result of M.list_terms. M.list_sum_passes also reads the table family.attends, which describes how device code
+-- computes the attention (cuda_half.lua).
+--
+-- Output of M.list_terms: a list of terms (terms.lua). A term with several device templates appears once for each; a
+-- term without device templates is left out. The list also has as fields the properties of the terms, with values for
+-- the device; and samples_positions, whether a term samples positions.
+--
+-- Output of M.list_sum_passes: the list of the sum passes, each with these fields:
 --
 --   class         the class of an entry (expression/lower.lua), or "row": a vector that several pairs share
 --   title         the name of the class in comments
 --   reads_stored_pairs   whether the pass reads gradients that the pass over keys has stored; the entries are then the
 --                 differences (query - key)
 --   sums_rows     whether the pass sums gradients of rows of pair vectors
---   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
+--   gathered      the list of the score's tables with gradients that the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
 --   first_task    C text of a thread's first task in the loop over tasks
@@ -79,14 +83,14 @@ function M.list_terms(family)
   elseif terms.scans_logits then -- the pass over a query's keys also adds pair vectors' products; other passes do not
     terms.pair_vectors, terms.maps_logits = false, false
   end
-  -- Code for the CPU may rotate queries (by_rotation) in place of a look-up of vectors; device code looks them up.
+  -- If code for the CPU rotates queries (by_rotation), device code looks up the vectors of pairs in a table.
   terms.by_pair = terms.pair_vectors and not terms.by_offset
   terms.samples_positions = family.positions.kind ~= "index"
   return terms
 end
 
--- Class of an entry -> the list of the score's tables with this class whose gradients the loop over pairs gathers, that
--- is, sums in variables that are stored after the loop.
+-- Class of an entry -> the list of the score's tables of this class with gradients that the loop over pairs gathers. To
+-- gather gradients is to add them up in variables, which are stored after the loop.
 local function get_gathered_tables(family)
   return family.score.kind ~= "none" and family.score.cuda.gathered_by_class or {}
 end
@@ -96,8 +100,8 @@ local function get_row_class(family)
   return family.on_device.terms.pair_vectors and (family.relative.toeplitz and "distance" or "row")
 end
 
--- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits or
--- sums over keys.
+-- Whether gradients of pairs are stored for the sum pass of the class `distance`. They are not stored if this pass also
+-- needs the logits, or if the score reads sums over the keys of a query.
 function M.stores_pairs(family)
   local tables = get_gathered_tables(family).distance
   return (get_row_class(family) == "distance" or tables ~= nil) and not (tables and tables.needs_logit)

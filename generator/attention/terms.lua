@@ -19,8 +19,8 @@
 --     by_offset        pairs with equal offsets (key - query) share a vector; arrays of gradients of logits begin and
 --                      end with zeros
 --     by_pair          the vector of each pair is looked up in a table
---     by_rotation      pairs have no vectors: rotated queries are multiplied with sinusoids of keys, for consecutive
---                      keys together, before logits are computed
+--     by_rotation      pairs have no vectors: a group's rotated queries are multiplied with sinusoids of keys. One call
+--                      computes these products for a run of consecutive keys, before their logits are computed
 --     computes_tables  tables of pair vectors are computed once a step
 --     has_biases       queries have two biases, one for products with keys and one for products with pair vectors
 --     scans_logits     a pass over the logits of a query's keys, from the last key to the first, precedes the scores
@@ -31,10 +31,10 @@
 --     trains_tables    learned tables have gradients
 --     sums_terms       the score reads sums over the keys of a query
 --     changes_gradient   the gradient of a logit differs from the gradient of its score
---     scores_rows      a function computes the scores of a query with a vector of consecutive keys
---     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence. A vector of keys needs as
---                      many entries of a table by distance; for the last keys, the first of these entries would lie
---                      before the table
+--     scores_rows      a function computes the scores of a query with LANES consecutive keys
+--     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence. It loads LANES consecutive
+--                      entries of a table whose index is a distance; for the last keys, the first of these entries
+--                      would lie before the table
 --   domain:
 --     has_spans        a group of queries sees a span, a run of consecutive keys, not all keys
 --     hides_keys       some keys of the span may be hidden from a query

@@ -26,7 +26,7 @@ local TRIES = 3 -- attempts to claim a folder: between two steps another process
 
 local process, claim_count = nil, 0
 
--- The parts of an identity that this process has.
+-- The parts of this process's identity, without N.
 local function identify_process()
   if not process then
     local host = shell.capture({ "uname", "-n" }):gsub("%s+$", ""):gsub("[^%w.-]", "_")
@@ -37,7 +37,7 @@ local function identify_process()
   return process
 end
 
--- The parts of an identity; nil if the text is not one.
+-- The parts of an identity, without N; nil if the text is not an identity.
 local function parse(identity)
   local host, pid, boot, namespace = identity:match("^(.+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
   return host and { host = host, pid = pid, boot = boot, namespace = namespace }
@@ -101,9 +101,9 @@ local function create_marked_folder(path, identity)
   return is_renamed, not is_marked and message or nil
 end
 
--- Claims the folder at a path that contains a slash; the parent of the folder must exist. Files that an ended process
--- has left in the folder are removed. Returns a claim; or nil and the holder's identity (nil if it is unknown); or nil,
--- nil and a message if no folder can be made.
+-- Claims the folder `path`. The path must contain a slash, and the parent of the folder must exist. Files that an ended
+-- process has left in the folder are removed. Returns a claim; or nil and the holder's identity (nil if it is unknown);
+-- or nil, nil and a message if no folder can be made.
 function M.take(path)
   local identity = make_identity()
   local claim = { path = path, mark = path .. "/" .. identity }

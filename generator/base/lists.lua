@@ -155,7 +155,7 @@ function M.find_all(text, pattern)
   return results
 end
 
--- The items of all lists that compute(item) returns for the items, in one list.
+-- The lists that compute(item) returns for the items, joined into one list.
 function M.collect(list, compute)
   local results = {}
   for _, item in ipairs(list) do

@@ -6,15 +6,15 @@ local M = {}
 
 local MAX_LENGTH = 40
 
--- Words for messages: the names for which M.is_valid is true.
+-- A description of valid names (M.is_valid), for messages.
 M.TEXT = ("up to %d characters: a-z, 0-9 and _, a letter first"):format(MAX_LENGTH)
 
 function M.is_valid(name)
   return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= MAX_LENGTH
 end
 
--- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, words that compilers
--- add, and `real`, a type of generated code.
+-- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names; macros that
+-- compilers predefine, such as `linux`; and `real`, a type of generated code.
 local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case
   catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
   constexpr constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
@@ -24,7 +24,7 @@ local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm a
   typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor
   xor_eq]])
 
--- Words for messages: the names for which M.is_free is true.
+-- A description of free names (M.is_free), for messages.
 M.FREE_TEXT = M.TEXT .. "; not a word of C, C++ or CUDA"
 
 -- Whether a name is valid and free for use in generated code.
@@ -42,7 +42,8 @@ function M.find_unused(name, used_names)
   return unused_name
 end
 
--- The name of a value's gradient: the value's name after `d`, or after `d_` if that would be a word of a compiler.
+-- The name of a value's gradient: the value's name with the prefix `d`, or with `d_` if the prefix `d` would make it a
+-- word of COMPILER_WORDS.
 function M.name_gradient(name)
   return (COMPILER_WORDS["d" .. name] and "d_" or "d") .. name
 end

@@ -1,7 +1,7 @@
--- Finds the name of a list that is most similar to a misspelt name, for the hints of messages.
+-- Finds, in a list of names, the name that is most similar to a misspelt name, for the hints of messages.
 --
--- Input: the name, the list of names. Output: a name of the list, or a hint that asks about this name; nil if no name
--- is similar, or if the name is not text of at most 60 bytes.
+-- Input: the misspelt name, the list of names. Output: the most similar name, or a hint that asks about this name; nil
+-- if no name is similar, or if the misspelt name is not text of at most 60 bytes.
 
 local M = {}
 

@@ -143,7 +143,7 @@ end
 function M.choose_folder(dir, name, chosen_path)
   local path = chosen_path or dir .. "/" .. name
   if not chosen_path and lfs.symlinkattributes(path, "mode") == "link" then
-    return nil, path .. " is a link; results are written only below the named folder\n  hint: --out DIR"
+    return nil, path .. " is a link, and results are not written through it\n  hint: --out DIR names another folder"
   end
   return path
 end

@@ -4,9 +4,9 @@
 -- (command_lines.lua of the lab): add(...) adds the verbs to a parser; settle(result) returns a problem or nil.
 --   help()                     returns the general help; help.txt is a copy, which the launcher shows without Lua
 --   outline()                  returns the command line as data (command_outline.lua)
---   parse(arguments, root)     returns { verb = name, ... } with the verb's arguments, and the trainer's flags, which
---                              follow --, in `flags`; or nil, the problem, and the usage of the verb. argparse itself
---                              prints the help of a verb and exits
+--   parse(arguments, root)     returns { verb = name, flags = list, ... } with the verb's arguments; or nil, the
+--                              problem, and the usage of the verb. flags: the arguments after "--", which are flags of
+--                              the trainer. If the help of a verb is requested, argparse itself prints it and exits
 --   refusal(message, usage)    returns a message with the usage
 
 local argparse = require("argparse")
@@ -36,8 +36,8 @@ First commands:
    ./longhand plan bucket_sort_sinusoid           all numbers that follow from a spec
    ./longhand train bucket_sort_sinusoid -- --steps 1000
 
-Exit codes: 0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated sources or a trainer's defaults from
-another build, 4 a missing tool, GPU or disk space, 75 stopped by a signal (the same command continues).]]
+Exit codes: 0 success; 1 wrong input or a failed run; 2 wrong usage; 3 outdated generated sources, or a trainer with
+defaults of another build; 4 a missing tool, GPU or disk space; 75 stopped by a signal (the same command continues).]]
 
 -- Converts a list of a trainer's halves, in any order, to "cpu" or "cpu,cuda"; every trainer has the CPU half.
 local function read_target(text)
@@ -114,7 +114,7 @@ local function add_dev(parser)
     options.SET })
   dev:command("stale"):summary("compare generated/ with newly generated files; exit 3 if they differ")
   dev:command("manual"):summary("print the manual page, for man -l")
-  dev:command("python"):summary("print python/longhand/fields.py, the fields of specs as Python's keywords")
+  dev:command("python"):summary("print python/longhand/fields.py, the fields of specs as keywords of Python functions")
 end
 
 -- Completes a parser: verbs without a description get their summary as description, and all arguments that are folders

@@ -9,8 +9,9 @@ function M.read_positive(text)
   return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
--- Makes a converter of lists with commas. expected: the valid lists in words; read_word(word, list so far) returns the
--- word's value, or nil if the word is not valid.
+-- Makes a converter of lists of words with commas between them. expected: a description of the valid lists, for
+-- messages. read_word(word, list) returns the value of a word, or nil if the word is not valid; list: the values of the
+-- preceding words.
 function M.make_list_reader(expected, read_word)
   return function(text)
     local list = {}
@@ -25,7 +26,7 @@ function M.make_list_reader(expected, read_word)
   end
 end
 
--- Converts a folder: completion puts a slash after its name, which is removed.
+-- Converts a folder: removes the slash that completion puts after the folder's name.
 function M.read_folder(text)
   return (text:gsub("(.)/+$", "%1"))
 end

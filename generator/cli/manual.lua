@@ -58,9 +58,9 @@ function M.write(outline, version)
   for _, entry in ipairs(ENVIRONMENT) do
     add_item(lines, ("\\fB%s\\fR"):format(entry[1]), entry[2])
   end
-  lists.append(lines, { ".SH EXIT STATUS", "0 success, 1 wrong input or a failed run, 2 wrong usage, 3 generated "
-    .. "sources or a trainer's defaults from another build, 4 a missing tool, GPU or disk space, 75 stopped by a "
-    .. "signal (the same command continues).",
+  lists.append(lines, { ".SH EXIT STATUS", "0 success; 1 wrong input or a failed run; 2 wrong usage; 3 outdated "
+    .. "generated sources, or a trainer with defaults of another build; 4 a missing tool, GPU or disk space; "
+    .. "75 stopped by a signal (the same command continues).",
     ".SH SEE ALSO", "The folder docs of the installation." })
   return table.concat(lines, "\n") .. "\n"
 end

@@ -72,8 +72,8 @@ end
 
 -- Adds the documentation of a field. name: its path within the section; fact: an entry of schema.list_facts().
 local function add_documentation(lines, name, fact)
-  -- The field whose value decides whether this field exists. A field with `only` exists for some values of `kind` in
-  -- its table, other fields with fact.only for some values of model.kind.
+  -- The field whose value decides whether this field exists. fact.only lists the values with which it exists: values of
+  -- `kind` in the same table if the schema's field has a list `only`, otherwise values of model.kind.
   local kind_field = schema.by_path[fact.path].only and "kind" or "model.kind"
   local kinds = fact.only and (" (%s %s)"):format(kind_field, table.concat(fact.only, ", ")) or ""
   local default_text = ""

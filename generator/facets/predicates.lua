@@ -51,8 +51,8 @@ function M.has_distance_vectors(encoding)
   return kind ~= "none" and kind ~= "cope"
 end
 
--- Whether all attentions of a check are of decoders, so that no query sees a later key. view: see `check` in
--- modules.lua.
+-- Whether all families that a check concerns belong to decoders, so that no query sees a later key. view: the argument
+-- of the function `check`, which modules.lua describes.
 function M.are_decoders(view)
   return view.resolved.model.kind == "decoder"
     or not lists.any(view.family_names, function(name) return name ~= "decoder" end)

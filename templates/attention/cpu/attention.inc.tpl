@@ -50,7 +50,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, 
     }
     % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors_per_query })
         const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
-        const real *dlogit = scratch->dlogits${to_dlogits} + group * ${name}_group_${group_array}(${S}) + j * LANES;
+        const real *dlogit = scratch->dlogits${to_dlogits} + group * ${group_dlogits_function}(${S}) + j * LANES;
         % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors_per_query })
         for (int i = ${has_query_bounds and "before" or "0"}; i < count; i++, row += ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH) {
             UNROLL

@@ -35,7 +35,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("lay_out_training")
-    size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${group_array}(${S});
+    size_t dlogits = ${zeros}${pair_factor}groups * ${group_dlogits_function}(${S});
     size_t rows = (size_t)T * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH${interleaves and " + LANES" or ""};
     scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
     scratch->rows = reserve(memory, used, rows * sizeof(real));

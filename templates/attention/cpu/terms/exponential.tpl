@@ -102,7 +102,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${PREFIX}LOGIT_SCALE, dq);
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-        dlogits += ${pair_factor}${name}_group_${group_array}(${S});
+        dlogits += ${pair_factor}${group_dlogits_function}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
     % include("attention/cpu/attend_rows.tpl", row_factors) % if not terms.by_rotation
