@@ -138,12 +138,14 @@ local function find_leftovers(dir, files)
   end)
 end
 
--- The path of the folder for results: chosen_path, the value of --out, or the folder `name` in dir if chosen_path is
--- nil. Returns nil and a message if the folder in dir is a link, since dir may belong to another user.
-function M.choose_folder(dir, name, chosen_path)
+-- The path of the folder for results: chosen_path, or the folder `name` in dir if chosen_path is nil. chosen_path: the
+-- value of the option `option`, by default --out. Returns nil and a message if the folder in dir is a link, since dir
+-- may belong to another user.
+function M.choose_folder(dir, name, chosen_path, option)
   local path = chosen_path or dir .. "/" .. name
   if not chosen_path and lfs.symlinkattributes(path, "mode") == "link" then
-    return nil, path .. " is a link, and results are not written through it\n  hint: --out DIR names another folder"
+    return nil, ("%s is a link, and results are not written through it\n  hint: %s DIR names another folder"):format(
+      path, option or "--out")
   end
   return path
 end

@@ -131,6 +131,8 @@ function TestFiles.test_a_folder_that_is_a_link_is_refused()
   local folder, message = write.choose_folder(dir, "report")
   lu.assertNil(folder)
   lu.assertStrContains(message, "is a link")
+  lu.assertStrContains(message, "--out DIR")
+  lu.assertStrContains(select(2, write.choose_folder(dir, "report", nil, "--tables")), "--tables DIR")
 end
 
 -- In a copy of a file, the banner is the last line, so that the copy begins with the first lines of its original.

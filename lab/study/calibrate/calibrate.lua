@@ -195,7 +195,7 @@ end
 
 -- Writes tables and pictures. Returns nil, or a message if the pictures could not be drawn.
 local function write_tables(job, trace, sections)
-  local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables))
+  local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables, "--tables"))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
     lines.make_csv(sections),
