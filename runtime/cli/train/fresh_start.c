@@ -218,10 +218,9 @@ static bool print_run_on_other_data(const lh_run *run, const char *path, const f
     snprintf(name_start, sizeof name_start, "lr%s-seed%llu%s", lh_write_shortest(run->learning_rate, rate),
              (unsigned long long)run->seed, lh_write_separate_seeds(&run->separate_seeds, seeds_text));
     for (int i = 0; train != NULL && i < count; i++) {
+        if (strncmp(runs[i].name, name_start, strlen(name_start)) != 0) continue;
         const char *suffix = runs[i].name + strlen(name_start);
-        if (strncmp(runs[i].name, name_start, strlen(name_start)) != 0 ||
-            (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))
-            continue;
+        if (*suffix != 0 && strncmp(suffix, "-data", 5) != 0) continue;
         if (!put_path(facts_path, "%s/%s/run.json", path, runs[i].name)) continue;
         if (lh_read_facts(facts_path, &facts, &ignored) != LH_OK) continue;
         const json_t *data = json_object_get(facts, "data");
