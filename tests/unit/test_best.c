@@ -111,8 +111,11 @@ static void test_best_checkpoint_equals_the_checkpoint_of_its_step(void **state)
     assert_non_null(strstr(text, line)); /* the best checkpoint is evaluated like the last checkpoint */
     assert_non_null(strstr(text, "{\"step\":40,\"split\":\"beyond\",\"by\":{\"length\":7}"));
     assert_int_equal(read_fact(state, "best", NULL, "step"), 40);
+    run_toy(state, 0, "train --out best --steps 40 --learning-rate 0.9 --resume");
+    char *text_after_resume = read_text(state, "best/" FAST "/eval.jsonl");
+    assert_string_equal(text_after_resume, text); /* nothing is evaluated again */
+    free(text_after_resume);
     free(text);
-    run_toy(state, 0, "train --out best --steps 40 --learning-rate 0.9 --resume"); /* nothing is evaluated again */
     assert_int_equal(unlink(lh_test_path(*state, "kept/" FAST "/checkpoint-best.safetensors")), 0);
     run_toy(state, 0, "train --out kept --steps 40 --learning-rate 0.9 --no-eval --resume");
     lh_assert_same_file(*state, "kept/" FAST "/checkpoint-best.safetensors",
