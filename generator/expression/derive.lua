@@ -1,10 +1,14 @@
 -- Computes reverse-mode derivatives of a lowered formula (lower.lua), as nodes of the formula's builder.
 --
--- Input: a builder, nodes with their gradients (node -> the node of its gradient), a predicate that selects leaves, and
--- a set of nodes that also count as leaves. Output: a list of entries in the order of the leaves' ids:
---   leaf       a symbol, parameter, lookup, load from a table, sum over keys or value of a token, or a node of the set
---   gradient   the node of its gradient
---   loops      the indices of the sums around the leaf, outermost first: the caller must sum the gradient over them
+-- Input of M.derive:
+--   builder      the builder of the formula (ir.lua)
+--   gradients    node -> the node of its gradient
+--   is_wanted    is_wanted(leaf): whether the caller needs the leaf's gradient
+--   stops        nil, or a set of nodes that also count as leaves
+-- Output: a list of entries in the order of the leaves' ids. Fields of an entry:
+--   leaf         a node whose op is in LEAVES, or a node of `stops`
+--   gradient     the node of the leaf's gradient
+--   loops        the indices of the sums around the leaf, outermost first: the caller must sum the gradient over them
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -12,8 +16,8 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Functions, by operation, that return the gradients of a node's arguments. Their arguments: b, the builder; node; d,
--- the gradient of the node.
+-- Operation -> a function (b, node, d) that returns the gradients of the node's arguments. b: the builder; d: the
+-- gradient of the node.
 local rules = {
   add = function(_, _, d) return d, d end,
   sub = function(b, _, d) return d, b:apply("neg", d) end,
@@ -31,7 +35,7 @@ for name, row in next, functions.rows do
   rules[name], has_zero_gradients[name] = row.gradient, not row.gradient
 end
 
--- Makes a function that returns whether a node is a wanted leaf, or passes a gradient on to a wanted leaf.
+-- Makes the predicate leads_to_leaf(node): whether a gradient of the node reaches a wanted leaf.
 local function make_predicate(is_wanted)
   local results = {}
   local function leads_to_leaf(node)
@@ -49,8 +53,10 @@ local function make_predicate(is_wanted)
   return leads_to_leaf
 end
 
--- The state of one derivation: builder, found (the list of entries so far), wants (a predicate: whether a gradient must
--- reach a node), stops (the set of nodes that count as leaves).
+-- The state of one derivation:
+--   builder, stops   the arguments of M.derive
+--   found            the list of entries so far
+--   wants            wants(node): whether the node needs a gradient
 local Walk = {}
 Walk.__index = Walk
 
@@ -71,8 +77,8 @@ end
 
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, row_sum = true, value = true }
 
--- Propagates the gradient of a sum to its term. Gradients of parts that do not need the sum's index are summed over the
--- index and added to outer_gradients.
+-- Propagates the gradient of a sum to its term. Some parts of the term do not depend on the sum's index. A gradient of
+-- such a part is summed over the index, and added to outer_gradients.
 function Walk:add_sum(outer_gradients, node, gradient, loops)
   local inner_gradients, constant_gradients = { [node[1]] = gradient }, {}
   self:descend(inner_gradients, lists.join(loops, { node.index }), function(child, gradient_of_child)
@@ -89,8 +95,8 @@ function Walk:add_sum(outer_gradients, node, gradient, loops)
   end
 end
 
--- Propagates gradients (node -> its gradient) to the leaves. take(node, gradient), if not nil, takes the gradient of a
--- node that does not need the innermost index, and returns whether it has taken the gradient.
+-- Propagates gradients (node -> its gradient) to the leaves. take(node, gradient) returns whether it has processed the
+-- gradient; take may be nil.
 function Walk:descend(gradients, loops, take)
   while next(gradients) do
     local node = find_last_node(gradients)
@@ -112,8 +118,6 @@ function Walk:descend(gradients, loops, take)
   end
 end
 
--- Returns the gradients of the leaves for which is_wanted(leaf) is true. stops: a set of nodes that also count as
--- leaves.
 function M.derive(builder, gradients, is_wanted, stops)
   stops = stops or {}
   local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(is_wanted), stops = stops }, Walk)

@@ -1,14 +1,14 @@
 -- Writes the nodes of a formula as C statements of a loop nest, and chooses for each node a level of the nest and a
 -- name. syntax.lua writes the expressions; templates/parts/statements.tpl prints the statements.
 --
--- Input: an environment that describes leaves in this loop nest, and effects. An effect is an action of the nest with
--- the value of a node, such as storing it. Output: name of a level -> list of statements. The levels are "outer",
--- "key", "lane" and "head", each nested in the previous one, and "after": the statements inside "lane" that follow the
+-- Input: an environment, which describes leaves in this loop nest, and effects. An effect describes a statement that
+-- uses the value of a node, for example stores it. Output: name of a level -> list of statements. The levels are
+-- "outer", "key", "lane" and "head", each nested in the previous one. The level "after" is inside "lane", after the
 -- loop over heads. A lane is an element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   varying         the set of the quantities that vary from lane to lane, each as its letter, such as { q = true, s =
---                   true } for query and score; lower.lua lists all letters
+--   varying         the set of the quantities that vary from lane to lane, as letters (lower.lua), for example
+--                   { q = true, s = true } for query and score
 --   is_scalar       whether there are no vectors, so that a lane is one entry
 --   has_only_lane_level   whether all statements are at the level "lane", since the nest has no further loops
 --   is_under_keys   whether the loop over lanes is inside a loop over keys
@@ -20,18 +20,21 @@
 --   target          text of the variable or array to which the statement writes, for kinds with a target
 --   index_node      the node of the index in the target, or nil
 --   base            text of a number that is added to the index, such as "h * 16"; or nil
---   may_exceed_line  whether the expression and the target together may be WIDE characters longer than LONGEST_LINE
+--   may_exceed_line  whether expression and target may have LONGEST_LINE + WIDE characters together
 --   is_index        whether the value is an index: its text is an integer in C
--- The statement of an effect has the same fields, and three texts: value (the text of the node), index (the text of
--- index_node) and full_index (base + index). Other statements:
+-- Each effect becomes a statement with the fields of the effect and three texts:
+--   value           the text of the node
+--   index           the text of index_node, or nil
+--   full_index      the sum of base and index
+-- Other statements:
 --   { kind = "set", type, name, value }   defines a variable
 --   { kind = "array", type, name, count }   declares an array
 --   { kind = "loop", index, count }   begins a loop, which { kind = "close" } ends
 -- Each statement also has its indent.
 --
 -- A part (a node within a formula) gets a name if it is a sum or has is_separate (ir.lua), if it is used more than
--- once, if an outer level can compute it, or if its line becomes too long. If a sum is computed per head, a part of it
--- that does not depend on the head becomes an array, which is filled before the loop over heads.
+-- once, if an outer level can compute it, or if its line becomes too long. A sum that is computed for each head may
+-- have a part that does not depend on the head. This part becomes an array, which is filled before the loop over heads.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -43,12 +46,12 @@ local walk = require("expression.walk")
 local M = {}
 
 local MAX_PART_SIZE = 128    -- operations and leaves; a larger part cannot fit in a line
-local MAX_NEGATIVE_SIZE = 32 -- operations and leaves of a negated part that is repeated at each use, without a name
+local MAX_NEGATIVE_SIZE = 32 -- operations and leaves; a larger negated part gets a name if it is used more than once
 local LONGEST_LINE = 94 -- characters of an indented expression, without the other text of its statement
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
 -- The largest indent of statements at each level, in columns; it is 4 more inside a loop over keys.
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 }
-local TERM_PRECEDENCE = 12 -- the least precedence (syntax.lua) of text after a plus sign
+local TERM_PRECEDENCE = 12 -- text of a lower precedence (syntax.lua) needs parentheses after a plus sign
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 -- The first part of a variable's name, by operation. neg is the arithmetic sign, negate is the logical "not".
@@ -158,8 +161,8 @@ end
 
 local MAX_ARRAY_LENGTH = 64
 
--- For a part of a sum, where the sum is computed for each head: whether the part has equal values for all heads, has at
--- least two operations, and has few enough values for an array.
+-- Whether a part becomes an array (add_array): a part inside a sum that is computed for each head. The part has equal
+-- values for all heads, at least two operations, and few enough values.
 function Emitter:is_shared_by_heads(node, level)
   if level ~= "head" or self.environment.has_only_lane_level or self:find_level(node) == "head"
     or #self.open_loops == 0 then
@@ -169,8 +172,8 @@ function Emitter:is_shared_by_heads(node, level)
   return index and index.count <= MAX_ARRAY_LENGTH and has_two_operations(node)
 end
 
--- Makes an array of a part's values, one for each value of the index that the part needs, at a level outside the loop
--- over heads.
+-- Makes an array of a part's values, outside the loop over heads. The array has an element for each value of the index
+-- of the sum.
 function Emitter:add_array(node)
   local index = lower.find_index(self:find_dependencies(node))
   local scope, open_loops = self.levels[self:find_level(node)], self.open_loops
@@ -187,7 +190,7 @@ function Emitter:add_array(node)
   return element
 end
 
--- The number of operations and leaves in a part's text, in which a shared part counts 1, since its text is a name.
+-- The number of operations and leaves in a part's text. A shared part inside counts 1, since its text is a name.
 function Emitter:count_written(node)
   local size = self.sizes[node]
   if not size then
@@ -227,16 +230,17 @@ function Emitter:deserves_name(node, level)
   return can_move_to_outer_level and (#node > 0 or op == "symbol" and not self:find_dependencies(node).s)
 end
 
--- The text of a whole expression for one line. Parts that make the line too long get names. defines: whether the line
--- gives the node a name; used_characters: the number of characters of the line for other text; precedence: text of a
--- lower precedence gets parentheses. nil counts as false or 0.
-function Emitter:print_line(node, defines, used_characters, precedence)
+-- The text of a node for one line. Parts that make the line too long get names. Optional arguments:
+--   defines           whether the line gives the node a name
+--   used_characters   the number of other characters in the line
+--   min_precedence    text of a lower precedence gets parentheses
+function Emitter:print_line(node, defines, used_characters, min_precedence)
   for _, argument in ipairs(node) do -- parts that are too long for any line get names first
     self.needs_name[argument] = self.needs_name[argument] or self:count_written(argument) > MAX_PART_SIZE or nil
   end
   local level = self:find_level(node)
   local function write()
-    return defines and (self:print_whole(node, level)) or self:print(node, precedence or 0, level)
+    return defines and (self:print_whole(node, level)) or self:print(node, min_precedence or 0, level)
   end
   local text = write()
   local indent = self.environment.has_only_lane_level and 4
@@ -326,8 +330,8 @@ function Emitter:emit_group(group)
   emit_loops(1)
 end
 
--- Groups effects that can share their loops, in the order of their first effects; an effect without loops has its own
--- group.
+-- Groups effects that can share their loops. An effect without loops has its own group. The groups are in the order of
+-- the first effect of each group.
 function Emitter:group_effects(effects)
   return lists.group(effects, function(effect)
     local loops = lists.map(effect.loops or {}, function(index) return index.id end)

@@ -2,11 +2,13 @@
 --
 -- Input: the root of a formula, and `input`, a table with these fields:
 --   query, key     the indices of the query and of the key
---   read(node, index, key)   returns the value of a leaf; of a lookup, the element `index` (counted from 0); nil if the
---                  value is unknown. key: the index of the key, which differs between the terms of a sum over keys
---   round(number)  returns the result that a number has in the precision of the formula; nil: no rounding
--- Output: the value, a number or a boolean, or nil if it depends on an unknown value; and a table, node -> its value.
--- For the nodes of a term that is summed over keys, the table has the values for the pair's own key.
+--   read(node, index, key)   returns the value of a leaf or a lookup; nil if the value is unknown
+--                  index   for a lookup: the index of the element, from 0
+--                  key     the index of the key, which differs between the terms of a sum over keys
+--   round(number)  rounds a number to the precision of the formula; nil: no rounding
+-- Output of M.evaluate:
+--   1. the value, a number or a boolean; nil if it depends on an unknown value
+--   2. a table, node -> its value. In a sum over keys, nodes of the term have the values for the pair's own key
 -- The term of sum_between is computed once and multiplied by query - key, as if all tokens had equal values. If the
 -- pair's key comes after the query, sum_to_query has only the pair's term.
 
@@ -22,8 +24,7 @@ local truths = {
 
 local compute
 
--- Makes a new table of values, node -> value, for one computation of a term that is computed several times. Of the
--- outer table, only the indices of sums are visible in it.
+-- Makes a table of values (node -> value) for one term of a sum. The table inherits only the indices of the outer sums.
 local function make_inner(values)
   return setmetatable({}, { __index = function(_, node)
     return node.op == "index" and values[node] or nil

@@ -4,17 +4,15 @@
 --   arguments  the number of arguments; false: 2 or more arguments, combined from the left
 --   value      computes the function on plain numbers; NaN or infinite for invalid arguments
 --   expected   words for the valid arguments
---   low, high  the bounds of the function's values. Only functions of one number without `simplify` have these fields;
---              such functions ascend or are periodic
+--   low, high  the bounds of the function's values. Functions with these fields have one argument and no `simplify`,
+--              and ascend or are periodic
 --   above      a lower bound: the argument must be larger
 --   from       a lower bound: the argument must be equal or larger
 --   is_periodic   true: the range of a call is always `low` to `high`, even if the range of the argument is narrow
 --   simplify   simplify(b, x, y), for functions without `low`: returns the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
---   gradient   gradient(b, node, d, wants) returns the gradients of the arguments from d, the gradient of the node;
---              wants(argument): whether this argument's gradient is needed. Without this field, all gradients are 0. If
---              the two sides of a point have different slopes, max and min use the slope of their first argument, and
---              abs the slope of the right side
+--   gradient   gradient(b, node, d, wants) returns the gradients of the arguments; nil: all gradients are 0. d: the
+--              gradient of the node; wants(argument): whether this argument's gradient is needed
 --   is_commutative   true: the order of the arguments does not matter
 --   is_cheap   true: the loop over pairs may compute the function; values of other functions are stored in tables
 --              unless they need the logit
@@ -82,7 +80,7 @@ end
 
 local KEEPS_INTEGERS = true -- argument of make_result (ir.lua): integer arguments give an integer
 
--- Makes `simplify` of "min" or "max": the result is one of the two arguments if their ranges decide, otherwise a node.
+-- Makes `simplify` of "min" or "max". It returns x or y itself if their ranges show that this argument is the result.
 local function make_extreme(op)
   local is_min = op == "min"
   return function(b, x, y)
@@ -98,12 +96,11 @@ local function make_extreme(op)
   end
 end
 
--- Makes `gradient` of "min" or "max": the argument that is the result gets the gradient; if both are equal, the first
--- argument gets it.
+-- Makes `gradient` of "min" or "max". If both arguments are equal, the first argument gets the gradient.
 local function make_extreme_gradient(op)
-  local left, right = op == "min" and 1 or 2, op == "min" and 2 or 1
+  local smaller, larger = op == "min" and 1 or 2, op == "min" and 2 or 1 -- indices, if the first argument is the result
   return function(b, node, d)
-    local is_first = b:apply("less_equal", node[left], node[right])
+    local is_first = b:apply("less_equal", node[smaller], node[larger])
     return b:apply("select", is_first, d, 0), b:apply("select", is_first, 0, d)
   end
 end
@@ -193,6 +190,7 @@ end
 
 M.rows = {
   abs = { arguments = 1, value = math.abs, simplify = simplify_abs, is_cheap = true, word = "size",
+    -- The slope at 0 is 1.
     gradient = function(b, node, d) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", d), d) end },
   min = { arguments = false, value = math.min, simplify = make_extreme("min"), is_commutative = true, is_cheap = true,
     word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient("min") },
@@ -256,7 +254,7 @@ local function make_elementary(name, row)
     elseif row.is_periodic then
       return b:make_result(name, { x }, not KEEPS_INTEGERS, row.low, row.high)
     end
-    local low, high = row.value(x.low), row.value(x.high) -- NaN, which differs from itself, if the bound is outside
+    local low, high = row.value(x.low), row.value(x.high) -- NaN (low ~= low) if the function is not defined there
     return b:make_result(name, { x }, not KEEPS_INTEGERS, math.max(row.low, low == low and low or row.low),
       math.min(row.high, high == high and high or row.high))
   end
@@ -267,8 +265,7 @@ for name, row in next, M.rows do
   row.vector, row.scalar = row.vector or name .. "_of", row.scalar or name .. "_real"
 end
 
--- Name -> the function or the operator for plain numbers, with which a spec computes its constants; less, less_equal
--- and equal return a boolean.
+-- Name -> the function or operator on plain numbers, with which a spec computes its constants.
 M.plain = {
   add = function(a, b) return a + b end,
   sub = function(a, b) return a - b end,

@@ -1,35 +1,35 @@
--- The formulas of scores as graphs of nodes, with types and ranges, which a builder simplifies while it makes them.
+-- The formulas of scores as graphs of nodes with types and ranges. A builder simplifies each node when it makes the
+-- node.
 --
 -- Input: operations, one at a time. Output: nodes; or nil and a problem { what, expected, hint } if an operation is
 -- invalid. The items [1], [2], ... of a node are its arguments. Equal nodes are one node. Only the field `word` of a
--- node ever changes. Invariant: ids ascend in the order in which nodes are made, so every order that derives from ids
--- is equal in all runs. Fields of a node; only some kinds of nodes have the fields from linear_form on:
+-- node ever changes. Ids ascend in the order in which nodes are made, so orders by ids are the same in all runs. Fields
+-- of a node; only some kinds of nodes have the fields from linear_form on:
 --
 --   op          the name of the operation, such as "add", or of the kind of a leaf, such as "symbol" or "number"
 --   id          a number that no other node of the builder has
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
 --   has_known_range   whether the range follows from positions and constants alone, not from learned numbers or logits
---   linear_form   { q, k, c }, if the value is q * query_index + k * key_index + c; nil for other nodes. The indices
---               are those of the query and the key in their sequences
+--   linear_form   { q, k, c }, if the value is q * query_index + k * key_index + c; nil for other nodes. The two
+--               indices count from 0 in the sequence
 --   value       the value of a number or truth
 --   name        the name of a symbol, or of a node `gathered`
 --   shown       the text of a symbol in a spec, if the text is not x.<name>
 --   parameter   the parameter that a parameter node, a value of a token or a lookup reads
 --   edges       the edges of a bucket
---   index       the index node of a sum
---   depth       of an index node: the number of sums that enclose the sum of this index
---   count       the number of values of an index node
+--   index       of a sum: the node of its index
+--   depth       of an index: the number of sums around the index's own sum
+--   count       of an index: the number of its values
+--   list_index  of a sum over keys (lower.lua, row_sums): its index in the list of these sums, from 0
 --   table       the table of a load (lower.lua)
---   letters     of a node `gathered`, which is a sum over heads (nests.lua, make_gathering): a text with one letter for
---               each of its dependencies (lower.find_dependencies)
---   word        the name of the variable with the node's value in generated code, if it does not follow from the other
---               fields; nests_cpu.lua sets it
---   is_separate   whether generated code computes the node in a statement of its own, before it adds other numbers to
---               the node's value
+--   letters     of a node `gathered`, which is a sum over heads (nests.lua, make_gathering): its dependencies, as
+--               letters (lower.lua)
+--   word        the name of the node's variable in generated code; nil: emit.lua chooses it. nests_cpu.lua sets it
+--   is_separate   whether generated code computes the node in a statement of its own
 --
--- A builder with the field `is_trusted` no longer checks whether arguments can leave a function's domain, since its
--- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.
+-- A builder with the field `is_trusted` has a formula that has been checked. It no longer checks whether arguments can
+-- leave a function's domain. With too many nodes, it raises { problem = true, what, expected }.
 --
 -- ir.new(context) makes a builder. context: heads, layers, cross (whether queries attend to another sequence),
 -- positions ("index", "difference", "drawn" or "clamped", see docs/encodings.md), first_position and max_position:
@@ -65,8 +65,7 @@ for name, row in next, functions.rows do
   COMMUTES[name] = row.is_commutative
 end
 
--- The unique node with this operation, these arguments and this payload, a string that stands for the node's other
--- properties.
+-- The unique node with this operation, these arguments and this payload. payload: a string that determines `fields`.
 function Builder:make(op, arguments, payload, fields)
   local key = { op, payload or "" }
   for i, argument in ipairs(arguments) do
@@ -132,7 +131,7 @@ local symbols = {
   query_length = function(b) return make_integer(b, "length", 1, M.MAX_LENGTH, nil, "x.query_length") end,
 }
 
--- Makes the function for the symbol `query` or `key`: the position of the token from which distances are computed.
+-- Makes the function for the symbol `query` or `key`: the token's position.
 local function make_position(name)
   return function(b)
     local context = b.context
@@ -148,8 +147,8 @@ end
 
 symbols.query, symbols.key = make_position("query"), make_position("key")
 
--- Formulas simplify to the symbols offset (key_index - query_index) and total (key_index + query_index). Specs have no
--- names for the two, except x.distance for offset if positions are the indices.
+-- Simplification makes the symbols offset (key_index - query_index) and total (key_index + query_index). A spec cannot
+-- name them, except offset as x.distance if positions are the indices.
 function symbols.offset(b)
   return make_integer(b, "offset", -LAST, LAST, { -1, 1, 0 },
     b.context.positions == "index" and "x.distance" or "(x.key_index - x.query_index)")
@@ -182,8 +181,9 @@ function Builder:parameter(p)
 end
 
 -- The value of a token, for a parameter that has a value for each token and head. The token is the pair's query or key;
--- inside a running sum, it is each token of the sum. p.from: "query" or "key" if the value is the product of the
--- token's query or key with a learned vector; nil if a map computes the value from the block's input.
+-- inside a running sum, each token of the sum. p.from:
+--   "query", "key"   the value is the product of the token's query or key with a learned vector
+--   nil              a map computes the value from the block's input
 function Builder:value(p)
   if p.from and self.context.cross then
     return refuse(("x.%s is used in cross-attention"):format(p.name), "self-attention, which computes values of tokens")
@@ -191,9 +191,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- A term that depends on one token, such as the term of a running sum, may read only values of tokens, constants and
--- x.head. Returns words for a node that breaks this rule; nil for other nodes. symbol_names: node -> the name of the
--- symbol as a spec writes it; or nil.
+-- Returns words for a node that a term of one token cannot read; nil for other nodes. Such a term may read only values
+-- of tokens, constants and x.head. symbol_names: nil, or node -> the symbol's name in the spec.
 function M.describe_unsummable(node, symbol_names)
   local p, name = node.parameter, symbol_names and symbol_names[node]
   if name and name ~= "head" then
@@ -235,7 +234,7 @@ local function has_sum_to_query(root)
 end
 
 -- For a pair of query i and key j: the sum of a term over the pairs of query i with the keys from j to i. score: the
--- node that the spec's score function reads as x.score, or nil.
+-- node of x.score in the spec, or nil.
 function Builder:sum_to_query(term, score)
   if has_sum_to_query(term) then
     return refuse("sum_to_query reads another sum_to_query", "a term without sum_to_query",
@@ -246,14 +245,15 @@ function Builder:sum_to_query(term, score)
     return refuse("sum_to_query is used in cross-attention, whose queries have no key of their own",
       "self-attention, in which the query is one of the keys")
   end
-  -- A sum has at least one term, the term of the query's own key. So if the lower bound of a term is 0 or more, it is
-  -- also a lower bound of the sum. If the upper bound of a term is 0 or less, it is also an upper bound of the sum.
+  -- A sum has at least one term, the term of the query's own key. So two bounds of a term also hold for the sum: a
+  -- lower bound of 0 or more, and an upper bound of 0 or less.
   local low = term.low < 0 and term.low * M.MAX_LENGTH or term.low
   local high = term.high > 0 and term.high * M.MAX_LENGTH or term.high
   return self:make("sum_to_query", { term }, nil, { type = "real", low = low, high = high })
 end
 
--- One value of a parameter with shape; p.outside handles indices outside the shape.
+-- One value of a parameter with shape. p.outside: "clip", or the value for indices outside the shape; nil: an index
+-- that can be outside is a problem.
 function Builder:lookup(p, index)
   local first, last = p.first or 0, (p.first or 0) + p.size - 1
   if index.type ~= "integer" then
@@ -294,8 +294,7 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum as a chain of additions, with a term for each value of the index. It is used if the loop over pairs must
--- compute the terms (M.needs_pair), since no loop over terms is possible there.
+-- A sum as a chain of additions, with a term for each value of the index. The loop over pairs has no loops over terms.
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -317,7 +316,7 @@ function Builder:sum_over(index, term)
     low = index.count * term.low, high = index.count * term.high, has_known_range = term.has_known_range })
 end
 
--- Whether a formula has a leaf; the index of a sum inside the formula does not count.
+-- Whether a formula contains a leaf. A sum inside the formula hides its own index.
 function M.depends_on(root, leaf)
   local is_found = false
   walk(root, function(node)
@@ -327,8 +326,7 @@ function M.depends_on(root, leaf)
   return is_found
 end
 
--- Whether the loop over pairs must compute a formula, since the formula needs the logit, sums over tokens or keys, or
--- values of the pair's tokens.
+-- Whether only the loop over pairs can compute a formula.
 function M.needs_pair(root)
   local is_found = false
   walk(root, function(node)

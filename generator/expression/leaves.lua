@@ -18,18 +18,15 @@ function M.write_member(build, set, p)
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
--- The array of running sums that belongs to a table, as its C name. Key: "s" for the table of values, "d" for the table
--- of gradients.
-M.RUNNING_SETS = { s = "r", d = "dr" }
+-- C name of the tables -> C name of the running sums. s and r hold values, d and dr their gradients.
+M.RUNNING_SUM_NAMES = { s = "r", d = "dr" }
 
--- Class of a table -> C text of the index: in a loop nest over the entries of this class (in which o is i - j and t is
--- i + j), and in a loop nest over pairs.
-local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
-local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
+-- Class of a table -> C text of the index of an entry.
+local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" } -- in a loop nest over the entries of the class
+local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" } -- in a loop nest over pairs
 
--- C text of the index of the current entry in a table of the class table_class; nil for tables of the classes pair and
--- uniform. nest_class: equal to table_class if the loop nest runs over the entries of this class; any other value
--- if it runs over pairs.
+-- C text of the index of the current entry in a table of the class table_class; nil for the classes pair and uniform.
+-- A loop nest over entries has nest_class == table_class; any other nest_class is a loop nest over pairs.
 function M.write_entry_index(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end

@@ -25,9 +25,9 @@
 --            this token. In the later entries, the number is `value` itself. query, key: the tables from which a pair
 --            loads the number of its query or of its key, or nil
 --   row_sums   sums over the keys of a query, from the pair's key up to the query's own key: { name, term, leaf }.
---            term: the node of the term of a pair, over the same leaves as the pair formula; leaf: the node of the sum
---            in the pair formula
---   score    the node of the pair formula, over the logit, the leaves of row_sums, and loads from the tables
+--            term: the node of a pair's term, which has the same kinds of leaves as the pair formula; leaf: the node
+--            that stands for the sum in the pair formula
+--   score    the node of the pair formula. Its leaves are the logit, leaves of row_sums, and loads from tables
 --   state    the state that M.find_dependencies and M.varies read
 --
 -- A formula is a graph with shared nodes, so the functions here remember their result for each node.
@@ -40,8 +40,7 @@ local walk = require("expression.walk")
 
 local M = {}
 
--- Once a sum or product has this number of operands, inner sums or products that are used more than once are no longer
--- split into their own operands.
+-- A sum or product with this number of operands no longer splits inner sums or products that are used more than once.
 local MAX_OPERANDS = 64
 local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- a set of operations
 for name, row in next, functions.rows do
@@ -50,21 +49,24 @@ end
 -- The loop over pairs combines loads of two classes by at most this number of operations; longer combinations get a
 -- table of pairs.
 local MAX_PAIR_OPERATIONS = 4
--- Each entry of a table computes parts of a lower class again if they have at most this number of operations; longer
--- parts get a table of their own.
+-- Each entry of a table computes parts of a lower class again if they have at most this number of operations. Longer
+-- parts get a table.
 local MAX_REPEATED_OPERATIONS = 2
 
 -- The classes, ordered: a class is lower than another class if its rank is smaller.
 local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
--- Letters for the dependencies of leaves: s score, h head, l layer, q query, k key, d difference (key - query), t total
--- (key + query), p learned parameter. The letter s stands for the logit, and for all other numbers that only the loop
--- over pairs can compute, such as sums over keys. A node `gathered`, a sum over heads (nests.lua), also has the letter
--- a (after): its value exists after the loop over heads. The letters of a leaf, by name of a symbol, by the field `per`
--- of a parameter, and by class of a table:
+-- A letter for each dependency of leaves:
+--   h, l   head, layer
+--   q, k   query, key
+--   d, t   difference (key - query), total (key + query)
+--   p      learned parameters
+--   s      score: the logit, and all other numbers that only the loop over pairs can compute, such as sums over keys
+--   a      after: a sum over heads, whose value exists after the loop over heads (nests.lua, make_gathering)
+-- The letters of a leaf, by name of a symbol, by the field `per` of a parameter, and by class of a table:
 local SYMBOL_LETTERS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k",
-  key = "k", offset = "d", distance = "d", total = "t", length = "", key_length = "", dscore = "s", weighted = "s",
-  inverse = "s", is_seen = "s" }
+  key = "k", offset = "d", distance = "d", total = "t", length = "", key_length = "",
+  dscore = "s", weighted = "s", inverse = "s", is_seen = "s" } -- variables of the backward pass (nests_cpu.lua)
 local PARAMETER_LETTERS = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
 local TABLE_LETTERS = { uniform = "", query = "q", key = "k", distance = "d", sum = "t", pair = "qk" }
 local SAMPLED_SYMBOLS = { query = true, key = true, distance = true }
@@ -147,9 +149,10 @@ function M.varies(state, node, varying)
   return false
 end
 
--- Two results: the number of operations in a node, and whether one of them is expensive. Each part counts once; parts
--- of classes lower than `class` do not count (nil: all parts count). is_counted: the set of parts that have been
--- counted.
+-- Returns two results: the number of operations in a node, and whether one of these operations is expensive. Each part
+-- counts once.
+--   class        parts of lower classes do not count; nil: all parts count
+--   is_counted   the set of parts that have been counted
 local function count_operations(state, node, class, is_counted)
   if is_counted[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -188,7 +191,7 @@ local tabulate
 
 local replace_by_loads
 
--- Computes the result of replace_by_loads, which remembers the result for each node and class.
+-- See replace_by_loads.
 local function compute_replaced(state, node, class)
   local dependencies = M.find_dependencies(state, node)
   local is_movable = node.type ~= "truth" and not has_index(dependencies) and next(dependencies)
@@ -202,8 +205,8 @@ local function compute_replaced(state, node, class)
   return rebuild(state, node, lists.map(node, function(argument) return replace_by_loads(state, argument, class) end))
 end
 
--- Returns a node with the value of `node`, for the entries of a table of this class. In the result, each expensive part
--- of a lower class is replaced by a load from another table, which contains this part.
+-- Returns a copy of `node` for the entries of a table of this class: loads from other tables replace expensive parts of
+-- lower classes.
 function replace_by_loads(state, node, class)
   local results = state.results_by_class[class]
   results[node] = results[node] or compute_replaced(state, node, class)
@@ -230,16 +233,15 @@ function tabulate(state, node)
   local value = replace_by_loads(state, node, class)
   local name = make_name(state, class == "uniform" and not dependencies.h and "scalar" or NAMES[class])
   local entry = { name = name, class = class, per_head = dependencies.h or false, per_layer = dependencies.l or false,
-    learned = dependencies.p or false, value = value, key = name .. " " .. state.number }
+    learned = dependencies.p or false, value = value, key = name .. " " .. state.lowering_index }
   state.tables[#state.tables + 1] = entry
   state.loads[node] = state.builder:leaf("table", entry.key, { table = entry, low = node.low, high = node.high })
   return state.loads[node]
 end
 
 -- Adds the terms of a sum or the factors of a product to the list `operands`, { { node, is_inverse } ... }; is_inverse:
--- whether the sum subtracts the term, or the product divides by the factor. Inner sums or products that occur more than
--- once are taken apart only while the list is short: without this limit, s = s * s, repeated twenty times, would give a
--- million factors.
+-- whether the sum subtracts the term, or the product divides by the factor. Without MAX_OPERANDS, s = s * s, repeated
+-- twenty times, would give a million factors.
 local function collect_operands(state, node, kind, is_inverse, operands)
   local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
   if #operands >= MAX_OPERANDS and state.uses[node] > 1 then
@@ -265,8 +267,8 @@ end
 
 local lower
 
--- Adds a further operand to `total`, or multiplies it by the operand, and returns the new total. total: the sum or the
--- product of the operands before; nil if there are none.
+-- Returns the sum or product of `total` and a further operand. total: the sum or product of the operands before; nil if
+-- there are none.
 local function combine(state, kind, total, node, is_inverse)
   local b = state.builder
   if not total then
@@ -278,7 +280,7 @@ end
 
 local CLASS_ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 
--- The node for a sum or product that contains the logit: operands without the logit are combined by class first.
+-- Lowers a sum or product that contains the logit. Operands without the logit are first combined by class.
 local function lower_operands(state, node, kind)
   local total
   local groups, is_inverse = {}, false
@@ -312,8 +314,8 @@ local function lower_arguments(state, node)
   end))
 end
 
--- Lowers a part without the logit. The result is a number, a load, or a cheap combination of loads; a truth value is
--- computed from such results, since there are no tables of truth values.
+-- Lowers a part without the logit to a number, a load, or a cheap combination of loads. There are no tables of truth
+-- values, so only the arguments of a truth value are lowered.
 local function lower_without_logit(state, node)
   if node.op == "number" or node.op == "truth" then
     return node
@@ -328,24 +330,25 @@ local function lower_without_logit(state, node)
   return tabulate(state, node)
 end
 
--- Adds an entry to a list of numbers of tokens. The last arguments are "query", "key" or both: for each of them, the
--- function returns a load of the number of the pair's query or key. Each sequence has its own numbers, which attention
--- computes before scores. They are in one array, which generated code reads like a table by query and like a table by
--- key; the entry has a description of each of the two tables, whose field is_of_tokens is true.
+-- Adds an entry to a list of numbers that each token has (token_numbers). The last arguments are "query", "key" or
+-- both. For each of them, the function makes a table, and returns a load of the number of the pair's query or key. In
+-- generated code, each sequence has one array for both tables. Attention fills the array before it computes scores.
+-- Further fields of these tables:
+--   is_of_tokens   true
+--   stride         C text of the stride from head to head, for nests_cpu.lua; %s stands for the array's name
 local function load_token_number(state, list, name, value, ...)
   local entry = { name = make_name(state, name), value = value }
   list[#list + 1] = entry
   return table.unpack(lists.map({ ... }, function(class)
-    local key = ("%s %s %d"):format(entry.name, class, state.number)
+    local key = ("%s %s %d"):format(entry.name, class, state.lowering_index)
     entry[class] = { name = entry.name, class = class, per_head = true, per_layer = false, learned = true,
       is_of_tokens = true, stride = "%s->stride", key = key }
     return state.builder:leaf("table", key, { table = entry[class] })
   end))
 end
 
--- The difference of the running sums up to the query and up to the key. If the two tokens are near, their sums are
--- close numbers, whose difference has almost no rounding error; so generated code computes the difference before it
--- adds other numbers.
+-- The difference of the running sums up to the query and up to the key. Generated code computes it before it adds other
+-- numbers: the difference of two close sums has almost no rounding error.
 local function lower_sum_between(state, node)
   local up_to_query, up_to_key = load_token_number(state, state.sums, "sums", node[1], "query", "key")
   return state.builder:make("sub", { up_to_query, up_to_key }, "apart",
@@ -355,25 +358,25 @@ end
 -- The leaf of a sum over the keys of a query; the first call for a term adds the sum.
 local function lower_sum_to_query(state, node)
   local entry = { name = make_name(state, "row_sum"), term = lower(state, node[1]) }
-  entry.leaf = state.builder:leaf("row_sum", ("%s %d"):format(entry.name, state.number),
-    { name = entry.name, number = #state.row_sums, low = node.low, high = node.high })
+  entry.leaf = state.builder:leaf("row_sum", ("%s %d"):format(entry.name, state.lowering_index),
+    { name = entry.name, list_index = #state.row_sums, low = node.low, high = node.high })
   table.insert(state.row_sums, entry)
   return entry.leaf
 end
 
--- "query" or "key" if this token of a pair alone determines a part's value; nil if both tokens do.
+-- "query" or "key" if only this token of a pair determines a number; else nil.
 local function find_token_class(node)
-  local class, is_alone = nil, node.type ~= "truth"
+  local class, is_of_one_token = nil, node.type ~= "truth"
   walk(node, function(inner_node)
     local token_class = inner_node.op == "value" and inner_node.parameter.from
-    is_alone = is_alone and not ir.describe_unsummable(inner_node)
+    is_of_one_token = is_of_one_token and not ir.describe_unsummable(inner_node)
       and not (token_class and class and token_class ~= class)
     class = class or token_class or nil
   end)
-  return is_alone and class or nil
+  return is_of_one_token and class or nil
 end
 
--- Computes the result of `lower`, which remembers the result for each node.
+-- See `lower`.
 local function compute_lowered(state, node)
   local dependencies = M.find_dependencies(state, node)
   local class = dependencies.s and find_token_class(node)
@@ -403,10 +406,10 @@ end
 
 function M.lower(builder, root, options)
   builder.is_trusted = true -- the formula has been checked as a whole
-  -- Attentions may share a formula and its builder, but each has its own tables, whose keys contain this count.
+  -- Several attentions may share a builder. Keys of tables contain the index of the lowering, so that keys differ.
   builder.lowering_count = (builder.lowering_count or 0) + 1
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, dependencies = {}, loads = {},
-    tables = {}, sums = {}, terms = {}, row_sums = {}, number = builder.lowering_count, names = {},
+    tables = {}, sums = {}, terms = {}, row_sums = {}, lowering_index = builder.lowering_count, names = {},
     results_by_class = {}, lowered = {}, uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do

@@ -1,28 +1,28 @@
 -- Makes the loop nests of a score, as C statements: nests that fill its tables, compute the score of a pair, and
 -- propagate gradients to parameters.
 --
--- Input: a class of tables (lower.lua), its tables, and `build`, the context of loop nests:
+-- Input: a class of tables (lower.lua), the tables of this class, and `build`, the context of loop nests:
 --   builder          the builder of the formula (ir.lua)
 --   state            the state of the formula (lower.lua)
 --   target           the module nests_cpu or nests_cuda
 --   prefix           text: the prefix of the attention's names
 --   heads            text: the number of heads
---   cross            whether keys are of another sequence
+--   cross            whether keys belong to another sequence
 --   stack            the name of the array in C whose elements each contain the parameters of a layer
 --   row_sums         the sums over keys of the formula (lower.lua)
 --   real(number)     returns the literal of a number
 --   name_edges(list)   returns the name of a constant array of edges
--- Output: a nest, nil if there is nothing to compute. It has the lists of statements by level (emit.lua) and these
--- fields:
+-- Output: a nest, or nil if there is nothing to compute. A nest has a list of statements for each level (emit.lua), and
+-- these fields:
 --   class            the class of the tables
---   sums             gradients of parameters that are summed over the entries, each with:
+--   sums             gradients of parameters that are summed over the entries. Fields of a sum:
 --     name             the name of the variable
---     member           text of the gradient to which the variable is added at the end
+--     member           text of the gradient to which generated code adds the variable at the end
 --     extent           text of the number of elements
 --   gathered         gradients summed over the heads (make_gathering)
 --   part_sums, scatters   lists that nests_cuda.lua makes and describes
 --   has_scope        whether the statements need their own scope in C
---   words            the set of the words in the texts of the statements: the names that they use
+--   words            the set of the words in the texts of the statements
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -40,8 +40,7 @@ local function varies(build, class, node)
   return lower.varies(build.state, node, build.target.make_environment(build, class).varying)
 end
 
--- The set of the words in the texts of statements, which include the names of all arguments and variables that the
--- statements need.
+-- The set of the words in the texts of statements. It contains all names that the statements use.
 function M.collect_words(...)
   local words = {}
   for _, list in ipairs({ ... }) do
@@ -74,8 +73,7 @@ function M.make_filling(build, class, tables)
   end) })
 end
 
--- The effects that add a gradient to a learned parameter. entry: a result of derive.lua. In loops over entries of a
--- table the effects add to a sum of nest.sums, unless the parameter's element differs from entry to entry.
+-- The effects that add a gradient to a learned parameter. entry: an entry of the list that derive.lua returns.
 local function make_parameter_effects(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
@@ -88,7 +86,7 @@ local function make_parameter_effects(build, nest, class, entry)
     effect.target = member
   elseif effect.index_node and varies(build, class, effect.index_node) then
     return build.target.scatter(build, nest, class, effect, p)
-  else
+  else -- all entries of the table add to the same element
     effect.target = p.name .. "_sums"
     nest.sums[p.name] = { name = effect.target, member = member, count = count, heads = effect.per_head }
   end
@@ -99,8 +97,8 @@ local function is_learned(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
--- The parts that have one value for all heads and are arguments of parts with a value for each head: a list in the
--- order of their ids, and a set. Their gradients are first summed over the heads, and then propagated once.
+-- Finds the nodes below `root` that do not depend on the head, but are arguments of nodes that do. Their gradients are
+-- summed over the heads, and then propagated once. Returns a list in the order of ids, and the set of the same nodes.
 local function find_shared_parts(build, class, root)
   local shared_parts, is_listed = {}, {}
   walk(root, function(node)
@@ -122,16 +120,16 @@ local function find_shared_parts(build, class, root)
   return shared_parts, is_listed
 end
 
--- The sums of a part's gradient over the heads:
---   inner   the part
---   index   the index of the sum that contains the part, or false
---   name    the name of the sums in generated code
---   count   the number of the index's values, or 1
---   leaf    the node that reads the sums
+-- Describes the gradient of a shared part, summed over the heads:
+--   inner   the shared part
+--   index   if the part depends on the index of a sum in the formula: the node of the index; else false
+--   name    the name of the variable or array in generated code
+--   count   the number of elements: one for each value of the index
+--   leaf    the node that reads the gradient
 -- list_index: the index of the result in nest.gathered.
 local function make_gathering(build, class, inner, list_index)
   local index = lower.find_index(lower.find_dependencies(build.state, inner))
-  local letters = "a" -- dependencies: a letter for "after the loop over heads", and the letters of the class
+  local letters = "a" -- the dependencies of the leaf; a: its value exists after the loop over heads
   for letter in next, build.target.make_environment(build, class).varying do
     letters = letters .. letter
   end
@@ -141,7 +139,7 @@ local function make_gathering(build, class, inner, list_index)
   return { inner = inner, index = index or false, name = name, count = index and index.count or 1, leaf = leaf }
 end
 
--- Adds to nest.effects the effects that propagate a gradient to a leaf. entry: a result of derive.lua.
+-- Adds to nest.effects the effects that propagate a gradient to a leaf. entry: an entry of derive.lua.
 local function add_effects(build, nest, class, entry)
   local t = entry.leaf.table
   if not t then
@@ -153,8 +151,8 @@ local function add_effects(build, nest, class, entry)
   table.insert(nest.effects, effect)
 end
 
--- Adds to nest.effects the effects that propagate a table's gradient to leaves, and to nest.gathered the sums over
--- heads.
+-- Adds to nest.effects the effects that propagate a table's gradient to leaves. Adds to nest.gathered the gradients
+-- that are summed over the heads.
 local function add_table_effects(build, nest, class, t)
   local shared_parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
@@ -212,32 +210,34 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, contents)
 end
 
--- The statements for the numbers of tokens (lower.lua, token_numbers), which are running sums and terms; nil if there
--- are none. Each sum or term has a row of numbers for each head. Output:
+-- The statements for the numbers that each token has (lower.lua, token_numbers): running sums, and terms. Each sum or
+-- term has a row of numbers for each head. Output, or nil without such numbers:
 --   fill       statements that compute the terms from the values of consecutive tokens
 --   backward   statements that compute the gradients of values from the gradients of terms
 --   token_numbers   the argument `token_numbers`
---   row_count  text: the number of rows of all sums and terms; each sum or term has a row for each head
+--   row_count  text: the number of rows
 --   sum_row_count   text: the number of rows of running sums, which come first; false if there are none
---   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
---              unit, vector_offset }
---   maps       the values that a map of the block's input computes; `column` is text of their column for head h
---   products   the values that are products of the token's query or key with a learned vector. `start` is C text that
---              is added to the address of queries to get the address of queries or of keys. `vector` is the name of
---              the vector, `unit` whether the vector is divided by its norm, and `vector_offset` C text of the offset
---              of the vector in the array of all vectors
+--   maps       the values of tokens that a map of the block's input computes
+--   products   the values of tokens that are products of the token's query or key with a learned vector
 --   backward_maps, backward_products   the items of maps and products that `backward` reads
+--   values     the items of maps and products, in the order of the parameters' names. Fields of a value:
+--     name, parameter   the name of its variable, and its parameter
+--     column     text, for maps: the column of head h in the output of the map
+--     start      text, for products: the offset from the address of a token's query: "" for the query, " + WIDTH" for
+--                the key
+--     vector     text, for products: the learned vector
+--     unit       whether the vector is divided by its norm
+--     vector_offset   text, for products: the offset of the vector in the array of all vectors
 function M.make_running(build, token_numbers)
   if not token_numbers[1] then
     return nil
   end
   local environment, fill, backward, values = build.target.make_environment(build, "token"), {}, {}, {}
-  -- C text of the index of head h's row after `count` earlier sums or terms, each of which has a row for each head.
-  local function write_row(count)
-    return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
+  -- C text of the index of head h's row (or column) for an item of a list. list_index: the item's index, from 0.
+  local function write_row(list_index)
+    return list_index == 0 and "h" or (list_index > 1 and list_index .. " * " or "") .. build.heads .. " + h"
   end
   for i, entry in ipairs(token_numbers) do
-    -- C text: the index of the entry's row for head h in the array that has the rows of all entries
     local row = i > 1 and ("(%s)"):format(write_row(i - 1)) or nil
     local by_token = lists.merge(entry.key or entry.query, { class = "key", head_row = row })
     for _, class in ipairs({ "query", "key" }) do
@@ -288,7 +288,7 @@ function M.make_running(build, token_numbers)
   return out
 end
 
--- The statements that compute the score of a pair. class: the loop nest, by default "score".
+-- The statements that compute the score of a pair. class: "score" (default), or "row" for consecutive keys.
 function M.make_pair(build, score, class)
   local environment = build.target.make_environment(build, class or "score")
   return emit.make_statements(build.state, environment, { { kind = "result", node = score } }).lane
@@ -308,7 +308,7 @@ function M.make_row(build, score)
   return is_possible and M.make_pair(build, score, "row") or nil
 end
 
--- The leaf for a gradient that the loop over pairs has computed before, with its name in C.
+-- The leaf for a gradient that the loop over pairs has already computed. name: its name in C.
 function M.make_gradient_leaf(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
@@ -318,14 +318,14 @@ local function takes_gradient(leaf)
   return leaf.name == "score" or leaf.op == "table" and leaf.table.learned
 end
 
--- The sums over keys (lower.lua, row_sums) whose terms need a gradient. dscore: the gradient of the score. The result
--- is a list with these fields:
---   sum        the sum
---   own        the node of the gradient of a key's sum
---   gathered   the leaf for the sum of these gradients over the keys that generated code has visited so far; it visits
---              keys from the farthest to the nearest
--- The gradient of a key's term is the sum over this key and all farther keys, since the sums of these keys contain the
--- term.
+-- The sums over keys (lower.lua, row_sums) whose terms need a gradient, as a list. Fields of an item:
+--   sum           the sum
+--   own           the gradient of the pair's own sum, a node
+--   accumulated   the leaf for the total of these gradients over the keys that generated code has visited
+-- Generated code visits keys from the farthest to the nearest. A key's term is part of the sums of this key and of all
+-- farther keys. So the total over these keys is the gradient of the term.
+--
+-- dscore: the gradient of the score.
 function M.derive_sums(build, score, dscore)
   return lists.map(build.row_sums, function(sum)
     local is_needed = false
@@ -334,14 +334,14 @@ function M.derive_sums(build, score, dscore)
       return leaf == sum.leaf
     end)[1]
     local name = "d" .. sum.name
-    return entry and { sum = sum, own = entry.gradient, gathered = build.builder:leaf("row_sum", name, { name = name,
-      number = sum.leaf.number, is_gradient = true }) } or nil
+    return entry and { sum = sum, own = entry.gradient, accumulated = build.builder:leaf("row_sum", name,
+      { name = name, list_index = sum.leaf.list_index, is_gradient = true }) } or nil
   end)
 end
 
--- The gradients of a score, and of the terms of sums over keys, as the input of derive.lua. terms: a list of { sum,
--- gradient }, where gradient is the node of the term's gradient; factor: a node by which the gradients of the terms are
--- multiplied, or nil.
+-- The gradients of a score, and of the terms of sums over keys: node -> its gradient.
+--   terms    a list of { sum, gradient }: a sum (lower.lua, row_sums), and the node of the gradient of its term
+--   factor   a node that multiplies the gradients of the terms, or nil
 local function join_gradients(build, score, dscore, terms, factor)
   local b, gradients = build.builder, { [score] = dscore }
   for _, term in ipairs(terms) do
@@ -351,15 +351,14 @@ local function join_gradients(build, score, dscore, terms, factor)
   return gradients
 end
 
--- The gradients of the tables that the score reads, from the score's gradient dscore: a result of derive.lua. terms,
--- factor: see join_gradients.
+-- The gradients of the tables that the score reads, as a list of entries of derive.lua. Arguments: see join_gradients.
 function M.derive_tables(build, score, dscore, terms, factor)
   return derive.derive(build.builder, join_gradients(build, score, dscore, terms, factor), function(leaf)
     return leaf.op == "table" and leaf.table.learned
   end)
 end
 
--- The node of the logit's gradient, from the score's gradient dscore. terms: see join_gradients.
+-- The node of the logit's gradient. Arguments: see join_gradients.
 function M.derive_logit(build, score, dscore, terms)
   local b = build.builder
   local logit = b:number(0)

@@ -72,7 +72,7 @@ end
 
 -- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
-  set = t.is_of_tokens and leaves.RUNNING_SETS[set] or set
+  set = t.is_of_tokens and leaves.RUNNING_SUM_NAMES[set] or set
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.write_entry_index(t.class, class)
   local head = t.per_head and (t.head_row or "h") .. " * " .. M.write_stride(set, t) .. " + " or ""
   return ("%s->%s + %s%s%s"):format(set, t.is_of_tokens and "sums" or t.name, head, place,
@@ -87,8 +87,8 @@ end
 -- C text of an index in the sums over keys (lower.lua, row_sums) of a group of queries: the index of the sum for key j.
 function M.write_sum_place(build, leaf)
   local count = #build.row_sums
-  return count == 1 and "j * LANES" or leaf.number == 0 and ("%d * j * LANES"):format(count)
-    or ("(%d * j + %d) * LANES"):format(count, leaf.number)
+  return count == 1 and "j * LANES" or leaf.list_index == 0 and ("%d * j * LANES"):format(count)
+    or ("(%d * j + %d) * LANES"):format(count, leaf.list_index)
 end
 
 function M.make_environment(build, class)
@@ -161,9 +161,9 @@ local function derive_terms(build, score, dscore)
   local b = build.builder
   return lists.map(nests.derive_sums(build, score, dscore), function(entry)
     local is_seen = b:leaf("symbol", "is_seen", { name = "is_seen", type = "truth" })
-    local gradient = b:apply("select", is_seen, assert(b:apply("add", entry.gathered, entry.own)), 0)
+    local gradient = b:apply("select", is_seen, assert(b:apply("add", entry.accumulated, entry.own)), 0)
     gradient.word = "dterm"
-    return { sum = entry.sum, gathered = entry.gathered, gradient = gradient }
+    return { sum = entry.sum, accumulated = entry.accumulated, gradient = gradient }
   end)
 end
 
@@ -175,7 +175,7 @@ function M.derive_pair(build, score)
   local weighted, dscore = nests.make_gradient_leaf(build, "weighted"), nests.make_gradient_leaf(build, "dscore")
   local inverse, terms = nests.make_gradient_leaf(build, "inverse"), derive_terms(build, score, dscore)
   for _, term in ipairs(terms) do
-    effects[#effects + 1] = { kind = "assign", node = term.gradient, target = "group->" .. term.gathered.name }
+    effects[#effects + 1] = { kind = "assign", node = term.gradient, target = "group->" .. term.accumulated.name }
   end
   for _, entry in ipairs(nests.derive_tables(build, score, weighted, terms, inverse)) do
     local t = entry.leaf.table

@@ -99,7 +99,7 @@ end
 -- The text of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 local function write_element(build, set, t, class)
   if t.is_of_tokens then
-    return ("%s[%s * T + %s]"):format(leaves.RUNNING_SETS[set], t.head_row or "h",
+    return ("%s[%s * T + %s]"):format(leaves.RUNNING_SUM_NAMES[set], t.head_row or "h",
       leaves.write_entry_index(t.class, class))
   elseif t.class == "uniform" then
     return ("%s->%s[%s]"):format(set, t.name, t.per_head and "h" or "0")
@@ -151,7 +151,7 @@ function M.make_environment(build, class)
     return "(real)" .. (precedence < 13 and "(" .. integer .. ")" or integer)
   end
   function out.row_sum(node)
-    return ("%s[%d]"):format(node.is_gradient and "dsums" or "sums", node.number)
+    return ("%s[%d]"):format(node.is_gradient and "dsums" or "sums", node.list_index)
   end
   function out.load(t)
     return t.gradient_of and write_gradient(build, t.gradient_of, class) or write_element(build, "s", t, class)
@@ -266,7 +266,7 @@ end
 function M.make_sum_gradients(build, score)
   local entries = nests.derive_sums(build, score, nests.make_gradient_leaf(build, "dscore"))
   return emit.make_statements(build.state, M.make_environment(build, "score"), lists.map(entries, function(entry)
-    return { kind = "add", node = entry.own, target = ("dsums[%d]"):format(entry.sum.leaf.number) }
+    return { kind = "add", node = entry.own, target = ("dsums[%d]"):format(entry.sum.leaf.list_index) }
   end)).lane
 end
 
@@ -284,7 +284,7 @@ local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair", M.TOKEN_
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
   local terms = lists.map(nests.derive_sums(build, score, dscore), function(entry)
-    return { sum = entry.sum, gradient = entry.gathered }
+    return { sum = entry.sum, gradient = entry.accumulated }
   end)
   local effects, gathered_tables = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore, terms)) do

@@ -217,7 +217,7 @@ local function describe_row_sums(build, score, row_sums)
     return false
   end
   local described_sums = lists.map(build.row_sums, function(sum)
-    local number = sum.leaf.number
+    local number = sum.leaf.list_index
     return { name = sum.name, number = number, offset = number > 0 and " + " .. number or "",
       term = nests.make_pair(build, sum.term) }
   end)
