@@ -2,11 +2,11 @@
 --
 -- Input of M.attend: a block; the name of a family; the value from which queries are computed; and the value from which
 -- keys and values are computed. Output: the value that attention adds to the residual stream.
--- A family is one kind of attention of a model ("self", "encoder", "decoder" or "cross"), with its heads and its
--- facets, the parts of its encoding: positions, rotation, relative, score, mask, lines, normaliser, projections. A
--- second attention of the network with the facets of the same family gets a name of its own.
--- If queries, keys and values are computed from the same value, one product computes them. Otherwise (cross-attention)
--- one product computes queries, and another computes keys and values.
+-- A family is one kind of attention of a model: "self", "encoder", "decoder" or "cross". A family has heads and facets:
+-- positions, rotation, relative, score, mask, lines, normaliser, projections. A second attention with the same facets
+-- needs its own name, options.name.
+-- One product computes queries, keys and values if they have the same input. Otherwise there are two products: one for
+-- queries, and one for keys and values.
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -15,15 +15,15 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Appends the parameters of relative positions to a list. path: the prefix of tensors' names in files; C: the model's
--- width. parameters.lua explains the fields of parameters. Parameters by kind of relative positions:
---   transformer_xl   a linear map of the sinusoid of a distance, and two biases for each head (Dai et al. 2019,
---                    "Transformer-XL"), with the initial values of Ruoss et al. 2023
---   shaw             one table for all heads, for keys only (Shaw et al. 2018, "Self-Attention with Relative Position
---                    Representations"). The paper states no initial values; here they are normal with variance
---                    2 / (rows + columns): Glorot and Bengio 2010, equation 12
---   cope             one table for all heads (Golovneva et al. 2024, "Contextual Position Encoding"); its initial
---                    values are 0, as in their code
+-- Appends the parameters of relative positions to a list. parameters.lua explains the fields of parameters. path: the
+-- prefix of tensors' names in files; C: the model's width. Parameters, by kind of relative positions:
+--   transformer_xl   a linear map from the sinusoid of a distance, and two biases for each head: Dai et al. 2019,
+--                    "Transformer-XL". Initial values: Ruoss et al. 2023
+--   shaw             one table for all heads, for keys only: Shaw et al. 2018, "Self-Attention with Relative Position
+--                    Representations". Initial values are normal with variance 2 / (rows + columns): Glorot and Bengio
+--                    2010, equation 12. The paper by Shaw et al. states none
+--   cope             one table for all heads: Golovneva et al. 2024, "Contextual Position Encoding". Initial values are
+--                    0, as in the code of Golovneva et al.
 local function add_relative(list, family, path, C)
   local relative, prefix, bias_init = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -50,33 +50,27 @@ local function add_relative(list, family, path, C)
   end
 end
 
--- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias for
--- each head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
--- contribution_weight: the weight that computes the family's contribution (ops.lua), or nil. This weight is appended
--- too, after the content bias. If the normaliser is not geometric, only the weight is appended.
-local function add_geometric(list, family, path, contribution_weight)
-  local normaliser, prefix = family.normaliser, family.prefix
-  if normaliser.kind ~= "geometric" then
-    list[#list + 1] = contribution_weight
-    return
-  end
-  list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
+-- The content bias of geometric attention, for each head (Csordas et al. 2022, "The Neural Data Router").
+local function make_content_bias(family, path)
+  return { kind = "facet", name = family.prefix .. "content_bias", size = "WIDTH",
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ALL_ZERO } } }
-  list[#list + 1] = contribution_weight
+end
+
+-- The numbers of geometric attention: scale and offset of logits, and the scale of directions if the family has them.
+local function make_geometric_numbers(family, path)
   local numbers = {
     { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ALL_ZERO },
   }
-  if normaliser.directional then
+  if family.normaliser.directional then
     numbers[3] = { path .. "direction.scale", { 1 }, initial.ALL_ONE }
   end
-  list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
-    elements = #numbers + normaliser.padding }
+  return { kind = "facet", name = family.prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
+    elements = #numbers + family.normaliser.padding }
 end
 
--- A part of the learned parameters of a family's score: if per_layer is true, the parameters of which each layer has
--- its own copy; if it is false, the parameters that all layers share. Initial values that the spec lists have the kind
--- "values".
+-- Lists learned parameters of a family's score. per_layer: true for the parameters that each layer has separately;
+-- false for the parameters that all layers share.
 local function list_score_parameters(family, path, per_layer)
   local declarations = {}
   for _, learned in ipairs(family.score.learned or {}) do
@@ -92,13 +86,13 @@ local function list_score_parameters(family, path, per_layer)
   return declarations
 end
 
--- The family of an attention: the family called `name`, or a copy of it called options.name. The first run
--- of a description makes the copies; a later run finds them in net.families (derive_attentions of model_network.lua).
+-- Finds the family called `name`. With options.name, returns a copy of this family, called options.name. The first run
+-- of a description makes the copies; later runs find the copies in net.families (model_network.lua).
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
   if not family and options.name and net.families[options.name] then
-    -- From the second run on, net.families has the copy, but no family that the first run has only copied.
+    -- In later runs, net.families has only the families of the first run's attentions.
     checks.fail(net, ("attention %s has the option { name = ... }, but no attention before it is named %q"):format(
       options.name, name), "block:attention(%q, queries, keys) for the first attention; only further attentions have "
         .. "{ name = ... }", name)
@@ -120,19 +114,24 @@ local function find_family(scope, name, options)
   return family
 end
 
--- The names of an attention's values (prefix, output, branch), of its mask, and of its tensors (path). Names of
--- cross-attention and of second attentions contain the attention's name.
+-- Chooses the names of an attention:
+--   prefix          the start of the names of values
+--   branch          the name of the attention's result
+--   output_weight   the name of the output product's weight
+--   mask            the start of the name of the result's dropout mask
+--   path            the prefix of tensors' names in files
 local function choose_names(name, options)
   local own_name = options.name or name == "cross" and "cross" or nil
   if not own_name then
-    return { prefix = "", output = "attention_output", mask = "attention", path = "attention.", branch = "branch" }
+    return { prefix = "", branch = "branch", output_weight = "attention_output", mask = "attention",
+      path = "attention." }
   end
-  return { prefix = own_name .. "_", output = own_name .. "_output", mask = own_name,
-    path = options.name and own_name .. "." or own_name .. "_attention.",
-    branch = options.name and own_name .. "_branch" or "branch" }
+  return { prefix = own_name .. "_", output_weight = own_name .. "_output", mask = own_name,
+    branch = options.name and own_name .. "_branch" or "branch",
+    path = options.name and own_name .. "." or own_name .. "_attention." }
 end
 
--- The dropout rate of the weights: the description's rate, by default the family's rate.
+-- Returns the dropout rate of attention weights: options.dropout, by default the family's rate.
 local function choose_rate(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   local kind = family.normaliser.kind
@@ -143,11 +142,11 @@ local function choose_rate(scope, family, options)
   return rate
 end
 
--- Appends an attention of the family `name`, from the value `queries` to the value `keys`, with its products, and
--- returns the output. Options:
+-- Appends an attention of the family `name` and returns its result. queries: the value from which queries are computed;
+-- keys: the value from which keys and values are computed. Options:
 --   name      the name of a second attention with the same facets
---   bias      whether the products have biases if the encoding does not state it
---   dropout   the dropout rate of the weights, by default the family's
+--   bias      whether products have biases; only used if the encoding does not state it
+--   dropout   the dropout rate of attention weights, by default the family's rate
 function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
@@ -172,7 +171,7 @@ function M.attend(scope, name, queries, keys, options)
   end
   local parameters = {} -- in the order of declaration
   local joint_columns = 3 * C.count -- columns of queries, keys and values together
-  local is_plain = projections.init == "linear" -- products of attention have the initial values of other products
+  local has_linear_init = projections.init == "linear" -- initial values as for weights outside attention
   local function add_product(value_name, input, width, product_options)
     product_options.declared = true
     if product_options.bias == nil then
@@ -181,7 +180,9 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value_name, input, width, product_options)
     return out, out.op.p
   end
-  local request = family.request -- describes the contribution (ops.lua); false if the family has none
+  -- The contribution is a further input of attention, which a product computes from `keys`. request: the description of
+  -- the contribution (facets/modules.lua), or false.
+  local request = family.request
   local contribution, contribution_weight, q, kv
   if request then
     local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
@@ -194,7 +195,7 @@ function M.attend(scope, name, queries, keys, options)
     local tensors = lists.map({ ... }, function(tensor) return path .. tensor end)
     local out
     out, parameters[#parameters + 1] = add_product(names.prefix .. table.concat({ ... }, "_"), value, C,
-      { use = not is_plain and "queries" or nil, fan_out = joint_columns, tensors = tensors })
+      { use = not has_linear_init and "queries" or nil, fan_out = joint_columns, tensors = tensors })
     return out
   end
   if queries == keys then
@@ -215,11 +216,14 @@ function M.attend(scope, name, queries, keys, options)
   attended.comment = "heads side by side"
   local branch = attended
   if projections.output ~= false then
-    branch, parameters[#parameters + 1] = add_product(names.branch, attended, C, { weight = names.output,
-      tensors = { path .. "output" }, role = names.output, use = not is_plain and "attended" or nil })
+    branch, parameters[#parameters + 1] = add_product(names.branch, attended, C, { weight = names.output_weight,
+      tensors = { path .. "output" }, role = names.output_weight, use = not has_linear_init and "attended" or nil })
   end
   add_relative(parameters, family, path, C)
-  add_geometric(parameters, family, path, contribution_weight)
+  local is_geometric = family.normaliser.kind == "geometric"
+  parameters[#parameters + 1] = is_geometric and make_content_bias(family, path) or nil
+  parameters[#parameters + 1] = contribution_weight
+  parameters[#parameters + 1] = is_geometric and make_geometric_numbers(family, path) or nil
   for _, p in ipairs(parameters) do
     scope:declare(p)
     op.other_parameters[#op.other_parameters + 1] = p.kind ~= "weight" and p or nil
@@ -237,8 +241,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family of a block's first attention, or nil. If the block adds position vectors (`place`), it takes the positions
--- of this family.
+-- Returns the family of a block's first attention, or nil. The operation `place` of the block uses this family's
+-- positions.
 function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

@@ -1,17 +1,20 @@
--- Builds the graph of a network by running a description: a function(net, model), of a file in models/ or written by a
--- user, that calls the methods below on `net` and on the blocks that it makes.
+-- Builds the graph of a network by running a description. A description is a function(net, model) of a file in models/,
+-- or of a user. It calls the methods below on `net` and on the blocks that it makes.
 --
 -- Input: a description, and settings (M.build). Output: the network `net`, a scope with further fields:
 --   order           all scopes, the network first
 --   scopes          the blocks and groups
 --   streams, tables, widths, dropouts, used_families   lists of these objects
 --   classified      the value that holds the logits
---   is_step_major   whether all sequences' rows of a step lie together; if nil, all rows of a sequence lie together
---   cell_width      how many numbers each cell of a stack or tape has (recurrence.lua); nil without such a memory
+--   is_step_major   the order of rows; true: step by step, each step with a row of every sequence; nil: sequence by
+--                   sequence
+--   cell_width      the count of numbers in a cell of a stack or tape (recurrence.lua); nil without such a memory
 -- The objects:
---   width      { count, text }: a number of channels, and its expression in C, such as "WIDTH". A multiple of a width
---              also has `base`, the width that is multiplied, and `factor`. The width of logits also has
---              `unpadded_count`, the number of columns without the columns that only fill a vector.
+--   width      a number of channels:
+--     count           the number
+--     text            the number as C text, such as "WIDTH"
+--     base, factor    for a multiple of a width: the width that is multiplied, and the factor
+--     unpadded_count  for logits: the number of columns without those that only fill a vector
 --   value      rows of channels:
 --     name            its name in generated code, also the name of its buffer
 --     width           its width
@@ -21,11 +24,11 @@
 --     is_residual     whether it is on the residual stream
 --     read_count      the number of operations that read it; nil if none does
 --     comment         text for comments
---     mask_name       if it is a branch: the name from which the names of its dropout's mask and constants are made
---     is_input        whether it is a block's input; nil if not
---     external        in a block's copy of a value of the network: the value that is copied
---     has_copy        in a value of the network: whether a block has a copy of it; nil if not
---     carried, has_own_buffer   where the value is stored; scope_lists.lua sets these fields
+--     mask_name       for a branch: the start of the names of its dropout's mask and constants
+--     is_input        true for a block's input, else nil
+--     external        for a block's copy of a value of the network: the value that is copied
+--     has_copy        true for a value of which a block has a copy, else nil
+--     carried, has_own_buffer   where it is stored (scope_lists.lua)
 --   operation  has its operands (values) as fields, named by their roles in ops.lua, and:
 --     kind            the name of its entry in ops.lua
 --     definition      its entry in ops.lua
@@ -48,22 +51,24 @@
 --     dropout_count   the number of its dropouts
 --     masks           name of a mask -> the number of masks with this name so far
 --     count           the number of its sets of parameters
---     loops           the number of its passes: a pass runs through all sets. Generated code calls a repetition a use
---     times           the number of its repetitions in one repetition of its parent. With 3 sets and 2 loops, it is 6
---                     in the network. In a group it is 3: the loops are those of the group
+--     loops           the number of its passes; a pass runs through all sets
+--     times           the number of its repetitions in one repetition of its parent. Example with 3 sets and 2 loops:
+--                     6 in the network; 3 in a group, since the group's repetitions include the loops
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input     the input of the first repetition, a value of the parent
 --     result          the output of the last repetition, a value of the parent
---     first_site      the part of the random counter that identifies its first repetition
+--     first_site      for the random counter: the index of its first repetition among those of all blocks, from 1
 --     repetitions_text   C text of count * loops, such as "3 * LAYERS"
 --     count_name      C text of `count`, such as "LAYERS"
---     index           the C variable that counts repetitions from 0: "l", "use" or a group's name
---     last_pass_start   C text of the index of the last pass's first repetition; false if there is one pass
---     has_passes      whether the number of loops (passes) may vary: up to `loops` in training, or more in evaluation
+--     index           the C variable that counts repetitions from 0: "l", with loops "use"; for a group its name
+--     last_pass_start   C text of the index of the last pass's first repetition; false if there is one pass.
+--                     The last pass stores gradients of parameters; earlier passes add to these gradients
+--     has_passes      whether the number of loops varies between steps. Training has at most `loops`
 --     passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
---     is_progressive  whether a training step samples the number of loops without gradient and the number with gradient
+--     is_progressive  whether a training step samples two numbers of loops: without gradient, and then with gradient
 --     stored_loops    the largest number of loops with gradient in a training step
---     has_losses      whether training has a loss after each loop
+--     has_losses      whether the loss of training is the mean of losses after each loop. Then only `classify` reads
+--                     the result
 --     sum_count       the number of its sums so far
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
@@ -97,7 +102,7 @@ local MAX_OPERATIONS = 500 -- operations of a network; far more than a person wr
 local MAX_NORM_WIDTH = 1024 -- WIDEST_ROW of kernels/cpu/vector.h
 local MAX_REPETITIONS = 4096 -- repetitions of all blocks, each of which stores values for its backward pass
 
--- The width whose constant in C is `name`. Widths of one name must be equal.
+-- Returns the width whose constant in C is `name`. All widths with this name must have the same count.
 function Scope:width(name, count)
   local net = self.net
   if not count or count < vector_width.WIDEST or count % vector_width.WIDEST ~= 0 then
@@ -119,9 +124,10 @@ local function multiply_width(width, factor)
     or { count = factor * width.count, text = factor .. " * " .. width.text, base = width, factor = factor }
 end
 
--- The dropout object { name, use, rate } for a rate; nil for rate 0. use: the kind of numbers to which the dropout
--- applies, such as "value", "branch" or "weights"; dropouts with equal `use` and rate are one object. Names of its
--- constants begin with `name`, or with `other_name` if `name` is taken; if both are taken, a number follows.
+-- Returns a dropout object { name, use, rate }; nil for rate 0. Dropouts with equal `use` and rate share an object.
+--   use          the kind of numbers to which the dropout applies, such as "value", "branch" or "weights"
+--   name         the start of the names of its constants
+--   other_name   replaces a `name` that is taken; a number follows if `other_name` is taken too
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
@@ -147,8 +153,7 @@ local function number_dropout(scope, op)
   end
 end
 
--- Applies dropout to an operation's result. name: the start of the name of the stored mask; ...: the arguments of
--- find_dropout() after the network.
+-- Applies dropout to an operation's result. name: the start of the stored mask's name; ...: see find_dropout().
 function Scope:drop(op, name, ...)
   op.dropout = find_dropout(self.net, ...)
   if op.dropout then
@@ -163,8 +168,7 @@ local function make_value(scope, name, width, stream, is_residual)
   return { name = name, width = width, stream = stream, is_residual = is_residual or false, scope = scope }
 end
 
--- Appends an operation and returns its result, a new value with this name and width. is_residual: whether the value is
--- on the residual stream.
+-- Appends an operation and returns its result, a new value with this name and width.
 local function push(scope, op, name, width, is_residual)
   local net = scope.net
   if scope.result then
@@ -205,11 +209,10 @@ end
 --   options.bias      true or false; false unless given
 --   options.role      the word for the product in names of functions, by default the value's name
 --   options.use       "queries" or "attended" for a weight of attention (initial.lua), else nil
---   options.fan_out   the number of columns from which initial values are computed, if the weight is a part of a wider
---                     matrix (initial.lua); by default the weight's own number
+--   options.fan_out   if the weight is a part of a wider matrix: the number of the matrix's columns (initial.lua)
 --   options.unpadded_count   the number of the tensor's columns in files, if further columns only fill the width
 --   options.comment   the comment of the parameter's member of the C struct
---   options.declared  true: the caller declares the parameter, so this function does not
+--   options.declared  true: the caller declares the parameter
 function Scope:product(name, x, width, options)
   options = options or {}
   checks.read(self, x, "the input of a product")
@@ -231,8 +234,8 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- Makes the method that appends an activation or a gate: y = f(x), row by row, with dropout of y at a rate. definition:
--- the entry of this kind of operation in ops.lua.
+-- Makes the method that appends an activation or a gate: y = f(x), row by row, with dropout of y. definition: the
+-- kind's entry in ops.lua.
 local function make_row_method(kind, definition)
   return function(self, name, x, activation, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
@@ -275,9 +278,7 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sum_count), residual.width, true)
 end
 
--- Applies dropout to the weights of an attention. The code of attention marks dropped weights itself, so op.mask is
--- nil. The constants for the first such rate in a network are named ATTENTION; the constants for another rate are named
--- after the attention that has this rate.
+-- Applies dropout to the weights of an attention. The code of attention marks dropped weights, so op.mask is nil.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -289,8 +290,7 @@ Scope.push, Scope.attention, Scope.feedforward, Scope.recur = push, attention.at
 
 lists.update(Scope, inputs_and_outputs)
 
--- Returns a block's copy of a value of its parent, which the block reads in addition to its input. The gradients from
--- all reads of the copy are summed.
+-- Makes a block's copy of a value of its parent. The block can then read this value in addition to its input.
 function Scope:external(value)
   checks.read(self.parent, value, "the external value")
   local block_copy = make_value(self, value.name, value.width, value.stream, false)
@@ -299,7 +299,7 @@ function Scope:external(value)
   return block_copy
 end
 
--- Sets the value that a block's first repetition takes as its input; returns the input of each repetition.
+-- Sets the input of a block's first repetition. Returns the input of each repetition, a value of the block.
 function Scope:input(value)
   local net = self.net
   if self.outer_input then
@@ -313,7 +313,7 @@ function Scope:input(value)
   return self.input_value
 end
 
--- Sets the output of a repetition: the input of the next repetition, and finally the block's result in its parent.
+-- Sets the output of a repetition, which is the input of the next repetition. The last output is the block's result.
 function Scope:output(value)
   checks.read(self, value, "the output of " .. self.title)
   checks.check_output(self, value)
@@ -326,15 +326,9 @@ function Scope:output(value)
   self.output_value = value
 end
 
--- Adds a block or a group. set_count: the number of its sets of parameters for each set of its parent. Options, by
--- default the options of the parent:
---   loops            how often the series of all its sets runs, each time with the same parameters
---   has_passes       whether a step may have another number of loops
---   passes_by_length   whether the number of loops depends on the task length of a step's examples, or on an axis
---   is_progressive   whether a training step samples how many loops run first, without gradient, and how many loops
---                    follow, with gradient
---   has_losses       whether the loss of training is the mean of the losses after each loop; then only the operation
---                    `classify` reads the result
+-- Adds a block or a group. set_count: the number of its sets of parameters for each set of its parent. options:
+--   loops, has_passes, passes_by_length, is_progressive   values of its fields, by default the values of the parent
+--   has_losses   the value of its field, by default false
 local function add_scope(parent, name, title, set_count, options)
   local net = parent.net
   if net.scopes[name] then
@@ -353,8 +347,8 @@ local function add_scope(parent, name, title, set_count, options)
   return scope
 end
 
--- Makes a group of blocks, with operations before, between and after the blocks. count: the number of its repetitions
--- with separate parameters; options: see add_scope.
+-- Makes a group: blocks, and operations before, between and after the blocks. count: the number of its repetitions with
+-- separate parameters; options: see add_scope.
 function Scope:group(name, count, options)
   local group = add_scope(self, name, "group", count, options)
   group.is_group, group.index, group.repetitions_text = true, name, tostring(group.count * group.loops)
@@ -362,10 +356,10 @@ function Scope:group(name, count, options)
   return group
 end
 
--- Makes a block: a part of its parent that is repeated `count` times with separate parameters for each repetition.
--- comment: its comment in generated code, or nil. options: those of add_scope, and
---   path            the prefix of its tensors' names: a format with %d for a number that identifies the repetition
---   get_number(i)   a function that returns this number for repetition i, by default i
+-- Makes a block, a repeated part of its parent. count: the number of its repetitions with separate parameters; comment:
+-- its comment in generated code, or nil. Further options than those of add_scope:
+--   path            the prefix of its tensors' names: a format with %d for the number of the repetition
+--   get_number(i)   a function that returns the number of repetition i; by default the number is i
 function Scope:block(name, count, comment, options)
   local net = self.net
   options = options or {}
@@ -385,22 +379,20 @@ function Scope:block(name, count, comment, options)
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.repetitions_text, block.last_pass_start = block.count_name, false
-  -- The backward pass goes from the last repetition to the first: repetitions of the last loop store gradients of
-  -- parameters, and repetitions of earlier loops add to them.
   if block.loops > 1 then
-    block.index = "use" -- with loops, generated code counts repetitions with `use`; without, with `l`
+    block.index = "use"
     block.repetitions_text = ("%d * %s"):format(block.loops, block.count_name)
     block.last_pass_start = ("%d * %s"):format(block.loops - 1, block.count_name)
   end
   return block
 end
 
--- The prefix of the tensors' names of a block's repetition, counted over all loops from 0.
+-- Returns the prefix of the tensors' names of a repetition, counted over all loops from 0.
 function Scope:get_path(repetition)
   return self.path:format(self.get_number and self.get_number(repetition) or repetition)
 end
 
--- The largest number of dropouts that a scope of the network has.
+-- Returns the largest number of dropouts in a scope of the network.
 function M.find_max_dropouts(net)
   return lists.max(net.order, function(scope) return scope.dropout_count end)
 end
@@ -415,8 +407,8 @@ function M.make_scope(net, name, title)
   return scope
 end
 
--- Builds the graph of a description. chunk: the name under which Lua loaded the description, by which checks.lua finds
--- its lines; nil for files of models/. settings:
+-- Builds the graph of a description. chunk: for a user's file, the name under which Lua loaded the file; checks.lua
+-- needs this name to find lines. settings:
 --   model            the section that the description reads
 --   tokens           a width: the number of rows of a table of tokens
 --   inputs           a width: the number of rows of a linear embedding

@@ -1,22 +1,24 @@
 -- The identity of a network: its operations, their order, and the values that they read. A checkpoint fits a network
 -- only if their identities are equal, in addition to names and shapes of tensors.
 --
--- Input: a network (builder.lua). Output: pure data: for the network and each of its blocks a list { title, times,
--- operations }. times: text for the number of repetitions: "once", or the number of sets of parameters times the number
--- of loops, such as "5 times 1" or "5 times length". An operation is a list of four texts:
+-- Input: a network (builder.lua). Output: pure data, a list { title, times, operations } for each scope. times: "once",
+-- or the number of sets of parameters and the number of loops, such as "5 times 1" or "5 times length". An operation
+-- is a list of four texts:
 --   1  its kind
 --   2  words that distinguish operations of the kind, such as "relu" or "layer"
---   3  the name of its parameter, or the names of the weight's tensors; "" without a parameter
---   4  its operands, each with its role and its origin. The origin is "input", "external" and a number, or the index,
---      from 1, of the operation of the scope that made the value
--- Dropout, which has no parameters, and names of values, which only name buffers, are left out.
+--   3  the name of its parameter; the names of tensors for a weight; "" without a parameter
+--   4  its operands, each as a role and an origin. Origins:
+--        "input"        the input of the block
+--        "external 2"   the block's second value of the network
+--        "2"            the result of the scope's second operation
+-- The data leave out dropout, which has no parameters, and names of values, which only name buffers.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
 
 local M = {}
 
--- Text 2 of an operation.
+-- Returns text 2 of an operation.
 local function describe(op)
   local words = {
     op.activation or false,

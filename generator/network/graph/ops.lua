@@ -112,9 +112,9 @@ M.add_norm = { roles = { "residual", "branch" }, is_by_row = true, describe = fu
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.describe(op)
 end }
 
--- Attention. Operands: q holds queries; kv holds keys and values; contribution is a value that the family reads in
--- addition (`request` in attention.lua), or nil. count_flops counts logits, weighted values, products with vectors of
--- distances, and, once for a batch, the map that computes these vectors.
+-- Attention. Operands: q holds queries; kv holds keys and values; contribution is a further input (attention.lua), or
+-- nil. count_flops counts logits, weighted values, products with vectors of distances, and, once for a batch, the map
+-- that computes these vectors.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },

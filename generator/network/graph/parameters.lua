@@ -1,6 +1,6 @@
 -- Assigns to every tensor its offset in the parameter vector, and writes the C structs with the same layout. A tensor
--- is an array that a checkpoint stores under one name; a parameter consists of one or several tensors, which can lie
--- side by side in one member of a struct.
+-- is an array that a checkpoint stores under one name. A parameter consists of one or several tensors. One member of a
+-- struct can hold several tensors, side by side.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
 --   tensors      the tensors in the order of the struct `parameters`, each with:
@@ -11,18 +11,18 @@
 --     init            the C constant of its kind of initial values, such as "LH_INIT_UNIFORM"
 --     value           the number that the kind needs (initial.lua); for given initial values, the index of the first in
 --                     initial_values
---     learned         whether training changes it; tensors that training does not change are called frozen
+--     learned         whether training changes it; other tensors are frozen
 --     offset          the index of its first element in the parameter vector
 --     stride          the number of elements from the start of a row to the start of the next row
 --   structs      one for each block, then one for the network:
---     name, struct_name  the C type; both fields have the same value
+--     name, struct_name  the C type, in both fields
 --     gradients_type  the C type of its gradients
 --     lines           its members as lines of C, such as "real norm1_scale[WIDTH], norm1_offset[WIDTH];"
 --     block           the block's name; false for the network
 --     article         "a" or "an" before the block's name; false for the network
 --     count           the C constant for the number of such structs; false for the network
 --     struct_count    the number of such structs
---     last_pass_start   C text of the index of the last pass's first repetition; false if there is one pass
+--     last_pass_start   see builder.lua; false for the network
 --     panels          the list of the weights that are also stored in panels, the layout that products read:
 --       name                  the name of the weight
 --       rows, columns         the numbers of rows and columns as C text
@@ -30,14 +30,15 @@
 --       has_transposed_copy   whether there is a second, transposed copy
 --       elements              the number of elements of all copies
 --       elements_text         the number of elements of one copy, as text
---     packed          the entries of `panels` for weights of products, whose panels are filled at the start of a step
+--     packed          the entries of `panels` for weights of products; a step fills these panels first
 --     maps            the entries of `panels` for maps of relative positions
---     shard_sums      the learned members whose gradients each shard (a part of the batch) sums itself: all except
---                     weights of products, maps of relative positions and `from_tables`
---       lines           their declarations as lines of C
---       members         the list of these members: { name, size, type }
---     from_tables     the list of the learned members whose gradients device code computes from the gradients of a
---                     step's tables (end_tables): { name, size }
+--     shard_sums      the learned members whose gradients each shard sums itself: all members except weights of
+--                     products, maps of relative positions and from_tables
+--       lines           the declarations of these members as lines of C
+--       members         a list { name, size, type } of these members
+--     from_tables     a list { name, size } of the learned members that a step reads through tables, such as a table of
+--                     vectors of distances. In device code, the function end_tables computes gradients of these members
+--                     from gradients of the tables
 --   elements     the number of elements of the struct `parameters`
 --   storage      the number of elements of the parameter vector: `elements` rounded up to whole chunks
 --   count        the number of elements of learned tensors
@@ -51,8 +52,8 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
--- If a line of a struct has GROUP_COLUMNS columns or more without its comment, it gets no further member. A line with
--- several members has less than LINE_COLUMNS columns together with its comment.
+-- Limits for lines of a struct with several members: fewer than GROUP_COLUMNS columns before the last member is added,
+-- and fewer than LINE_COLUMNS columns including the comment.
 local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
 local function count_elements(shape)
@@ -63,7 +64,6 @@ local function make_matrix(name, rows, columns)
   return { name = name, size = rows.text .. " * " .. columns.text, elements = rows.count * columns.count }
 end
 
--- A member that is a vector. shares_line: the member shares the line of the previous member, if there is space.
 local function make_vector(name, width, shares_line)
   return { name = name, size = width.text, elements = width.count, shares_line = shares_line }
 end
@@ -74,18 +74,18 @@ end
 --   size          the number of its elements, as C text
 --   elements      the number of its elements
 --   type          its C type if it is no array of numbers, else nil
---   shares_line   whether it shares the line of the previous member, if there is space
+--   shares_line   whether it is declared in the line of the previous member, if there is space
 -- Fields of a tensor:
 --   name, shape   see M.derive
 --   init          its initial values (initial.lua)
 --   stride        see M.derive; by default the size of its last dimension
---   member        the member that holds it, possibly together with other tensors, side by side or one after another
+--   member        the member that holds it; a member can hold several tensors
 --   column        the index of its first element in the member, by default 0
---   frozen        whether training does not change it
+--   frozen        true: training does not change it
 local forms = {}
 
--- y = x W + b: the weights [in][out], side by side if the parameter has several; then the biases. p.widths: the number
--- of columns of each weight, if these numbers differ.
+-- y = x W + b: one or several weights [in][out], side by side; then the biases. p.widths: the number of columns of each
+-- weight, if these numbers differ.
 function forms.weight(p)
   local rows, columns, column = p.rows.count, p.columns.count, 0
   local members, tensors = { make_matrix(p.name, p.rows, p.columns) }, {}
@@ -117,8 +117,7 @@ function forms.table(p)
     member = member, frozen = p.frozen } }
 end
 
--- A weight with a bias. columns: the width of the C matrix, which may have more columns than the tensors, to fill whole
--- vectors.
+-- A weight with a bias. columns: the width of the matrix in C; it may exceed the tensors' width, to fill whole vectors.
 local function make_affine(p, path, columns)
   local rows, width = p.rows.count, p.columns.count
   local weight, bias = make_matrix(p.name, p.rows, columns), make_vector(p.name .. "_bias", columns, true)
@@ -129,8 +128,8 @@ local function make_affine(p, path, columns)
   }
 end
 
--- `linear`: the map of one-hot tokens, with a row for each token that is not blank; `output`: the output layer, whose
--- columns are filled up to whole vectors.
+-- `linear`: the map of one-hot tokens, with a row for each token that is not blank. `output`: the output layer, with
+-- whole vectors of columns.
 forms.linear = function(p) return make_affine(p, p.path, p.columns) end
 forms.output = function(p) return make_affine(p, p.name, p.columns.padded) end
 
@@ -148,9 +147,9 @@ end
 
 forms.map = forms.facet
 
--- Adds a parameter's initial values to initial_values; returns the index of the first one. Parameters with equal names
--- and equal values, such as the same parameter of every layer, share one copy of the values. parameter: a learned
--- parameter of a score (facets/score.lua).
+-- Adds a parameter's initial values to initial_values; returns the index of the first value. Parameters with equal
+-- names and values share one copy of the values, for example in all layers. parameter: a learned parameter of a score
+-- (facets/score.lua).
 local function place_values(state, parameter)
   local key = parameter.name .. " " .. parameter.values_text
   if not state.value_starts[key] then
@@ -202,8 +201,7 @@ local function add_scope(state, prefix, scope)
   end
 end
 
--- The comment of a parameter's members, or nil. The comment of a member with several weights states the number of
--- columns of each weight.
+-- Returns the comment of a parameter's members, or nil. The comment of several weights states their numbers of columns.
 local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment
@@ -222,7 +220,7 @@ local function list_members(p)
   return (forms[p.kind](p))
 end
 
--- A parameter's members whose gradients each shard sums itself; gradients of weights come from products over the batch.
+-- Lists the members whose gradients each shard sums itself. Gradients of weights come from products over the batch.
 local function list_shard_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
@@ -231,14 +229,15 @@ local function list_shard_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a scope's struct, `real a[..], b[..]; /* comment */`, with the members that list_selected(parameter)
--- returns. type_field: the name of the field of a block that holds the C type of its struct; count_field: the name of
--- the field that holds the number of such structs.
+-- Writes the lines of a scope's struct, `real a[..], b[..]; /* comment */`.
+--   list_selected   a function that returns the members of a parameter
+--   type_field      the name of a block's field: the C type of its struct
+--   count_field     the name of a block's field: the number of its structs
 local function write_lines(scope, list_selected, type_field, count_field)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      local is_empty = list_selected == list_shard_members -- a C struct must have members
+      local is_empty = list_selected == list_shard_members -- C has no empty structs
         and not lists.any(p.block.parameters, function(inner) return #list_shard_members(inner) > 0 end)
       lines[#lines + 1] = not is_empty and { text = ("%s %s[%s];"):format(p.block[type_field], p.block.name,
         p.block[count_field]) } or nil
@@ -262,8 +261,8 @@ local function write_lines(scope, list_selected, type_field, count_field)
   end)
 end
 
--- The weights of a scope as panels. Weights of products have two copies, of which one is transposed; maps of relative
--- positions have one copy.
+-- Lists the panels of a scope. Weights of products have two copies, one of them transposed. Maps of relative positions
+-- have one copy.
 local function list_panels(scope)
   return lists.map(scope.parameters, function(p)
     local is_weight = p.kind == "weight"
@@ -293,8 +292,7 @@ local function list_table_members(scope)
   return lists.map(members, function(member) return { name = member.name, size = member.size } end)
 end
 
--- An entry of `structs`. block: the block's name; count: the constant for the number of structs. Both are false for the
--- network.
+-- Returns an entry of `structs`; see M.derive for the arguments.
 local function describe_struct(scope, name, gradients_type, block, count)
   local panels = list_panels(scope)
   local packed = lists.map(panels, function(panel) return panel.has_transposed_copy and panel or nil end)
@@ -306,7 +304,7 @@ local function describe_struct(scope, name, gradients_type, block, count)
     last_pass_start = scope.last_pass_start or false }
 end
 
--- The number of learned elements of a parameter.
+-- Returns the number of learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
   return lists.sum(tensors, function(tensor)

@@ -1,9 +1,12 @@
 -- Appends a recurrence to a network: each sequence has a state, which a step computes from the previous state and the
 -- step's token. The result of the operation holds the states of all steps.
 --
--- The cell of a network is the rule by which a step computes, such as "lstm". M.CELLS has an entry for each cell, by
--- name. The word also has another meaning: some networks have a memory (a stack or a tape), whose elements are called
--- cells and have CELL numbers each. Fields of an entry of M.CELLS:
+-- The cell of a network is the rule by which a step computes, such as "lstm". A stack or a tape, the memory of some
+-- networks, consists of memory cells with CELL numbers each.
+-- Sums of a step are W x + b + U h, where x is the one-hot token (so W x is a row of W), and h is the previous state.
+-- With a memory, x also has the numbers of the memory cell that the step reads. Source: Deletang et al. 2023, "Neural
+-- Networks and the Chomsky Hierarchy", and their code.
+-- Fields of M.CELLS[name], the entry of a cell:
 --   words            its name for users, which the command `plan` shows
 --   gates            the number of sums for each channel of the state
 --   has_step_values  whether training stores values of all steps in addition to the states
@@ -12,40 +15,34 @@
 --   has_bias         whether the product with the state has a bias, in addition to the bias of the token's map
 --   is_joined        whether initial values are those of one map that reads token and state together
 --   header           the name of the file of kernels/cpu that computes a step, if it is not "recurrence"
---   heads            for a cell with a memory, the values that determine how a step changes the memory: a list of
---                    { name, width }. They are linear in the state; the product with the state computes these values
---                    and the sums of the next step
+--   heads            for a cell with a memory: a list { name, width } of the values by which a step changes the memory.
+--                    The product with the state computes these values and the sums of the next step
 --   layers           a list of further linear maps, which follow one another. Their input is a rectified head, and
 --                    their result is the value that is written into the memory. Fields of a map:
 --     name           the name of its weight
 --     from, to       names of its input and output widths
 --     unpadded_count   the number of its outputs without those that only fill vectors; nil if none do
---   buffers(op)      returns the list of the operation's buffers (buffers.lua), without the buffer of the result.
---                    Buffers of the form "step" have rows of one step; buffers of the form "steps" have rows of all
---                    steps in training, and rows of one step in evaluation
--- Sums of a step are W x + b + U h, where x is the one-hot token (so W x is a row of W), and h is the previous state.
--- With a memory, x also has the numbers of the memory's cell that the step reads. Source: Deletang et al. 2023, "Neural
--- Networks and the Chomsky Hierarchy", and their code.
+--   buffers(op)      returns the list of the operation's buffers (buffers.lua), without the buffer of the result
 
 local lists = require("base.lists")
 
 local M = {}
 
-local CELL = 8 -- the count of numbers in a cell of a memory
-local PANEL = 48 -- columns of the product are padded to a multiple of this, so that wide panels divide them (matmul.h)
-local HIDDEN = 64 -- width of the hidden layers of a written value
+local CELL = 8 -- the count of numbers in a memory cell
+local PANEL = 48 -- the product's columns are padded to a multiple of PANEL, so that its panels are wide (matmul.h)
+local HIDDEN = 64 -- width of the hidden layers that compute a written value
 local VALUE = 16 -- width of a written value: CELL, filled up to whole vectors
--- The comment of buffers of the form "steps"; their shape in training, such as "[tokens][WIDTH]", stands before it.
+-- The comment of buffers of the form "steps", after their shape in training, such as "[tokens][WIDTH]".
 local COMMENT = "in training; rows of one step in evaluation"
 
--- The width of a sequence's stack. text: its C text, which depends on the length of sequences; count: the count of
--- numbers in one cell (buffers.lua, max_cells).
+-- The width of a stack, for buffers with max_cells (buffers.lua). text: the size of the whole stack in C; count: the
+-- size of one memory cell.
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end
 
--- In buffers, dlater is the gradient of a state through all later steps. The buffer `cells` has the cell states of an
--- LSTM, which are no cells of a memory.
+-- The buffer dlater has the gradient of a state through all later steps. The buffer `cells` has the cell states of an
+-- LSTM, and no memory cells.
 M.CELLS = {
   rnn = { words = "simple RNN", gates = 1, has_bias = true, buffers = function(op)
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }
@@ -88,7 +85,7 @@ M.CELLS = {
     end },
 }
 
--- A copy of a scheme (initial.lua) for a weight that is a part of a matrix with this number of rows.
+-- Copies a scheme (initial.lua) for a weight that is a part of a larger matrix. rows: the number of the matrix's rows.
 local function make_part_scheme(scheme, rows)
   return lists.merge(scheme, { weight = function(_, columns) return scheme.weight(rows, columns) end })
 end
@@ -97,8 +94,10 @@ function M.list_buffers(op)
   return M.CELLS[op.cell].buffers(op)
 end
 
--- Returns three results for the product with the state: its width; the names of the tensors that lie side by side in
--- its weight (one for the sums, and one for each head); and the numbers of columns of these tensors.
+-- Returns three results for the product with the state:
+--   its width
+--   the names of the tensors that lie side by side in its weight: one for the sums, and one for each head
+--   the numbers of columns of these tensors
 local function describe_state_product(net, cell, sums)
   local tensors, widths, count = { "recurrent" }, { sums.count }, sums.count
   for i, head in ipairs(cell.heads or {}) do
@@ -107,7 +106,7 @@ local function describe_state_product(net, cell, sums)
   return cell.heads and net:width("RECURRENT_COLUMNS", (count + PANEL - 1) // PANEL * PANEL) or sums, tensors, widths
 end
 
--- Declares the further linear maps of a written value; returns their parameters.
+-- Declares the linear maps in `layers` of a cell; returns their parameters.
 local function declare_layers(scope, cell)
   local net = scope.net
   local widths = cell.layers and { HIDDEN_CHANNELS = net:width("HIDDEN_CHANNELS", HIDDEN),
@@ -119,17 +118,16 @@ local function declare_layers(scope, cell)
   end)
 end
 
--- Appends a recurrence, whose value is the states of all steps of a stream: [tokens][WIDTH]. In a network with a
--- recurrence, rows lie step by step: each step has a row for every sequence. cells: the number of cells of the memory;
--- nil for a stack with a cell for every step.
+-- Appends a recurrence and returns the states of all steps of a stream: [tokens][WIDTH]. In a network with a
+-- recurrence, rows lie step by step: each step has a row for every sequence. cells: the number of memory cells; nil for
+-- a stack with a memory cell for every step.
 function M.recur(scope, name, stream, cell_name, cells)
   local net, cell = scope.net, M.CELLS[cell_name]
   local width = net.widths.WIDTH
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
-  local joint_rows = net.tokens.count + width.count -- the row count of one map of token and state
-  -- the row count of the map of the token and, with a memory, of the cell that is read
-  local input_rows = net.tokens.count + (cell.heads and CELL or 0)
+  local joint_rows = net.tokens.count + width.count -- rows of one map that reads token and state
+  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- rows of the map that reads x
   local scheme = make_part_scheme(net.initial, cell.is_joined and joint_rows or input_rows)
   local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
     columns = sums, init = scheme }) }
