@@ -37,7 +37,6 @@ local function read_points(text)
     :format(text)
 end
 
--- Converts a percentage; the message for a number of at most 1 suggests that it was meant as a share.
 local function read_percent(text)
   local number = tonumber(text)
   return number and number > 1 and number < 100 and number or nil, ("%s: not a percentage above 1 and below 100%s")
@@ -59,14 +58,14 @@ end
 
 local MAX_NUMBER = 1e6 -- in lists of standard deviations and of differences
 
--- Converts a standard deviation from 0 on, which must exceed the numbers before it in the list.
+-- Converts a standard deviation in an ascending list. earlier: the numbers before it in the list.
 local function read_deviation(word, earlier)
   local number = tonumber(word)
   return number and number > (earlier[#earlier] or -1) and number >= 0 and number <= MAX_NUMBER and number + 0.0
     or nil
 end
 
--- Converts a difference above 0, which must exceed the numbers before it in the list.
+-- Converts a difference in an ascending list. earlier: the numbers before it in the list.
 local function read_difference(word, earlier)
   local number = tonumber(word)
   return number and number > (earlier[#earlier] or 0) and number <= MAX_NUMBER and number + 0.0 or nil
@@ -79,20 +78,20 @@ end
 
 local LENGTH = { "--length N", "task length of the examples", default = "16", convert = read_positive }
 
-local function make_examples_row(text, default)
-  return { "--examples K", text .. "; with a dataset, the first K of the split, or all if it has fewer",
-    default = default, convert = read_positive }
+local function make_examples_row(default)
+  return { "--examples K", "use the first K examples of the task length; with a dataset: of the split, or all if "
+    .. "it has fewer", default = default, convert = read_positive }
 end
 
--- Analyses of traces of single runs, each with its name, summary and own options. lengths: the minimum number of
--- lengths that its option --lengths takes; an analysis without this field has no --lengths.
+-- Analyses of traces of single runs, each with its name, summary and own options. An optional field:
+--   min_lengths   the minimum number of lengths in the option --lengths; nil: the analysis has no such option
 local TRACE_ANALYSES = {
-  { "pca", "find principal components of activations at the first length", lengths = 2, {
+  { "pca", "find principal components of activations at the first length", min_lengths = 2, {
     { "--sequences N", "number of sequences of each length", default = "30", convert = read_positive },
     { "--part", "tokens to show: tokens of the input, or tokens at the outputs", choices = { "input", "output" },
       default = "input" },
   } },
-  { "attention", "show attention of one sequence, the maximum over the heads", lengths = 1, {
+  { "attention", "show attention of one sequence, the maximum over the heads", min_lengths = 1, {
     { "--sequence I", "index of the sequence, from 1", default = "1", convert = read_positive },
     { "--crop N", "show only the first N queries and keys", convert = read_positive },
   } },
@@ -122,24 +121,24 @@ local STUDY_ANALYSES = {
       { "--above PERCENT", "score of the metric above which a seed counts as generalising; default: the study's "
         .. "criterion", convert = read_percent },
       { "--margin POINTS", "means that differ by less than this number of percentage points (for a loss: nats) count "
-        .. "as equivalent; without --margin none do", convert = read_points },
+        .. "as equivalent; without --margin, no means do", convert = read_points },
       { "--resamples N", "number of resamples of the bootstrap, and of a permutation test that cannot list all "
         .. "permutations", default = "10000", convert = read_positive },
       make_seed_row("resamples"),
     } },
-  { "power", "count the seeds that a difference between two cells needs", split = "test", splits = SPLITS, {
+  { "power", "estimate how many seeds a test needs to find a difference", split = "test", splits = SPLITS, {
     { "--differences X,Y", "differences of means in percentage points (for a loss: in nats)", default = "1,2,5,10",
       convert = converters.make_list_reader("ascending numbers above 0, such as 1,2,5",
         read_difference) },
     { "--power PERCENT", "probability with which the test finds the difference", default = "80",
       convert = read_percent },
-    { "--published NAME", "a file of spec/published, such as ruoss_2023/table4; standard deviations are then taken "
-      .. "from its columns whose names end in _sd, not from runs, and RUNS is the folder of the output" },
+    { "--published NAME", "take standard deviations from this file of spec/published, such as ruoss_2023/table4, "
+      .. "instead of runs: from columns whose names end in _sd; RUNS is then the output folder" },
     { "--metric", "the metric of the scores; default: as in compare", choices = measures.NAMES },
   } },
   { "similarity", "measure the similarity of attention between models, by cell", {
     LENGTH,
-    make_examples_row("number of examples: the first K of the length", "108"),
+    make_examples_row("108"),
     make_seed_row("examples and sampled positions"),
     { "--reference CELL", "a cell; the analysis also prints how accuracy depends on similarity to this cell" },
     { "--trained-only", "leave out checkpoints of step 0" },
@@ -147,7 +146,7 @@ local STUDY_ANALYSES = {
   { "tables", "compare position tables with each other and with a fixed table", {
     { "--grid RxC", "the positions are the cells of this grid, counted row by row; only positions below R x C are used",
       default = "4x4", convert = read_grid },
-    { "--reference", "the fixed table: sinusoids of a cell's column and row (grid), or of the cell's number (line)",
+    { "--reference", "the fixed table: sinusoids of a position's column and row (grid), or of the position (line)",
       choices = { "grid", "line" }, default = "grid" },
   } },
   { "human", "compare models and humans puzzle by puzzle", {
@@ -169,7 +168,7 @@ local STUDY_ANALYSES = {
     { "--relative", "multiply the standard deviations by the root mean square of each token's embedding" },
     { "--axis NAME", "axis of the study; each of its values has a curve; default: the first axis with several values" },
     LENGTH,
-    make_examples_row("number of examples of the length", "500"),
+    make_examples_row("500"),
     { "--draws D", "number of samples of the noise", default = "10", convert = read_positive },
     make_seed_row("examples and the noise"),
   } },
@@ -183,8 +182,8 @@ function M.add(parser)
     local command = analyze:command(name):summary(summary)
     command:argument("runs", "folder of a run, or a checkpoint in it; results of several runs are shown one below the "
       .. "other"):argname("RUN"):args("+")
-    options.add(command, analysis.lengths and { { "--lengths A,B", "task lengths", default = "40,150",
-      convert = make_lengths_reader(analysis.lengths) } } or {})
+    options.add(command, analysis.min_lengths and { { "--lengths A,B", "task lengths", default = "40,150",
+      convert = make_lengths_reader(analysis.min_lengths) } } or {})
     options.add(command, lists.append({ make_seed_row("examples and sampled positions"),
       options.make_trainer_row("the runs'"),
       { "--out DIR", ("output folder; default: %s in the folder of the first run"):format(name) } }, own_options))

@@ -1,7 +1,8 @@
 -- The command lines of all verbs of the lab; the modules runs, sweeps and analyses of this folder define some of them.
 --
--- M.add adds the verbs to the parser of generator/cli/cli.lua. M.settle completes the parser's result, a table of the
--- words and options given. It returns a message if some of these cannot be used together, and nil or false if all can.
+-- M.add adds the verbs to the parser of generator/cli/cli.lua.
+-- M.settle completes the parser's result, a table of words and options. It returns a message if some of these cannot be
+-- used together; otherwise nil or false.
 
 local analyses = require("lab.cli.analyses")
 local converters = require("cli.converters")
@@ -16,7 +17,6 @@ local read_positive = converters.read_positive
 
 local PICTURES = { svg = true, pdf = true, png = true }
 
--- Returns the name of a picture's file unchanged, if its ending is one of PICTURES.
 local function read_picture(text)
   return PICTURES[text:match("%.(%l+)$")] and text or nil,
     ("%s: expected a name that ends in .svg, .pdf or .png"):format(text)
@@ -33,17 +33,16 @@ local function add_plan(parser)
     "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder", convert = read_picture } })
 end
 
--- Checks only the characters of task lengths, a list such as 20,40 or a range such as 20:40:5; the trainer, which gets
--- the text in its flag --lengths, parses it.
+-- Checks only the characters of task lengths such as 20,40 or 20:40:5. The trainer parses its flag --lengths.
 local function read_lengths(text)
   return text:find("^%d[%d,:]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end
 
 local function add_tune(parser)
   local tune = options.add_spec_verb(parser, "tune", "find this machine's fastest settings that change no bit")
-  tune:description("Builds trainers with different tiles and evaluation blocks, with and without prefetching, "
-    .. "measures them one by one, and stores the fastest settings, which later builds on this machine use. Then it "
-    .. "also measures settings that change bits; it only proposes these.")
+  tune:description("Builds and measures trainers with different tiles and evaluation blocks, with and without "
+    .. "prefetching. Stores the fastest settings for later builds on this machine. Then measures settings that change "
+    .. "bits, and only proposes these.")
   options.add(tune, {
     { "--seconds N", "approximate duration", default = "600", convert = read_positive },
     { "--lengths A,B,...", "task lengths to measure; default: the middle and the last of the training lengths",
@@ -65,7 +64,7 @@ local function add_report(parser)
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
     { "--metric", "the metric of scores; default: the study's metric, or exact_match if a model answers token by "
       .. "token, otherwise accuracy; for two runs: show only the curves of this metric", choices = measures.NAMES },
-    { "--max", "also make tables of the best of all seeds and learning rates, if the study lists no report items" },
+    { "--max", "also make tables of the best of all seeds and learning rates; only for a study without report items" },
     { "--out DIR", "output folder; default: report, or report-STUDY, in RUNS; for two runs, no files are written "
       .. "without --out" },
     { "--no-cache", "read all runs and draw all figures again, even if nothing has changed" },
@@ -85,8 +84,8 @@ local function add_calibrate(parser)
     { "--reading", "which side to follow where the paper's code and equations differ: the code, the equations, or "
       .. "usual, a mixture of both", default = "usual",
       choices = { "usual", "code", "equations" } },
-    { "--set FIELD=VALUE", "change one of these choices, for example --set rows=all; docs/calibration.md lists all of "
-      .. "them", count = "*", args = 1 },
+    { "--set FIELD=VALUE", "change one field of --reading, for example --set rows=all; docs/calibration.md lists the "
+      .. "fields", count = "*", args = 1 },
     { "--samples N", "number of training examples; only examples that the teacher answers correctly "
       .. "count", default = "1024", convert = read_positive },
     { "--seed S", "seed of the examples", default = "1", convert = read_positive },
@@ -108,7 +107,7 @@ local function add_export(parser)
   local export = parser:command("export"):summary("export trained models and runs for other tools: pytorch, csv, "
     .. "tensorboard")
     :command_target("what")
-  local pytorch = export:command("pytorch"):summary("write a Python file that rebuilds the model, its checkpoint, and "
+  local pytorch = export:command("pytorch"):summary("write three files: the model in Python, its checkpoint, and "
     .. "logits to compare with")
   pytorch:argument("run", "folder of a run, or a checkpoint in it"):argname("RUN")
   options.add(pytorch, { { "--spec SPEC", "the spec of the run; default: the spec in run.json" },
@@ -122,7 +121,7 @@ local function add_export(parser)
     { "--scale NAME", "scale of the study; default: the scale of its sweep" },
   })
   local tensorboard = export:command("tensorboard"):summary("write metrics and evaluations of runs as event files")
-  options.add(tensorboard, { { "--follow", "go on while the runs train; ends when they end, or by Ctrl-C" } })
+  options.add(tensorboard, { { "--follow", "continue while the runs train; to end earlier: Ctrl-C" } })
   for _, command in ipairs({ csv, tensorboard }) do
     command:argument("runs", "a folder of runs"):argname("RUNS")
     options.add(command, { { "--out DIR", ("output folder; default: %s in RUNS"):format(command._name) } })

@@ -1,7 +1,8 @@
 -- The command line of `runs`.
 --
--- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle gets the parser's result. It returns a
--- message if words cannot be used together, nil if they can. It derives these fields from the list result.words:
+-- M.add adds the verb to the parser of generator/cli/cli.lua.
+-- M.settle gets the parser's result. It returns a message if words cannot be used together; otherwise nil. It derives
+-- these fields from the list result.words:
 --   action   list, show, remove or rename
 --   paths    folders of runs
 --   name     the new name, for rename
@@ -23,7 +24,8 @@ function M.add(parser)
     .. "       longhand runs show RUN [--metric NAME] [--json]\n"
     .. "       longhand runs remove RUNS ... [--where CONDITIONS] [--yes]\n"
     .. "       longhand runs rename RUNS/OLD NEW")
-  command:argument("words", "folders of runs, of a spec's runs, or of one run; default for the list: runs")
+  command:argument("words", "folders of runs, of a spec's runs, or of one run; the list without a folder shows "
+    .. "the folder runs")
     :argname("RUNS"):args("*")
   options.add(command, {
     { "--where CONDITIONS", "only runs that meet all conditions: a field, =, !=, <, <=, > or >=, and a value, with "
@@ -36,7 +38,7 @@ function M.add(parser)
   })
 end
 
--- Returns a message if the options do not fit the action; nil if they fit.
+-- Returns a message if the options do not fit the action.
 local function find_conflict(result)
   local action = result.action
   if action == "list" and result.yes then

@@ -1,7 +1,8 @@
 -- The command lines of `sweep` and `bundle`.
 --
--- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle return a
--- message if words exclude each other, nil or false if none do, and set fields of the parser's result:
+-- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua.
+-- M.settle and M.settle_bundle return a message if words exclude each other; otherwise nil or false. They set fields of
+-- the parser's result:
 --   studies        the words that name a study or its cells
 --   study          the first of these words
 --   grid_flag      the first flag that makes a grid of a spec, or nil
@@ -30,20 +31,19 @@ local function read_span(text)
   return number and number > 0 and number < 1e6 and number or nil, ("%s: not a number above 0"):format(text)
 end
 
--- Adds the words that name a study and choose its cells. grid_folder: a text for the help, the folder in which a grid
--- from flags is saved as a study file.
+-- Adds the words that name a study and choose its cells. grid_folder: words of the help for the folder of saved grids.
 local function add_study(command, grid_folder)
   command:argument("study", "a study file, or the name of a study in spec/studies or in DIR; STUDY:CELL,CELL for some "
     .. "of its cells; or a spec, with --axis, --seeds or --learning-rate"):target("words"):args("1+")
   options.add(command, {
-    { "--axis FIELD=VALUES", "STUDY is a spec, and the study a grid over it: a field and its values, such as "
+    { "--axis FIELD=VALUES", "for a spec: an axis of a grid, which is a field and its values, such as "
       .. "encoding=alibi,rope, model.layers=1:4 (both ends included), train.lengths={1,20},{1,40}; repeat it per axis. "
       .. ("The grid is saved in %s as a study file"):format(grid_folder), count = "*", args = 1, target = "axes" },
-    { "--seeds A:B", "STUDY is a spec: one run for each seed, A to B, both included; default: 0" },
-    { "--seeds-init A:B", "STUDY is a spec: seeds of initial values alone; one run for each combination of seeds" },
-    { "--seeds-data A:B", "STUDY is a spec: seeds of training examples alone" },
-    { "--seeds-draws A:B", "STUDY is a spec: seeds of random positions and dropout alone" },
-    { "--learning-rate X,Y", "STUDY is a spec: one run for each rate; default: the spec's rate", target = "rates" },
+    { "--seeds A:B", "for a spec: one run for each seed, A to B, both included; default: 0" },
+    { "--seeds-init A:B", "for a spec: seeds of initial values alone; one run for each combination of seeds" },
+    { "--seeds-data A:B", "for a spec: seeds of training examples alone" },
+    { "--seeds-draws A:B", "for a spec: seeds of random positions and dropout alone" },
+    { "--learning-rate X,Y", "for a spec: one run for each rate; default: the spec's rate", target = "rates" },
     { "--label VALUE=TEXT", "with --axis: reports show TEXT instead of this value, as in none=NoPE; repeat it per "
       .. "value. If you give the same grid again without --label, its labels stay", count = "*", args = 1,
       target = "labels" },
@@ -67,7 +67,7 @@ function M.add(parser)
     .. "[--dry-run]\n       longhand sweep SPEC [--axis FIELD=VALUES ...] [--seeds A:B] [--learning-rate X,Y] ...")
   add_study(sweep, "DIR")
   options.add(sweep, {
-    { "--jobs N", "number of cells at a time; default: as many as keep all processors busy",
+    { "--jobs N", "number of cells that train side by side; default: as many as keep all processors busy",
       convert = converters.read_positive },
     { "--hours N", "start no run after N hours; runs in training continue to their end", convert = read_span },
     { "--out DIR", "folder of the runs", default = "runs" },
@@ -76,9 +76,8 @@ function M.add(parser)
     { "--jit", CUDA_AS_IN .. "train" },
     { "--cuda-root DIR", CUDA_AS_IN .. "train" },
     { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
-    { "--dry-run", "train nothing; estimate the hours on this machine, by measuring trainers that are already built; "
-      .. "if there are none, by recorded speeds; if there are no records, one trainer is built and measured; with "
-      .. "--slurm, print the script of the job" },
+    { "--dry-run", "train nothing; estimate the hours on this machine by measuring built trainers, else by recorded "
+      .. "speeds, else by building and measuring one trainer; with --slurm, print the script of the job" },
     { "--seconds N", "with watch: seconds between two updates; default: 5", convert = read_span },
     { "--once", "with watch: show the list once and exit" },
     options.SET,
@@ -107,8 +106,7 @@ function M.add_bundle(parser)
   })
 end
 
--- Sets grid_flag, the first flag that makes a grid of a spec, or nil. Returns a message if this flag excludes another
--- word, and a false value if it excludes none.
+-- Sets grid_flag. Returns a message if this flag and another word exclude each other; otherwise a false value.
 local function settle_grid(result)
   local flag = #result.axes > 0 and "--axis" or result.seeds and "--seeds" or result.seeds_init and "--seeds-init"
     or result.seeds_data and "--seeds-data" or result.seeds_draws and "--seeds-draws"
@@ -124,8 +122,8 @@ local function settle_grid(result)
   return flag and result.scale and ("--scale cannot be used with %s: a grid from flags has no scales"):format(flag)
 end
 
--- Returns a message if options exclude each other or do not fit the action; otherwise a false value. action: the word
--- before STUDY; nil for a sweep.
+-- Returns a message if options exclude each other or do not fit the action; otherwise a false value.
+-- action: the word before STUDY, or nil.
 local function find_conflict(result, action)
   if action and result.dry_run then
     return "--dry-run cannot be used with " .. action
@@ -155,8 +153,8 @@ local function find_conflict(result, action)
     result.slurm and "--slurm" or action)
 end
 
--- Sets studies, study and grid_flag; returns a message if the words do not fit, a false value if they do. first: the
--- index of the first word that names a study; if several words name studies, all must have the form STUDY:CELL.
+-- Sets studies, study and grid_flag. Returns a message if the words do not fit; otherwise a false value.
+-- first: the index of the first word that names a study. Several such words must all have the form STUDY:CELL.
 local function settle_study(result, first)
   result.studies = table.move(result.words, first, #result.words, 1, {})
   result.study = result.studies[1]
