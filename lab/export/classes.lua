@@ -5,8 +5,10 @@
 --   list            the classes, without the network's, in the order in which Python must read them
 --   network         the class of the network
 --   renamed         attributes that have other names in checkpoints (python_names.lua)
---   variables       three tables with names of variables of the network's forward pass, each by stream: place (its
---                   positions), distance (its distances), memory_distance (its distances to keys of the other stream)
+--   variables       names of variables in the network's forward pass, in three tables by stream:
+--     place             its positions
+--     distance          its distances
+--     memory_distance   its distances to keys of the other stream
 -- A class:
 --   name            its name
 --   template        the template that writes the class
@@ -24,7 +26,7 @@ local composites = require("lab.export.composites")
 local lists = require("base.lists")
 local names_module = require("lab.export.python_names")
 local operations = require("lab.export.operations")
-local facets = require("facets.modules")
+local parts = require("lab.export.parts")
 local escape = require("base.escape")
 local stop = require("lab.stop")
 
@@ -34,7 +36,8 @@ local INPUT = 1
 
 -- A class has further fields until it is finished:
 --   state           what M.derive knows about the whole network
---   extra_inputs    the values that its attentions read, by name, as collect_facets of pytorch.lua returns them
+--   extra_inputs    the values that its attentions read, by name (collect_facets of pytorch.lua): true, or for
+--                   parameters that layers share, the folder of their tensors
 --   attributes      the set of taken names of attributes
 --   dictionaries    attributes that are dictionaries of modules, by the folder of their tensors
 --   expressions     the Python expressions of its modules, by the key with which each module was added
@@ -52,16 +55,17 @@ local function new_class(state, docstring)
     expressions = {}, is_block = docstring ~= nil }, Class)
 end
 
--- Adds a module, { text } or { type, entries }, as an attribute and returns the attribute's expression. word: its name
--- in checkpoints.
+-- Adds a module, { text } or { type, entries }, as an attribute. Returns the attribute's expression. word: the
+-- module's name in checkpoints.
 function Class:add_attribute(word, module)
   module.name = self.state.names:add_attribute(self.attributes, word)
   self.modules[#self.modules + 1] = module
   return "self." .. module.name
 end
 
--- Returns the expression of the module with this key; the first call with a key adds the module. path: its path in
--- checkpoints, such as "up", or "embed.token", a module in a dictionary. text: the expression that constructs it.
+-- Returns the expression of the module with this key. The first call with a key adds the module.
+--   path   the module's path in checkpoints, such as "up", or "embed.token" in a dictionary
+--   text   the expression that constructs the module
 function Class:add_module(key, path, text)
   if self.expressions[key] then
     return self.expressions[key]
@@ -129,37 +133,39 @@ function Class:get_tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
 
--- The variable of the positions that the task gives to a stream's tokens, in the network's forward pass.
+-- Returns the variable of the positions that the task gives to a stream's tokens.
 function M.name_positions(net, stream)
   return net.streams[2] and stream.name .. "_positions" or "positions"
 end
 
--- Names the variable of a stream's positions or distances in the network's forward pass. quantity: place (the positions
--- that an encoding reads), distance or memory_distance.
+-- Names a variable of the network's forward pass. quantity: a key of state.variables.
 local function name_variable(state, quantity, stream)
   local name = state.net.streams[2] and stream.name .. "_" .. quantity or quantity
   state.variables[quantity][stream] = name
   return name
 end
 
--- Returns the expression of a stream's encoded positions. table_parameter: a learned table, or nil; like: expression of
--- a tensor whose type the result gets. number_digits (digits.py.tpl) returns each digit's place in its number.
+-- Returns the expression of a stream's encoded positions.
+--   table_parameter   a learned table, or nil
+--   like              the expression of a tensor whose type the result gets
 function Class:add_position(encoding, table_parameter, stream, like)
   if encoding.draw and encoding.draw.by_token then
     local place = encoding.draw.by_token.max_position and M.name_positions(self.state.net, stream)
-      or ("number_digits(%s)"):format(self:get_tokens(stream))
+      or ("number_digits(%s)"):format(self:get_tokens(stream)) -- digits.py.tpl
     return ("%s(%s)"):format(self:add_table(table_parameter), place)
   end
   self.extra_inputs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_variable(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
-    return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
+    local function_name = encoding.member == "place" and "places" or "sinusoid" -- of model.py.tpl
+    return ("%s(%s, %s)"):format(function_name, place, like)
   end
   return ("%s(%s%s)"):format(self:add_table(table_parameter), place, self.state.one_based and " - 1" or "")
 end
 
--- Finishes and returns a class. If an earlier class has the same texts, returns the earlier class, except for a block.
--- The class is named after the first of the words (...) that names no other class, or after the last word if all do.
+-- Names a class and adds it to the list. Returns the class. If an earlier class has the same texts, returns the earlier
+-- class and adds none, except for a block.
+-- ...: words. The first word that names no other class becomes the name; if there is none, the last word.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.class_by_text[key] then
@@ -174,8 +180,7 @@ local function add_class(state, class, ...)
   return class
 end
 
--- Counts the different dropout rates of a class's operations; does not count operations of composites, the keys of
--- composite_by_op.
+-- Counts the different dropout rates of a class's operations, without the operations of composites.
 local function count_rates(class, ops, composite_by_op)
   class.rate_count = #lists.drop_repeats(lists.map(ops, function(op)
     return op.dropout and not composite_by_op[op] and op.dropout.rate or nil
@@ -192,19 +197,20 @@ local function make_composite_class(state, composite, scope_name)
   return add_class(state, class, composite.path, scope_name .. "_" .. composite.path)
 end
 
--- Extra inputs: arguments that the forward pass of a block may have in addition to values of the network.
+-- Arguments that the forward pass of a block may have in addition to values of the network.
 local EXTRA_INPUTS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function list_extra_inputs(class)
   return lists.map(EXTRA_INPUTS, function(name) return class.extra_inputs[name] and name or nil end)
 end
 
--- Returns the network's variables that are passed to a block, or to an attention outside of blocks, in this stream.
+-- Returns the network's variables that this stream passes to a class.
 local function list_passed_variables(state, class, stream)
   local list = list_extra_inputs(class)
   for i, input in ipairs(list) do
-    if class.extra_inputs[input] ~= true then
-      list[i] = state.shared[class.extra_inputs[input]]
+    local shared_folder = class.extra_inputs[input] ~= true and class.extra_inputs[input]
+    if shared_folder then
+      list[i] = state.shared[shared_folder]
     else
       local read_stream = input == "memory_positions" and state.net.streams[2 - stream.index] or stream
       list[i] = name_variable(state, input:find("distance$") and input or "place", read_stream)
@@ -216,34 +222,6 @@ end
 local function add_extra_inputs(class, inner_class)
   lists.update(class.extra_inputs, inner_class.extra_inputs)
   class.takes_layer = class.takes_layer or inner_class.takes_layer
-end
-
-local function add_terms(terms, texts)
-  lists.append(terms, lists.map(texts, function(text) return { template = text } end))
-end
-
--- Sets fields of class.attention:
---   terms       all terms of the attention
---   new_terms   the terms whose text no earlier class has
---   names       the Python names of the functions and classes that its terms define. If an earlier term defined
---               another function of the same name, the name begins with the class's name
-local function name_parts(state, class)
-  local attention = class.attention
-  attention.terms, attention.new_terms, attention.names = {}, {}, {}
-  for _, facet_part in ipairs(facets.list_parts()) do
-    local key, texts = facet_part.name, attention.part_texts[facet_part.name] or {}
-    for _, field in ipairs(facet_part.fields) do
-      key = key .. " " .. canonical.format(attention[field])
-    end
-    add_terms(attention.terms, texts)
-    add_terms(attention.new_terms, state.parts[key] and {} or texts)
-    for _, name in ipairs(texts[1] and facet_part.names or {}) do
-      local prefixed_name = name:find("^%u") and class.name .. name or names_module.to_snake(class.name) .. "_" .. name
-      attention.names[name] = state.parts[key .. name] or state.parts[name] and prefixed_name or name
-      state.parts[key .. name], state.parts[name], state.parts[key] = attention.names[name], true, true
-    end
-  end
-  add_terms(attention.terms, attention.dropout and { "dropped" } or {})
 end
 
 local function make_attention_class(state, composite)
@@ -262,7 +240,7 @@ local function make_attention_class(state, composite)
   local unique_class = add_class(state, class, composite.path, op.family.name .. "_" .. composite.path)
   if unique_class == class then
     class.attention.name = class.name
-    name_parts(state, class)
+    state.parts:add(class)
   end
   return unique_class
 end
@@ -287,8 +265,8 @@ end
 
 local make_block_class, list_items
 
--- Returns how many rounds through all its repetitions a scope runs: a number, or an argument of the forward pass.
-local function get_times(scope)
+-- Returns the number of loops over a scope's repetitions, or an argument of the forward pass that has this number.
+local function get_loop_count(scope)
   return scope.passes_by_length and "passes" or scope.loops
 end
 
@@ -296,7 +274,7 @@ end
 local function make_loop_of_items(state, class, op)
   local group = op.block
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, group = { name = group.name, scope = group,
-    times = get_times(group), items = list_items(state, class, group) } }
+    times = get_loop_count(group), items = list_items(state, class, group) } }
 end
 
 local function make_loop_item(state, class, op)
@@ -311,11 +289,11 @@ local function make_loop_item(state, class, op)
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")), -- without ".%d.", the layer's index
     ("nn.ModuleList(%s)"):format(text:format(inner_class.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name,
-    times = block.parent.is_group and 1 or get_times(block), modules = modules,
+    times = block.parent.is_group and 1 or get_loop_count(block), modules = modules,
     arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
 end
 
--- The blocks of layers with different encodings that an operation runs: all blocks of a cycle, or a block.
+-- Returns the blocks that an operation runs, if these are layers with different encodings. A cycle has several blocks.
 local function list_layer_blocks(op)
   local list = op.kind == "block" and (op.block.name == "cycle" and op.block.ops or { op }) or {}
   return lists.map(list, function(inner) return inner.block.get_number and inner.block end)
@@ -326,8 +304,8 @@ local function find_entry(block)
   return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
 end
 
--- Makes the item of layers with different encodings from their operations: one loop over modules of several classes.
--- Each class takes every argument that any of the classes needs, since the loop has one call.
+-- Makes the item of layers with different encodings: one loop over modules of several classes. The loop has one call,
+-- so each class takes all arguments that any class needs.
 local function make_layers_item(state, class, layer_ops)
   local blocks, extra_inputs, layer_names = lists.collect(layer_ops, list_layer_blocks), {}, {}
   local classes = {} -- a list of the classes; also has each class by the name that find_entry returns
@@ -402,7 +380,7 @@ make_block_class = function(state, block)
   return add_class(state, class, block.name)
 end
 
--- Adds the parameters that all layers share to the network's class. Stores their expressions in state.shared, by path.
+-- Adds the parameters that all layers share to the network's class. Sets state.shared: their expressions, by path.
 local function share_parameters(state, class)
   for _, shared in ipairs(state.shared_parameters) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
@@ -436,11 +414,10 @@ end
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
 function M.derive(net, facts)
-  -- class_by_text: finished classes, by their texts. parts (name_parts): [key] is true if the terms with this key are
-  -- written; [key .. name] is the Python name of their function or class `name`; [name] is true if it is taken.
+  -- class_by_text: finished classes, by their texts
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
     shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, class_by_text = {},
-    list = {}, parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
+    list = {}, parts = parts.new(), shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:add_class(facts.name)
   local network = make_network_class(state)
   network.name = name

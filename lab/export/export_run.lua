@@ -51,9 +51,8 @@ local function make_positions(count, max_position)
   return list
 end
 
--- Returns the task lengths of examples for the comparison, each once: the shortest and the longest of training, and
--- twice the longest. If the task gives positions (has_task_positions), twice the longest is left out, since positions
--- might exceed max_position.
+-- Returns different task lengths for the comparison: the shortest and the longest of training, and twice the longest.
+-- If the task gives positions, twice the longest is left out, since its positions might exceed max_position.
 function M.choose_lengths(resolved, has_task_positions)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
@@ -65,21 +64,21 @@ function M.choose_lengths(resolved, has_task_positions)
   return chosen_lengths
 end
 
--- Returns an example as an object for `trainer predict`, with positions or distances if the model samples them; nil if
--- the sequence is too long. symbols: the input; outputs: the number of outputs.
--- computation.all: the number of tokens for each symbol, with computation tokens; by_line: whether lines of files have
--- positions.
+-- Returns an example as an object for `trainer predict`; nil if the sequence is too long. The object has positions or
+-- distances if the model samples them, or if lines of data files have positions.
+--   symbols   the input
+--   outputs   the number of outputs
 function M.make_request(plan, symbols, outputs)
-  local count = #symbols * (plan.computation and plan.computation.all or 1)
-    + (plan.readout == "outputs" and outputs or 0)
+  local tokens_per_symbol = plan.computation and plan.computation.all or 1
+  local count = #symbols * tokens_per_symbol + (plan.readout == "outputs" and outputs or 0)
   if plan.limit and count > plan.limit.tokens then
     return nil
   end
-  local stream, by_line = plan.streams[1], plan.token_positions and plan.token_positions.by_line
+  local stream, lines_have_positions = plan.streams[1], plan.token_positions and plan.token_positions.by_line
   return {
     input = symbols,
     outputs = plan.task.data and outputs or nil,
-    positions = by_line and make_positions(#symbols + outputs, plan.token_positions.max_position)
+    positions = lines_have_positions and make_positions(#symbols + outputs, plan.token_positions.max_position)
       or stream.position_range > 0 and spread_positions(count, stream.first_position, stream.position_range) or nil,
     distances = stream.distance_range > 0 and spread_distances(count, stream.distance_range) or nil,
   }
@@ -104,8 +103,9 @@ function M.make_data_inputs(plan)
   return list
 end
 
--- Runs a trainer and returns the values of the lines of JSON that it prints. words: verb and flags; stdin: text for
--- its standard input, or nil.
+-- Runs a trainer. Returns the JSON values that it prints, one in each line.
+--   words   verb and flags
+--   stdin   text for its standard input, or nil
 local function run_trainer(trainer, words, stdin)
   local folder = must(ENVIRONMENT, shell.make_temporary_folder())
   must(ENVIRONMENT, write.files(folder, { { path = "input", text = stdin or "" } }))
@@ -128,8 +128,8 @@ local function sample_inputs(trainer, ...)
   end)
 end
 
--- Returns examples { input, outputs (the count) }. The trainer samples the inputs for two kinds of tasks: those with a
--- sampler, and those that generate a set of examples and give positions only to the tokens of these examples.
+-- Returns examples { input, outputs (the count) }. The trainer samples the inputs of a task with a sampler. It also
+-- samples from a generated dataset that gives positions: only examples of this dataset have positions.
 local function make_inputs(spec, trainer)
   local data, positions = spec.plan.task.data, spec.plan.token_positions
   local has_task_positions = positions and not positions.digits
@@ -166,7 +166,6 @@ local function compute_lines(spec, run, trainer)
     end
     request.logits, request.outputs, request.passes = answers[i].logits, nil, answers[i].passes
     request.noise = answers[i].noise
-    -- A task that gives positions gives one to every token that the model reads.
     request.positions = answers[i].positions or request.positions
     request.output = spec.plan.decoder and answers[i].argmax or nil
     for k = #(request.output or {}) + 1, request.output and outputs[i] or 0 do

@@ -1,10 +1,13 @@
 -- Writes a forward pass as lines of Python, from a list of expressions.
 --
--- Input: items { out, reads, text, rank } (operations.lua), loops over blocks { out, reads, loop } and over the items
--- of groups { out, reads, group } (classes.lua). Output: lines. A value with one reader is inlined, which means written
--- inside the reader's expression, unless the line becomes too long or the reader is a loop. Other values are variables,
--- named as in the network's description. A value of the stream's width is named `h` instead if nothing reads the
--- earlier value named `h` any more. Values from outside of a block keep their names.
+-- Input, a list of items:
+--   { out, reads, text, rank }   an expression (operations.lua)
+--   { out, reads, loop }         a loop over blocks (classes.lua)
+--   { out, reads, group }        a loop over the items of a group (classes.lua)
+-- Output: lines. A value with one reader is inlined: written inside the reader's expression. It is not inlined if the
+-- line becomes too long or the reader is a loop. Other values are variables, named as in the network's description. A
+-- value of the stream's width is named `h` if nothing reads the earlier `h` any more. Values from outside of a block
+-- keep their names.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -23,8 +26,7 @@ local MAX_LINE = 112 -- characters, without the indentation of a method
 --   variables    the set of taken names
 --   variable     the variable to which the result is assigned; nil: the forward pass returns the result
 --   result_text  the beginning of the statement that assigns or returns the result
---   keeps_h      whether the variable `h` must keep its value, since the result is assigned to another variable; then
---                no value of this pass gets the name `h`
+--   keeps_h      whether no value may get the name `h`, since the result is assigned to another variable
 local Pass = {}
 Pass.__index = Pass
 
@@ -77,8 +79,10 @@ function Pass:note_reads(item, i)
   end
 end
 
--- Returns a variable for a value: `h` if the value has the stream's width, no block has a copy of it, and no
--- statement after the one with index i reads the variable `h`; if not, a name that begins with `word`.
+-- Returns a variable for the value of the statement with index i: a name that begins with `word`, or `h` if
+--   the value has the stream's width
+--   no block reads the value from outside
+--   no later statement reads the variable `h`
 function Pass:choose_name(value, i, word)
   local is_h_free = not self.keeps_h and (not self.h_value or (self.last_reads[self.h_value] or 0) <= i)
   if is_h_free and value.width.count == self.width and not value.has_copy then
@@ -107,15 +111,15 @@ local function add_wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- Names the result of a loop, the statement with index i. The result gets the variable of the loop's input x, unless x
--- is read again: by a later statement, or by every repetition as a value from outside. Returns the variable.
+-- Returns a variable for the result of a loop, the statement with index i. It is the variable of the loop's input x,
+-- unless x is read again: by a later statement, or by every repetition as a value from outside.
 function Pass:name_loop(item, i, lines, loop_name)
   local x = item.reads[1]
   local other_reads = { table.unpack(item.reads, 2) }
-  local name, is_needed = self.names[x], self.last_reads[x] > i or lists.has(other_reads, x)
-  if is_needed then
+  local name, is_read_again = self.names[x], self.last_reads[x] > i or lists.has(other_reads, x)
+  if is_read_again then
     local word = loop_name .. "_output"
-    -- i - 1: the loop itself must not read `h` either, since each repetition would read what an earlier one wrote.
+    -- i - 1: the loop must not read `h` either, since every repetition changes the result.
     local result_name = self.h_value == x and names.add_variable(self.variables, word)
       or self:choose_name(item.out, i - 1, word)
     lines[#lines + 1] = ("%s = %s"):format(result_name, name)

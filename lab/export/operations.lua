@@ -5,9 +5,9 @@
 --   out    the operation's result
 --   reads  the values that it reads
 --   rank   the precedence of the outermost operator of its expression
---   text   the function text(operand), which returns the expression. The caller's operand(i, rank) returns the
---          expression of reads[i], in parentheses if the rank of that expression is lower.
--- An operation that this module does not know, or with a field that it does not know, ends the command (lab/stop.lua).
+--   text   a function text(operand) that returns the expression. Its argument operand(i, rank) returns the expression
+--          of reads[i], in parentheses if this expression has a lower rank.
+-- An unknown operation, or an unknown field of an operation, ends the command (lab/stop.lua).
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -17,7 +17,7 @@ local format_number = require("expression.text").format_number
 local M = {}
 
 local INPUT = 1 -- exit code
--- Precedences of operators, ascending. An operand for which the caller requires ANY never needs parentheses.
+-- Ranks: precedences of operators, ascending. operand(i, ANY) never adds parentheses.
 local ANY, SUM, PRODUCT, PRIMARY = 0, 1, 2, 3
 
 M.PRIMARY = PRIMARY
@@ -143,8 +143,8 @@ function items.activation(op, class)
   end }
 end
 
--- Whether an operation is a gate whose input is a product of two tensors that nothing else reads; one expression then
--- computes gate and product.
+-- Whether an operation is a gate whose input is a product of two tensors, and nothing else reads the product. One
+-- expression then computes both.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
   return product and product.kind == "product" and #product.p.tensors == 2 and op.x.read_count == 1
@@ -196,8 +196,7 @@ function items.classify(op, class)
   end }
 end
 
--- Returns the operations of a list that have an item of their own: all but the products that the expression of a gate
--- contains (is_gated).
+-- Returns the operations of a list without the products that a gate's expression contains (is_gated).
 function M.list_own(list)
   local gated_products = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated_products[op.out] end)

@@ -20,13 +20,14 @@ local M = {}
 local INPUT = 1
 
 -- Returns the facets of an attention as facts for its Python class. formula: the formula of its score, or nil. Result:
---   extra_inputs  a table by names of values that the attention reads: positions, distance, shared, and, for keys of
---                 another stream, memory_positions, memory_distance, memory_shared. The entries shared and
---                 memory_shared are the folder of the parameters that all layers share; other entries are true
+--   extra_inputs  the values that the attention reads, by name:
+--     positions, distance   true
+--     shared                the folder of the parameters that all layers share
+--     memory_positions, memory_distance, memory_shared   the same for keys of another stream
 --   calls         the set of the functions of the file that the class calls
 --   takes_layer   whether the class needs its layer index
---   text          variables of the template, among them `part_texts`: for each part of a facet (facets/modules.lua) the
---                 files of templates/attention/python/terms that write it
+--   text          variables of the template
+--     part_texts            for each part of a facet, its files in templates/attention/python/terms
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local context = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
@@ -78,8 +79,7 @@ local function find_unknown_task(task)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
--- Returns why a model cannot be exported, as far as its kind, encoding, task and evaluation show; nil if they show no
--- reason.
+-- Returns why a model of this kind, encoding, task and evaluation cannot be exported, or nil.
 function M.find_problem(spec)
   local unknown_setting = find_unknown_encoding(spec.resolved.encoding, "encoding")
     or find_unknown_task(spec.resolved.task)
@@ -110,7 +110,7 @@ end
 local function add_draws(facts, positions)
   local distance = positions.distance
   local sampled_facet = facts.draws_positions and positions or facts.draws_distances and distance
-  facts.max_position = sampled_facet and sampled_facet.range
+  facts.max_position = sampled_facet and sampled_facet.range -- as in specs; a facet's max_position is last + 1
   facts.one_based = sampled_facet and sampled_facet.max_position > sampled_facet.range or false
   facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
   facts.sorted_words = positions.sorted and ", ascending" or ""
@@ -126,21 +126,21 @@ local function format_positions(place, tokens)
   return ("%s = torch.arange(%s.shape[1], device=%s.device)"):format(place, tokens, tokens)
 end
 
--- Returns facts about positions and distances:
---   before_layers    the lines that compute them and run once
---   in_layers        the lines that compute them and run before each layer
+-- Returns the facts of add_draws, and further facts about positions and distances:
+--   before_layers    the lines that compute them once
+--   in_layers        the lines that compute them before each layer
 --   draws_positions  whether positions are sampled
 --   draws_distances  whether distances are sampled
 --   by_sequence      whether each sequence has its own sample
--- and the facts that add_draws adds. positions: the facet; extra_inputs: what all attentions and blocks read
--- (collect_facets); is_additive: whether the embedding adds an encoding of positions.
+-- extra_inputs: the inputs of all attentions and blocks (collect_facets). is_additive: whether the embedding adds an
+-- encoding of positions.
 local function write_places(positions, extra_inputs, is_additive)
   local distance, lines, layer_lines = positions.distance, {}, {}
   local samples_distances = distance.kind == "drawn" or distance.kind == "clamped"
   local samples_positions, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
   local position_line = samples_positions and "place = draw_positions(tokens, positions)"
     or format_positions("place", "tokens")
-  local each_layer_samples = samples_positions and not by_sequence and positions.layer_index ~= "0"
+  local each_layer_samples = samples_positions and positions.per_layer
   local layers_read = extra_inputs.positions or extra_inputs.distance and not samples_distances
   if is_additive or layers_read and not each_layer_samples then
     lines[#lines + 1] = position_line
@@ -149,7 +149,7 @@ local function write_places(positions, extra_inputs, is_additive)
     layer_lines[#layer_lines + 1] = position_line
   end
   if extra_inputs.distance and samples_distances then
-    table.insert(distance.layer_index == "0" and lines or layer_lines,
+    table.insert(distance.per_layer and layer_lines or lines,
       "distance = pair_distances(draw_distances(tokens, distances))")
   elseif extra_inputs.distance then
     table.insert(each_layer_samples and layer_lines or lines, "distance = place - place[:, None]")
@@ -182,8 +182,8 @@ local function write_stream_places(streams, variables)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
--- Returns a text with the properties of a family's sampled positions and distances; false if it samples none. The texts
--- of all attentions that read samples must be equal, since one function of Python samples for all of them.
+-- Returns a text with the properties of a family's sampled positions and distances; false if it samples none. All
+-- attentions that read samples must have equal texts, since one Python function samples for all.
 local function describe_samples(family)
   local positions, distance = family.positions, family.positions.distance
   if positions.kind == "index" and not distance.range then
@@ -214,14 +214,13 @@ local function check_equal(attentions, facets)
       and describe_samples(family) ~= describe_samples(first.family)
     local difference = family.heads ~= first.family.heads and "heads" or has_other_samples and "positions"
     if difference then
-      stop.exit(INPUT, ("%s of attention %s that differ from the %s of %s"):format(difference, family.name, difference,
-        first.family.name))
+      stop.exit(INPUT, ("attentions with different %s: %s and %s"):format(difference, first.family.name, family.name))
     end
   end
   return first
 end
 
--- Returns the result of collect_facets for each attention. formula: the formula of all scores; { families } with a
+-- Returns the result of collect_facets for each attention. formula: the formula of all scores; { families } with one
 -- formula for each family; or nil.
 local function collect_all_facets(formula, attentions)
   local facets = {}
@@ -232,8 +231,9 @@ local function collect_all_facets(formula, attentions)
   return facets
 end
 
--- Adds the numbers that scores read: facts.constants, each name once, and facts.shared, the parameters that layers
--- share: { path (the folder of their tensors), entries }.
+-- Adds the numbers that scores read:
+--   facts.constants   the constants, each name once
+--   facts.shared      the parameters that layers share: { path (the folder of their tensors), entries }
 local function add_numbers(facts, attentions, facets)
   local texts_by_name, paths = {}, {}
   facts.constants, facts.shared = {}, {}
@@ -242,8 +242,7 @@ local function add_numbers(facts, attentions, facets)
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.format(constant)
       if texts_by_name[constant.name] and texts_by_name[constant.name] ~= text then
-        stop.exit(INPUT, ("%s of the score of attention %s: another attention gives it other values"):format(
-          constant.name, op.family.name))
+        stop.exit(INPUT, ("scores with different values of %s (attention %s)"):format(constant.name, op.family.name))
       elseif not texts_by_name[constant.name] then
         texts_by_name[constant.name] = text
         table.insert(facts.constants, constant)
@@ -300,8 +299,8 @@ local function uses_word(list, word)
   end)
 end
 
--- Returns the lines that make tensors of the positions that the task gives to tokens: [T] or [B][T]; for two streams,
--- the positions of the second stream come after the positions of the first.
+-- Returns the lines that make tensors of the positions that the task gives: [T] or [B][T]. With two streams, the second
+-- stream's positions follow the first stream's.
 local function write_given_positions(net)
   local first, second = table.unpack(net.streams)
   local parts = lists.map(net.streams, function(stream) return classes.name_positions(net, stream) end)
@@ -340,12 +339,12 @@ local function add_forward_arguments(facts)
   facts.forward_words = ""
   if facts.by_task then
     local count = facts.position_count
-    facts.forward_words = (" positions, of the task: [%s] or [B][%s]."):format(count, count)
+    facts.forward_words = (" positions [%s] or [B][%s], which the task gives."):format(count, count)
   elseif place_words ~= "" then
     facts.forward_words = (" %s [T] if given, otherwise sampled."):format(place_words)
   end
   if facts.draws_noise then
-    facts.forward_words = facts.forward_words .. " noise [T][WIDTH]: normal numbers, or sampled."
+    facts.forward_words = facts.forward_words .. " noise [T][WIDTH] if given, otherwise sampled."
   end
 end
 
@@ -368,7 +367,7 @@ local function derive_file_facts(spec, run)
   }
 end
 
--- Adds facts about the network. first: the attention whose samples of positions all attentions read, or nil.
+-- Adds facts about the network. first: the result of check_equal, or nil.
 local function add_network(facts, spec, net, attentions, facets, first)
   local block_encoding, has_two_streams = find_block_encoding(net), net.streams[2] ~= nil
   local is_additive = lists.any(net.ops, function(op)

@@ -300,7 +300,7 @@ function TestNetworks.test_attentions_of_several_families()
   local _, problem = derive_facts(describe_three, 'kind = "rope"', function(family)
     return make_families(family, 4)
   end)
-  lu.assertEquals(problem, "does not know heads of attention other that differ from the heads of self")
+  lu.assertEquals(problem, "does not know attentions with different heads: self and other")
 end
 
 -- A description whose cross-attention has queries of the target and keys of the source.
@@ -377,7 +377,7 @@ function TestNetworks.test_constants_of_several_families()
   end
   lu.assertNotNil(derive_with(2))
   local _, problem = derive_with(3)
-  lu.assertEquals(problem, "does not know a of the score of attention other: another attention gives it other values")
+  lu.assertEquals(problem, "does not know scores with different values of a (attention other)")
 end
 
 -- Distances, masks and scores with queries and keys from two streams.

@@ -123,7 +123,7 @@ function TestLayers.test_exported_layers_run_in_turn()
     "        for layer in self.layers:\n            place = draw_positions(tokens, positions)\n")
   exports.assert_has(export(random:format("pass"), "layers = 5"),
     "        place = draw_positions(tokens, positions)\n        h =")
-  lu.assertErrorMsgContains("positions of attention self2 that differ from the positions of self1", export,
+  lu.assertErrorMsgContains("attentions with different positions: self1 and self2", export,
     random:format("layer"):gsub('"none"', '"shaw"'), "layers = 5")
 end
 

@@ -167,7 +167,8 @@ function TestTokenPositions.test_exported_files_split_positions_of_two_streams()
   local coupled = exports.render_spec(COUPLED:format("", "encoder_decoder",
     ', decoder = { rotation = { kind = "rope" }, positions = { kind = "index" } }'))
   assert_has(coupled, "def forward(self, source, target, positions):",
-    "positions, of the task: [S + T] or [B][S + T].", "positions = torch.as_tensor(positions, device=source.device)",
+    "positions [S + T] or [B][S + T], which the task gives.",
+    "positions = torch.as_tensor(positions, device=source.device)",
     "source_positions, target_positions = positions.split([source.shape[1], target.shape[1]], dim=-1)",
     'self.embed["position"](source_positions)', '(target_positions)')
 end
