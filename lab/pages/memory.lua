@@ -1,20 +1,24 @@
--- Memory of a trainer on the CPU, in bytes: the network's buffers (buffers.lua), attention, tables, packed weights. A
--- family is an item of plan.attentions, all attentions of one kind.
+-- Memory of a trainer on the CPU, in bytes: the network's buffers (buffers.lua), attention, tables, packed weights.
+-- Generated functions count the same bytes: lay_out (templates/cpu/workspace.tpl and its includes), shared_bytes
+-- (step_tables_end.tpl), tables_bytes (parts/position_tables.tpl). tests/unit/test_random.c and test_parity.c compare
+-- both counts.
 --
--- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
--- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and
--- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, step_tables_end.tpl,
--- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
+-- Input:
+--   plan        a plan with its network (plan.cpu); a family is an item of plan.attentions
+--   size        the number of tokens of every stream, { T } or { S, T }
+--   sequences   a number of sequences
+--   level       a level of levels.lua; nil: the widest
 -- Output of M.derive, computed once for a plan:
 --   parameter_bytes bytes of all parameters, with padding
 --   shared_bytes    bytes that all threads share (M.count_shared)
 --   tables_bytes    bytes of the tables of positions
 --   workspace_bytes bytes of one thread's workspace
 --   memory_bytes    bytes of a process that trains with M.THREADS threads
---   largest_block   { bytes, size, sequences }: the pass of one thread that needs the largest workspace; the bytes of
---                   this workspace, the size of a sequence, and the number of sequences in the pass
--- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
--- operation, over all repetitions, for the sequences of largest_block.
+--   largest_block   { bytes, size, sequences }: the largest workspace of a pass, and the size and number of the
+--                   sequences in this pass
+-- M.derive also sets two fields of the operations of plan.passes, for largest_block and over all repetitions:
+--   kept_bytes      bytes of the buffers that the operation is the first to write, and that the backward pass reads
+--   scratch_bytes   bytes of the other buffers that the operation is the first to write
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
@@ -37,7 +41,7 @@ local function count_padded(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
--- Returns the number of rows of a product's tile at a level, a default or a value that tuning has found.
+-- Returns the number of rows of a product's tile at a level.
 local function find_tile_rows(plan, level)
   local tuned = lists.find(plan.tuned, function(entry) return entry.name == level.name end)
   return lists.any(tuned.choices, function(choice)
@@ -52,7 +56,7 @@ end
 --   lanes           numbers in a vector register
 --   tile_rows       rows of a product's tile
 --   is_step_major   whether the model is recurrent (plan.is_step_major)
---   vocabulary      rows of buffers with a row for each symbol, or 0
+--   vocabulary      the number of rows in buffers with a row for each symbol; 0 without such buffers
 --   key_unit(family)   the number of keys whose gradients are summed together
 --   padded(bytes)   the result of count_padded
 --   reals(count)    the result of count_padded for `count` numbers
@@ -78,7 +82,7 @@ local function get_sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Returns the number of weights of a group of `lanes` queries in one head: group_weights of attention/cpu/family.tpl.
+-- Returns the number of weights for `lanes` queries in one head, as group_weights of attention/cpu/family.tpl.
 local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.key_unit(family)) * sizes.lanes
 end
@@ -100,20 +104,18 @@ local function count_kept(family, sizes, queries, keys, sequences)
 end
 
 -- Returns the number of bytes of a family's scratch memory, without sums: the members of the struct in scratch.tpl.
--- Two variables of this function:
---   dlogit_count   the number of gradients of logits
---   row_bytes      the bytes of the members weights, rows, pairs and pair_rows
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
   local padding = family.paired and not terms.pair_vectors and lanes or 0
+  -- row_bytes: bytes of the members weights, rows, pairs and pair_rows
   local row_bytes = sizes.reals(queries * terms.vectors_per_query * width + padding)
   if recomputes_weights(family, keys) then
     groups = family.recomputed.queries // lanes
     row_bytes = row_bytes + sizes.reals(groups * group_weights)
   end
-  local dlogit_count = groups * group_weights
-  if terms.visits_outwards then -- with the arrays `along` and `across` of outwards.tpl
+  local dlogit_count = groups * group_weights -- gradients of logits
+  if terms.visits_outwards then -- two more arrays: `along` and `across` of outwards.tpl
     return row_bytes + sizes.reals(dlogit_count) + sizes.reals((keys + 2) * lanes)
       + sizes.reals((keys + 1 + lanes) * lanes)
   elseif terms.by_offset then
@@ -127,21 +129,21 @@ local function count_scratch(family, sizes, queries, keys)
   end
   local rotated_bytes = terms.by_rotation
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  -- KEEP_SLACK of kernels/cpu/dropout.h: the buffer of masks also has 8 bytes and a vector register after its masks.
+  -- The buffer of masks also has KEEP_SLACK bytes (kernels/cpu/dropout.h): 8 bytes and a vector register.
   local keep_bytes = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
   return row_bytes + sizes.reals(dlogit_count) + rotated_bytes + keep_bytes
 end
 
--- Returns the number of bytes that a family's facets need for one purpose, with T queries and S keys. purpose: "sums"
--- (sums.tpl), "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
+-- Returns the bytes that a family's facets need for one purpose, with T queries and S keys. purpose: a field in the
+-- result of the facets' function count_bytes (facets/modules.lua).
 local function count_facets(family, sizes, purpose, T, S)
   return lists.sum(facet_modules.collect("count_bytes", family, sizes, T, S), function(bytes_by_purpose)
     return bytes_by_purpose[purpose] or 0
   end)
 end
 
--- Returns how many numbers a row of a buffer has. A stack also has two empty cells: count_stack_numbers of
--- kernels/cpu/memory.h.
+-- Returns how many numbers a row of a buffer has. A buffer with max_cells holds a stack and two empty cells
+-- (count_stack_numbers of kernels/cpu/memory.h).
 local function count_channels(buffer, tokens)
   return buffer.max_cells and (math.min(tokens // 2, buffer.max_cells) + 2) * buffer.channels or buffer.channels
 end
@@ -163,8 +165,9 @@ local function count_buffer(buffer, sizes, tokens, sequences)
   return count_padded(rows * buffer.channels + sizes.vector) -- the form "mask"
 end
 
--- Returns all buffers in the workspace of some sequences in training: { name, block, is_kept, bytes }. A buffer:
---   block     the name of the block whose repetitions have a buffer each, or nil
+-- Returns a list of the buffers in the workspace that trains these sequences. A buffer:
+--   name      its name
+--   block     the name of a block if each repetition of the block has such a buffer; otherwise nil
 --   is_kept   whether the backward pass reads the buffer
 --   bytes     bytes of all repetitions
 function M.list_buffers(plan, size, sequences, level)
@@ -191,7 +194,7 @@ function M.list_buffers(plan, size, sequences, level)
     add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + facets, false)
   end
   local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0
-  local scratch = count_padded(integers * INTEGER) -- shared by all streams, so only the first of the loop adds it
+  local scratch = count_padded(integers * INTEGER) -- all streams share it, so only the first stream adds it
   for i, stream in ipairs(plan.streams) do
     if stream.sequence_reader then
       add(stream.name .. "_position", count_padded(sequences * size[i] * INTEGER) + scratch, false)
@@ -205,15 +208,15 @@ function M.count_workspace(plan, size, sequences, level)
   return lists.sum(M.list_buffers(plan, size, sequences, level), function(buffer) return buffer.bytes end)
 end
 
--- Returns the number of sequences that pass through all layers together, as block_sequences of step.c.tpl.
+-- Returns the number of sequences that pass through all layers together (block_sequences of step.c.tpl).
 local function count_block_sequences(plan, size)
   local tokens = size[1] + (size[2] or 0)
   local shard = plan.shard_sequences
   return plan.is_step_major and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- Returns the largest length, at most max_length, up to which a family stores its attention weights although it
--- recomputes them in longer sequences; 0 if there is no such family.
+-- Some families store their weights in short sequences, and recompute them in long ones. Returns the largest length, at
+-- most max_length, at which such a family stores its weights; 0 without such a family.
 local function find_max_stored_length(plan, max_length)
   return lists.max(plan.attentions, function(family)
     local recomputed = family.recomputed
@@ -242,7 +245,7 @@ function M.find_largest_workspace(plan, sizes, level)
       end
     end
   end
-  -- The workspace must also fit every shorter length; a length that stores its weights may need more than the longest.
+  -- A shorter length may need more memory than the longest, since it stores its weights.
   for tokens = 1, find_max_stored_length(plan, max_length) do
     local size = { tokens }
     compare_size(size, count_block_sequences(plan, size))
@@ -289,11 +292,10 @@ local function round_allocation(bytes)
   return bytes >= LARGE_FROM and round_up(bytes, LARGE_PAGE) or bytes
 end
 
--- Returns the largest number of bytes that a process takes in training with this number of threads. bytes: a table of
--- parameter_bytes, shared_bytes, tables_bytes and workspace_bytes. The result is the sum of: parameters, the state of
--- the optimiser, the sum of all threads' gradients, memory that threads share, a gradient and a workspace for each
--- thread, and the bytes of a checkpoint: a process reads a checkpoint when a run resumes, and before a new checkpoint
--- replaces it. The result counts neither the task's examples nor the activations of evaluations.
+-- Returns the largest number of bytes that a process takes in training with this number of threads. bytes: see the
+-- output of M.derive. The process has parameters, the optimiser's state, a sum of gradients, memory that threads share,
+-- a gradient and a workspace for each thread, and a checkpoint. It reads the checkpoint when a run resumes, and before
+-- it replaces the checkpoint. The task's examples and the activations of evaluations are not counted.
 function M.count_process(plan, bytes, threads)
   local state_count = #plan.optimizer.states
   local parameter_bytes, checkpoint_bytes = round_allocation(bytes.parameter_bytes),

@@ -1,13 +1,11 @@
--- The novelty of a test sequence: the shares of its tokens, pairs and queries whose position, distance or number of
--- visible keys occurs in no training sequence.
+-- The novelty of a test sequence: the shares of it that are new compared with training (M.compute_shares).
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil in these cases:
 --   several streams
 --   recurrent models, since these have no queries and keys
 --   dataset files, since only the trainer knows their lengths
 --   encoding.lines, and masks other than full masks, causal masks and windows
--- Positions of test sequences are new only if positions are indices. Randomized positions occur in training, too, so
--- then only the shares of keys are returned.
+-- Randomized positions of test sequences occur in training, too, so then only the shares of keys are returned.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
@@ -35,7 +33,7 @@ local function find_keys(i, tokens, left, right)
   return math.max(1, i - left), math.min(tokens, i + right)
 end
 
--- Returns the shares of a sequence of `tokens` tokens that sequences of up to `max_trained` tokens do not have:
+-- Returns the shares of a sequence of `tokens` tokens that are new, if training has up to `max_trained` tokens:
 --   positions   the share of its tokens whose position is new
 --   distances   the share of its pairs of a query and a visible key whose distance is new
 --   keys        the share of its queries that see more keys than any query of training
@@ -57,7 +55,7 @@ function M.compute_shares(tokens, max_trained, left, right)
     keys = crowded_queries / tokens }
 end
 
--- Results of compute_shares by its arguments, most of which are equal for the cells of a study.
+-- Results of compute_shares, by its arguments.
 local cached_shares = {}
 
 local function find_shares(...)
@@ -66,7 +64,7 @@ local function find_shares(...)
   return cached_shares[key]
 end
 
--- Returns a list of { length, shares } for these task lengths; nil for the plans that have no line.
+-- Returns a list of { length, shares } for these task lengths, or nil.
 function M.list(plan, lengths)
   local left, right = find_window(plan)
   if plan.task.data or plan.streams[2] or plan.is_step_major or not left then
@@ -112,7 +110,7 @@ function M.describe(plan)
     table.insert(texts, 1, ("tokens at later positions %s"):format(join("positions")))
   end
   local length_texts = lists.map(entries, function(entry) return tostring(entry.length) end)
-  return ("novelty     shares of a test sequence that no training sequence has, at length %s: %s"):format(
+  return ("novelty     shares of a test sequence that are new (not in training), at length %s: %s"):format(
     table.concat(length_texts, ", "), table.concat(texts, "; "))
 end
 

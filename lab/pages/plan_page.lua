@@ -18,7 +18,7 @@ local M = {}
 
 local format_count = network_page.format_count
 
--- Returns the choices that change no bit, { what, value, why }; levels with equal choices and reasons share an entry.
+-- Returns the choices that change no bit, { what, value, why }. Levels with equal choices and reasons share an entry.
 local function list_tuned_choices(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
@@ -102,9 +102,11 @@ local function add_encodings(plan, lines)
   end
 end
 
--- Returns how often, on average, training meets a position or distance of a range; if there are several ranges, the
--- smallest of these means. Returns nil without sampled positions, without a number of steps, or if a file determines
--- the lengths.
+-- Returns how often, on average, training meets a sampled position or distance. With several ranges, returns the
+-- smallest of their means. Returns nil in these cases:
+--   nothing is sampled
+--   training has no number of steps
+--   a file determines the lengths
 local function count_visits(plan)
   local train, min_visits = plan.resolved.train, nil
   if not train.steps or plan.task.data then
@@ -132,7 +134,7 @@ local function describe_task(plan)
   local loss = ""
   if task.loss then
     loss = task.has_counted_labels and ", loss of the labels that count (mask 1)"
-      or ", loss of all labels, masked ones, too"
+      or ", loss of all labels, including masked ones"
   end
   return ("task        %s%s%s%s, %d input symbols, %d classes%s%s"):format(name, task.kind, file, options,
     task.input_count, plan.classes, pauses, loss)

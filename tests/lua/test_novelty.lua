@@ -117,7 +117,7 @@ function TestNovelty.test_reports_show_the_shares_next_to_scores()
   lu.assertStrContains(curves.make_script(figure), "set format x ''")
   lu.assertEquals({ table.unpack(curves.make_page(figure).makes, 1, 2) }, { "by_length-panel1.svg",
     "by_length-strip1.svg" })
-  lu.assertStrContains(figure.caption, "Below: shares of a test sequence that no training sequence has")
+  lu.assertStrContains(figure.caption, "Below: shares of a test sequence that are new (not in training)")
   local randomized
   randomized, rows = read({ ["encoding.positions"] = "{ kind = 'randomized', max_position = 512 }",
     ["encoding.additive.kind"] = "sinusoid" })

@@ -293,7 +293,7 @@ function TestReadings.test_labels_in_the_loss()
   local function read_answer(loss, data)
     return read_answers({ spec = make_spec("bucket_sort"), loss = loss, data = data })["labels in the loss"]
   end
-  lu.assertEquals(read_answer("all"), "all labels, masked ones, too")
+  lu.assertEquals(read_answer("all"), "all labels, including masked ones")
   lu.assertEquals(read_answer("counted", { train_masked = 3 }), "labels that count (mask 1)")
   lu.assertNil(read_answer("counted", { train_examples = 9 }))
   lu.assertNil(read_answer(nil, { train_masked = 3 }))

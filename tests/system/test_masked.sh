@@ -54,7 +54,7 @@ END
 builds() {
     write_files || return
     ends_with 0 'loss of the labels that count (mask 1)' ./longhand plan "$work/copies.lua" &&
-        ends_with 0 'loss of all labels, masked ones, too' ./longhand plan "$work/copies.lua" --set task.loss=all &&
+        ends_with 0 'loss of all labels, including masked ones' ./longhand plan "$work/copies.lua" --set task.loss=all &&
         ./longhand build "$work/copies.lua" --levels best --out "$work/counted" &&
         ./longhand build "$work/copies.lua" --levels best --out "$work/all" --set task.loss=all
 }

@@ -32,7 +32,7 @@ function M.format_lengths(field)
     .. ((field.step or 1) > 1 and (" in steps of %d"):format(field.step) or "")
 end
 
-local LOSSES = { all = "all labels, masked ones, too", counted = "labels that count (mask 1)" }
+local LOSSES = { all = "all labels, including masked ones", counted = "labels that count (mask 1)" }
 
 local function format_value(value, words)
   return value and (words and words[value] or tostring(value)) or nil

@@ -19,7 +19,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-M.DESCRIPTION = "shares of a test sequence that no training sequence has: tokens at later positions, pairs of a "
+M.DESCRIPTION = "shares of a test sequence that are new (not in training): tokens at later positions, pairs of a "
   .. "query and a visible key at farther distances, queries with more visible keys"
 
 local SHARES = { "positions", "distances", "keys" }
