@@ -113,7 +113,7 @@ return {
       "a chip with fewer than 128 multiprocessors needs this setting to finish in one "
       .. "round of blocks: T4 (40)" },
     { "gpu, replicas", "16 shards",
-      "shards of each independent model (not data-parallel); same bits on 1 to 16 blocks" },
+      "the shards of each of the models that train together; the same bits on 1 to 16 blocks" },
     { "gpu products", "float32",
       "fused multiply-adds; each product adds its terms in the order of their index" },
     { "gpu product kernel", "tiles",

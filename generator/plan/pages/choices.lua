@@ -72,7 +72,8 @@ local function add_block_choices(plan, add)
         cuda.chip_shards, table.concat(names, ", ")))
   end
   add("gpu, replicas", cuda.replica_shards .. " shards",
-    ("shards of each independent model (not data-parallel); same bits on 1 to %d blocks"):format(cuda.replica_shards))
+    ("the shards of each of the models that train together; the same bits on 1 to %d blocks"):format(
+      cuda.replica_shards))
   add("gpu products", products[1], products[2])
   local kernel = plan.cuts_by_warp and "warps" or "tiles"
   add("gpu product kernel", kernel, KERNELS[kernel])
@@ -84,8 +85,8 @@ end
 -- Adds the way in which a device decodes the answers of a generative model.
 local function add_decoding(plan, add)
   if plan.device.decoding then
-    add("gpu decoding", "cached keys", "a launch decodes groups of up to 32 sequences of all models, a token of each "
-      .. "at a time, with keys and values of earlier tokens in global memory")
+    add("gpu decoding", "cached keys", "a launch decodes the sequences of all models in groups of up to 32, one token "
+      .. "of each sequence at a time; global memory holds the keys and values of earlier tokens")
   else
     add("gpu decoding", "whole passes", plan.cuda.products == "library"
       and "each product of a wide model is a launch of its own"
