@@ -197,16 +197,15 @@ local function check_attentions(net, file)
 end
 
 -- Checks that an attention with a score is in a block of model.layers repetitions, since a score may read the index of
--- the layer. Checks also blocks that place vectors without an attention: such a block uses the draws of the first
--- attention, so it must not have more layers than this attention.
+-- the layer. Checks blocks that place vectors without an attention: they use the draws of the first attention, so they
+-- must not have more layers than the first attention.
 local function check_layers(plan, net, file)
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       refuse(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
-        ("in a block of model.layers = %d repetitions, since a score may read the index of the layer "
-          .. "(write all stages of a stack as one block, and put further operations of the last stage after the block, "
-          .. "with net:feedforward and net:norm); or an encoding without a score, such as rope or relative"):format(
-          plan.layers))
+        ("in one block of model.layers = %d repetitions, since a score may read the index of the layer; or an encoding "
+          .. "without a score, such as rope or relative. Operations of the last layer alone follow the block, as "
+          .. "net:feedforward or net:norm"):format(plan.layers))
     end
   end
   local family = plan.first_family
@@ -278,8 +277,8 @@ local function make_section(plan, file)
   return model
 end
 
--- The unfused graph of a plan's model; with the file of a user's own network also the sizes that the network has read.
--- model: the section that the description reads, by default the plan's.
+-- Returns the unfused graph of a plan's model. For a user's own network, also returns the sizes that the network has
+-- read. model: the section that the description reads, by default the plan's.
 function M.build_network(plan, file, model)
   model = model or make_section(plan, file)
   if not file then
@@ -296,8 +295,8 @@ local function make_bare_families(families)
   end))
 end
 
--- The attentions of a network, each with its block. To find these blocks, the description runs once with families
--- without facets, since facets depend on the names and layer counts of the blocks.
+-- The attentions of a network, each with its block. To find these blocks, the description runs once with bare families,
+-- since facets depend on the names and layer counts of the blocks.
 function M.derive_attentions(plan, additive, file)
   local families, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
   local model, bare_families = make_section(plan, file), make_bare_families(families)
@@ -341,8 +340,8 @@ local function derive_constants(plan, net)
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
 
--- Refuses too many dropouts: in evaluation, each dropout of each layer has an index of its own
--- (EVAL_DROPOUT_DOMAIN), and random counters have a limited number of bits for the index.
+-- Refuses too many dropouts. In evaluation, each dropout of each layer has an index (EVAL_DROPOUT_DOMAIN), and random
+-- counters have few bits for this index.
 local function limit_dropouts(eval_dropout, net)
   local dropouts, layers = builder.find_max_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
   if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
@@ -352,9 +351,10 @@ local function limit_dropouts(eval_dropout, net)
   end
 end
 
--- Sets the properties of families that follow from the network: weight_dropout, the dropout of their weights { name,
--- dropout_number }, or false; computes_ranges, computes_labelled_tokens and caches_tiles (dimensions.lua). stream: the
--- decoded stream, or nil; labelled: the labelled rows (labelled_rows.lua), or nil.
+-- Sets the properties of families that follow from the network:
+--   weight_dropout   the dropout of the family's weights, { name, dropout_number }, or false
+--   computes_ranges, computes_labelled_tokens, caches_tiles   see dimensions.lua
+-- stream: the decoded stream, or nil; labelled: the labelled rows (labelled_rows.lua), or nil.
 local function settle_families(plan, net, lists_by_scope, stream, labelled)
   local weight_dropouts, is_decoded, is_labelled = {}, {}, {}
   for _, block in ipairs(net.scopes) do
