@@ -25,7 +25,7 @@ static int ${length.name}(int n) { return ${length.formula}; }
 lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
 lh_task_place lh_place_${task.kind}; % if has_place_function
-lh_task_find_result lh_find_result_${task.kind}; % if task.has_result
+lh_task_find_result lh_find_result_${task.kind}; % if task.has_intermediate_results
 
 % end
 % for _, list in ipairs(lists) do
@@ -49,7 +49,7 @@ static const lh_task task = {
         %   { "solve", task.literal and "lh_solve_" .. task.kind },
         %   { "literal", text = task.literal },
         %   { "place", has_place_function and "lh_place_" .. task.kind },
-        %   { "find_result", task.has_result and "lh_find_result_" .. task.kind },
+        %   { "find_result", task.has_intermediate_results and "lh_find_result_" .. task.kind },
         %   { "options", task.options and "task_options" },
         %   { "input_symbols", task.input_count },
         %   { "output_symbols", task.output_count },

@@ -23,16 +23,14 @@ M.list = {
   { 120, "RTX 5090", 170 },
 }
 
--- The number of shards for one round of thread blocks. The sequences of the batch are divided into shards that are as
--- small as possible in one round; the result is the least number of shards with this size.
+-- The number of shards for one round of thread blocks.
 function M.count_shards(batch, multiprocessors)
-  local sequences = (batch + multiprocessors - 1) // multiprocessors
-  return (batch + sequences - 1) // sequences
+  local shard_sequences = (batch + multiprocessors - 1) // multiprocessors
+  return (batch + shard_sequences - 1) // shard_sequences
 end
 
 -- The chips of compute capability min_capability or more that need several rounds for `shards` shards. Chips with equal
--- advice are a group { key, rows of M.list ... }, where `key` is the advised number of shards, which needs one round
--- (M.count_shards). The group with the largest key comes first.
+-- advice are a group { key, rows of M.list ... }: `key` is the number of shards for one round. Keys descend.
 function M.advise(batch, shards, min_capability)
   local small_chips = lists.filter(M.list, function(chip) return chip[1] >= min_capability and chip[3] < shards end)
   local advice = lists.group(small_chips, function(chip) return M.count_shards(batch, chip[3]) end)

@@ -3,8 +3,8 @@
 --
 -- Input: the plan with its families' fields for device code (cuda_half.lua), and the network in device code. Output of
 -- M.derive, fields of plan.cuda:
---   step_draws         the draws of a step, in the order in which they are stored; the first ones are positions that
---                      depend on tokens, which the runtime computes; fields of a draw:
+--   step_draws         the draws of a step, in the order of storage. Positions that depend on tokens come first.
+--                      Fields of a draw:
 --     template         the template of the host's function that samples the numbers; false for positions that depend
 --                      on tokens
 --     names, prefix    with a template: the names that it reads, and the start of names in C
@@ -12,15 +12,15 @@
 --     address          C text of the address of the numbers
 --     count            C text of the count of the numbers
 --     shape            words for their shape, such as "[sequences][T]"
---     positions_function   if every sequence of a stream has its own positions: the name of the function that returns
---                      the positions of the shard's sequences; else false
+--     positions_function   the name of the function that returns the positions of the shard's sequences; false if all
+--                      sequences have equal positions
 --     T                with `positions_function`: the name of the member with the number of tokens of a sequence
---     scratch          with a template: a list of numbers, each as { C text, number }; sampling needs a workspace of
---                      ints, as many as the largest of these numbers
+--     scratch          with a template: a list of { C text, number }. The largest number is the size, in ints, of the
+--                      workspace for sampling
 --     family           the attention family that the draw belongs to, or nil
 --   host_draws         the items of step_draws with a template
 --   draw_scratch       the number of ints of workspace that sampling needs, as C text
---   is_digit           the condition that a token is a digit, as C text; false unless positions are those of digits
+--   is_digit           C text of the condition that a token is a digit; false unless positions depend on digits
 
 local lists = require("base.lists")
 
@@ -87,7 +87,7 @@ local function list_step_draws(plan, device)
   lists.append(list, lists.map(plan.attentions, function(family)
     return family.attends.samples_draws and describe_family_draw(family) or nil
   end))
-  local address = device.has_passes and "in->draws + 2" or "in->draws" -- two numbers of passes come first
+  local address = device.has_passes and "in->draws + 2" or "in->draws" -- in->draws[0] and [1] are counts of passes
   for i, draw in ipairs(list) do
     draw.address, address = address, ("v->%s + %s"):format(draw.member, draw.count)
     if draw.family then

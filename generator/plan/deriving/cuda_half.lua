@@ -41,8 +41,8 @@
 --   visits_by_distance   whether a query visits its keys in the order of their distance; then the backward pass stores
 --                      the weights of pairs
 --   in_fragments       whether warps compute attention on matrix units
---   fragment_rows      the number of queries or keys that a warp has at a time: 32; or 16 if heads are few, so that
---                      more warps run, or if they are wide, since 32 would need too many registers
+--   fragment_rows      the number of queries or keys that a warp has at a time: 16 or 32. With few heads, 16 lets more
+--                      warps run. For wide heads, see NARROW_HEAD
 --   head_lanes         the number of threads that share a head's channels in attention
 --   uneven_heads       whether some of these threads have fewer channels
 --   head_part          C text, the number of a thread's channels
@@ -64,16 +64,15 @@
 --   ends_score_by_layer   whether thread blocks call end_score for different layers at the same time; this is possible
 --                      if the layers share no learned parameter of the score
 --   samples_draws      whether random numbers are sampled for the family
---   draw_rows          the number of rows of T sampled numbers: positions, then distances; in cross-attention, as many
---                      rows of S numbers follow
+--   draw_rows          the number of rows of sampled positions and distances. A row has T numbers. In cross-attention,
+--                      the same number of rows of S numbers follows
 --   position_draws, distance_draws   the counts of draws of positions and of distances; a draw of distances has
 --                      distance_rows rows
 --   has_later_draws    whether the sampled numbers of another draw follow in memory
---   position_row, distance_row   C text of the index of the row of layer l, in parentheses if it is a sum; false for
---                      row 0
+--   position_row, distance_row   C text of the index of layer l's row, in parentheses if it is a sum; false for row 0
 --   reads_positions    whether layers read sampled positions
---   to_log2            C text of the factor log2(e) of logits, so that weights are powers of 2; "" if the family maps
---                      logits to scores (terms.maps_logits): then the scores get this factor
+--   to_log2            " * LOG2E", a factor of logits, since weights are computed with exp2; "" if the family maps
+--                      logits to scores (terms.maps_logits): scores get the factor
 --   uniform_count      the number of the score's tables of class uniform (expression/lower.lua) with gradients; false
 --                      without such tables
 --   sum_pass_text      text of a comment about the sum passes, or ""
@@ -166,8 +165,8 @@ local function list_constants(plan)
   return list[1] ~= nil and list
 end
 
--- The number of shards of one model: train.shards. But if train.shards equals the default for CPUs, the number is
--- max_shards, or the batch if this is less; so a spec that states the default is treated as a spec without the field.
+-- The number of shards of one model. The default of train.shards is for CPUs, so max_shards replaces it, even if the
+-- spec states this default.
 local function count_chip_shards(plan, max_shards)
   local train = plan.resolved.train
   local is_default = train.shards == schema.by_path["train.shards"].default(plan.resolved)
@@ -301,19 +300,22 @@ local function derive_families(plan, net, uses_library)
   end
 end
 
--- Texts for slots, unless an include gives other texts. a: prefix of the head's members; head: pointer to the head; h:
--- the head's index; j: the key; query_count, key_count: the numbers of queries and of keys.
-local function name_pair(attends)
+-- C names for the text in slots; an include can replace them:
+--   a              the text before a member of the struct for a head
+--   head           the pointer to this struct
+--   h, j           the indices of the head and of the key
+--   query_count, key_count   the numbers of queries and of keys
+local function make_slot_names(attends)
   local in_fragments = attends.in_fragments
   return { a = "a.", head = "&a", h = "h", j = "j", query_count = in_fragments and "T" or "a.T",
     key_count = in_fragments and "S" or "a." .. attends.keys }
 end
 
 -- Sets family.on_device, the fields that device templates read: a copy of the family's fields, with the names of
--- name_pair and the family's terms on a device. The function is called when all other fields of the family are set.
+-- make_slot_names and the family's terms on a device. The copy is made when all other fields of the family are set.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
-    local names = lists.update(family.on_device, lists.merge(family, name_pair(family.attends),
+    local names = lists.update(family.on_device, lists.merge(family, make_slot_names(family.attends),
       { terms = family.on_device.terms }))
     names.on_device = nil
   end

@@ -17,13 +17,10 @@ local sha256 = require("base.sha256")
 
 local M = {}
 
--- A constant that digests of earlier runs contain. LH_ABI, the interface of generated code and runtime, changes no bit.
+-- Digests of earlier runs contain this number, so it stays when LH_ABI changes.
 local DIGEST_ABI = 2
 
--- The part of the plan digest for the task. It covers the bytes of a user's task file, and of a validation file from
--- which a task makes its examples. For examples in files it covers the numbers of symbols, whether inputs and outputs
--- share symbols, the end symbol, computation, loss, and original_length of a scaled rotation, whose default
--- may be the longest length in training; the trainer compares the files' bytes itself.
+-- The part of the plan digest for the task. It leaves out the bytes of files of examples, which the trainer compares.
 local function identify_task(plan)
   local task, fields, scaling = plan.task, lists.merge(plan.resolved.task), plan.first_family.rotation.scaling or {}
   fields.options = task.active_options
@@ -31,7 +28,8 @@ local function identify_task(plan)
       loss = fields.loss }
     or task.data and not task.data.is_generated and { data = { task.input_count, task.output_count },
       shared = task.has_shared_symbols or nil, end_symbol = fields.end_symbol,
-      original_length = scaling.original_length, computation = fields.computation, loss = fields.loss }
+      computation = fields.computation, loss = fields.loss,
+      original_length = scaling.original_length } -- by default, it may be the longest training length
     or lists.merge(fields, { validation = task.data and task.data.validation_digest or nil })
 end
 
@@ -44,8 +42,8 @@ local function identify_model(plan)
   return model
 end
 
--- The plan digest covers the resolved spec, except fields that a run may change freely, and the choices that fix the
--- order of sums. falls_over: the steps or epochs over which the learning rate falls; nil if it is constant.
+-- The plan digest covers the resolved spec, except fields that a run may change freely. It also covers the choices that
+-- fix the order of sums. falls_over: the steps or epochs over which the learning rate falls; nil if it is constant.
 function M.digest_plan(plan)
   local resolved = plan.resolved
   local train, noise = resolved.train, features.get_noise_unit(resolved)
@@ -71,9 +69,8 @@ local function identify_encoding(encoding)
   return lists.merge(table.unpack(facets.collect("identify", encoding)))
 end
 
--- The model digest decides whether a checkpoint fits a model. It covers names, shapes, heads, vocabulary, meaning of
--- tokens, the task's active options and encoding kinds. It also covers the operations of a network, unless the network
--- is the default network of its kind of model.
+-- The model digest covers the names and shapes of tensors, heads, vocabulary, the meaning of tokens, the task's active
+-- options and encoding kinds. It covers the operations of a network, except those of a kind's default network.
 -- Lines and a scaling of the rotation are left out, since users add them to checkpoints that were trained without them.
 function M.digest_model(plan)
   local resolved = plan.resolved

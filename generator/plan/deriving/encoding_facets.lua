@@ -5,10 +5,10 @@
 -- the additive encoding, which is known before the families (the result of M.derive_added_vectors).
 -- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
 --   <facet>        the plan of the facet, which the facet's module (facets/modules.lua) makes
---   tempered       text about the temperature, for the comment on the scale of the family's logits, or ""
+--   tempered       text about the temperature for the comment on logit_scale, or ""
 --   request        the value that the network computes for the family (facets/modules.lua), or false
---   request_name   the name of this value in C; without a request, the name of a parameter that no function uses, so
---                  that signatures.lua removes it from generated code
+--   request_name   the name of this value in C. Without a request, it names a parameter that no function uses;
+--                  signatures.lua removes this parameter
 --   slices         see the field `slices` of the plan, below
 --   sides, first_drawn, range_drawn, distance_site   see settle_sides
 --   logit_scale    the number that multiplies the products of queries and keys
@@ -19,14 +19,13 @@
 --   limit              { tokens, because }, the largest number of tokens of a sequence and its reason as text, such as
 --                      "encoding.additive.rows = 64"; false without a limit
 --   input_draw         the positions of the additive encoding if these are random or depend on tokens, or false
---   drawn_text         { position_range, first_position, distance_range }, each a C list with the number that
---                      settle_stream finds for each stream, such as "{2048, 2048}"; false if all numbers are 0
---   sequence_scratch   { name, count }: the size of the workspace in which the positions of one sequence are sampled,
---                      in integers, as a constant in C and its value; false if no sequence has its own positions
+--   drawn_text         { position_range, first_position, distance_range }, each a C list of the limits of all streams
+--                      (settle_stream), such as "{2048, 2048}"; false if all limits are 0
+--   sequence_scratch   { name, count }, a constant in C and its value: the number of integers of workspace for sampling
+--                      the positions of one sequence; false if no sequence has its own positions
 --   draws_distances    whether distances are sampled
 --   any_draws          whether positions or distances are sampled
---   has_tables_by_length   whether, in a batch with sequences of several lengths, each length has its own draws and
---                      tables
+--   has_tables_by_length   whether each length in a batch has its own draws and tables
 --   slices             with has_tables_by_length, whether shorter sequences read parts of the tables of the longest
 --                      sequences
 --   panels_member      the workspace's member with the packed weights: "panels" if has_tables_by_length, else "shared"
@@ -35,7 +34,7 @@
 --   has_sums               whether its shards sum further values in addition to the gradient
 --   has_step_tables        whether begin_step computes tables for it, which lie after the struct `shared`
 --   previous_step_tables   the name of the family whose tables lie before these, or false
---   paired                 see name_pairs
+--   paired                 see name_paired_arrays
 -- With one stream, vectors added to tokens use the positions of the first family. With several streams, they use
 -- encoding.positions.
 
@@ -83,14 +82,11 @@ local function derive_family(plan, family, facts)
   family.score_text = encoding.score
 end
 
--- The names of the arrays with which the backward pass sums gradients of keys and values together:
+-- The names of two arrays of a head's scratch (scratch.tpl), from which the backward pass sums gradients of keys and
+-- values together. The result is false without a softmax, or if a row is larger than a vector of the widest level.
 --   pairs   the array that has each weight, followed by the gradient of its logit
---   rows    the array with a row for each query, in which channels of the output's gradient and channels of the query
---           alternate
--- A head's scratch (scratch.tpl) has the arrays `dlogits` and `rows`. If pairs of a query and a key have no vectors,
--- `dlogits` has the layout of `pairs`, and `rows` the layout of `rows`; otherwise the scratch has two more arrays for
--- them. The result is false without a softmax, and if a row for a query is larger than a vector of the widest level.
-local function name_pairs(plan, family)
+--   rows    the array with a row for each query: channels of the output's gradient and of the query alternate
+local function name_paired_arrays(plan, family)
   local row_bytes, has_own_arrays = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector
     and { pairs = has_own_arrays and "pairs" or "dlogits", rows = has_own_arrays and "pair_rows" or "rows" }
@@ -105,7 +101,7 @@ end
 function M.derive_shared(plan)
   local has_sinusoids, last_family = plan.additive.kind == "sinusoid", false
   for _, family in ipairs(plan.attentions) do
-    family.paired, family.has_sums = name_pairs(plan, family), family.terms.has_sums
+    family.paired, family.has_sums = name_paired_arrays(plan, family), family.terms.has_sums
     family.previous_step_tables = last_family
     family.has_step_tables = family.terms.computes_tables or family.terms.reads_tables
     last_family = family.has_step_tables and family.name or last_family
@@ -121,8 +117,8 @@ function M.derive_shared(plan)
     sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates_rows") }
 end
 
--- Sets first_site of streams, the site in the counter of random numbers at which a stream's samples begin: it is the
--- site of the first family whose keys are in the stream.
+-- Sets first_site of streams, the site in the counter of random numbers at which a stream's samples begin. The first
+-- family with keys in the stream has the same first_site.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -171,9 +167,8 @@ local function settle_sides(plan, family)
   end
 end
 
--- The random positions of the vectors that are added to tokens; false if positions are indices. The result has the kind
--- and the range of the positions, the prefix of their constants, and layer_index, C text of the index of layer l's
--- draw, such as "l + 1". With several streams these draws belong to no family (is_separate).
+-- The random positions of the vectors that are added to tokens; false if positions are indices. layer_index: C text of
+-- the index of layer l's draw, such as "l + 1". is_separate: whether the draws belong to no family.
 local function plan_input_draw(plan)
   local family, encoding = plan.first_family, plan.resolved.encoding
   local is_separate = plan.streams[2] ~= nil
@@ -204,8 +199,8 @@ function M.list_readers(plan, stream, input_draw)
   return list
 end
 
--- Sets a stream's limits of positions and distances. A user may give positions and distances in place of sampled ones;
--- all readers of the stream (M.list_readers) accept those within the limits:
+-- Sets a stream's limits of positions and distances. A user may give values in place of sampled ones. All readers of
+-- the stream (M.list_readers) accept values within these limits:
 --   first_position    the least position
 --   position_range    positions are below this number; 0 if no positions are drawn
 --   distance_range    distances are below this number; 0 if no distances are drawn
@@ -228,8 +223,7 @@ local function settle_stream(plan, stream, input_draw)
   end
 end
 
--- The largest number of tokens of a sequence that the encoding allows, { tokens, because }; false if it allows any
--- number. because: the field of the spec that limits the number, with its value.
+-- The field `limit` of the plan.
 local function find_limit(plan, additive, input_draw)
   local limit = false
   local function add(tokens, field, value)

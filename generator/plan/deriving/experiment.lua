@@ -138,13 +138,13 @@ local function describe_task(facts, resolved, arrays)
     start = find_token(facts.symbols or {}, facts.start_symbol),
     input_count = #facts.input_symbols,
     output_count = #facts.output_symbols,
-    blank_count = #(facts.blank or {}),
+    blank_count = #(facts.blank or {}), -- input symbols without content
     -- the input token at which an encoder's answer is read, and the name of its symbol
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false, -- a sample input as text, such as "12+345", or false
-    has_result = facts.result ~= nil, -- whether targets have intermediate results
-    -- the labels in the loss: "all", or "counted", those that are not masked; false if no label can be masked
+    has_intermediate_results = facts.result ~= nil, -- in targets
+    -- "counted": the loss leaves out masked labels; "all": the loss includes them; false: the task masks no label
     loss = facts.loss or false,
     has_counted_labels = facts.loss == "counted",
     chance = facts.chance,

@@ -19,8 +19,7 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 }
 % slot("before_forward")
 
-% -- key_names: texts for slots (a: prefix of the head's members; head: pointer to the head; h: the head's index; j: the
-% -- key; key_count: the number of keys)
+% -- key_names: C names for the text in slots (make_slot_names of cuda_half.lua)
 % local key_names = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
 % local logit = inline("scanned", invoke(prefix .. "pair_logit", "a", "query", "key", "i", "j + u"), key_names)
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
